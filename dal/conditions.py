@@ -1,0 +1,17 @@
+"""Conditions of writes, as the parts of a TransactWriteItems action."""
+
+from typing import Any
+
+from dal.items import Item
+
+ABSENT = {"ConditionExpression": "attribute_not_exists(PK)"}
+"""No item is under the key."""
+
+
+def unchanged(item: Item) -> dict[str, Any]:
+    """Return the condition that a comment is still as ``item``: its filters, and its data."""
+    return {
+        "ConditionExpression": "GSIPK = :partition AND #data = :data",
+        "ExpressionAttributeNames": {"#data": "data"},
+        "ExpressionAttributeValues": {":partition": item["GSIPK"], ":data": item["data"]},
+    }

@@ -1,0 +1,227 @@
+"""The only module that calls DynamoDB: one table, its requests, retries and errors.
+
+Each request runs inside a deadline. Throttling, lost connections and transaction conflicts are
+retried with exponential backoff and full jitter until then; botocore's own retries are off, so that
+there is one policy. Items go in and out as AttributeValue maps.
+"""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+import aioboto3
+import orjson
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
+from tenacity.wait import wait_random_exponential
+
+from dal import errors
+from dal.concurrency import batched, in_parallel
+from dal.faults import translated
+from dal.indexes import EXPIRES, table_definition
+from dal.items import Item
+from dal.requests import QueryAnswer, QueryRequest, query_arguments
+
+DEADLINE = 10.0
+"""Seconds a request may take, retries included."""
+
+_GET_BATCH = 100
+_WRITE_BATCH = 25
+"""The most that BatchGetItem and BatchWriteItem take."""
+
+Answer = TypeVar("Answer")
+
+_RETRIED = (errors.ThrottledError, errors.StoreUnavailableError, errors.ConflictError)
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Where the table is; without ``endpoint_url``, Amazon DynamoDB by the usual AWS settings."""
+
+    table: str = "marginalia"
+    endpoint_url: str | None = None
+    embedded: bool = False
+    """An embedded engine asks for no credentials, so fixed ones are sent."""
+
+
+@asynccontextmanager
+async def connect(connection: Connection) -> AsyncIterator["Table"]:
+    """Open a client for the table; the connection pool closes with the context."""
+    settings: dict[str, Any] = {"endpoint_url": connection.endpoint_url}
+    if connection.embedded:
+        settings |= {
+            "region_name": "local",
+            "aws_access_key_id": "embedded",
+            "aws_secret_access_key": "embedded",
+        }
+    config = Config(
+        retries={"total_max_attempts": 1, "mode": "standard"},
+        connect_timeout=3,
+        read_timeout=DEADLINE,
+        max_pool_connections=64,
+    )
+    try:
+        client = aioboto3.Session().client("dynamodb", config=config, **settings)
+        async with client as dynamodb:
+            dynamodb.meta.events.register("before-parse.dynamodb.Query", _parse_query)
+            yield Table(dynamodb, connection.table)
+    except BotoCoreError as error:
+        raise errors.StoreRefusedError(_sentence(error)) from error
+
+
+class Table:
+    """The one table: requests by key, by index, and conditional writes."""
+
+    def __init__(self, client: Any, name: str) -> None:
+        self._client = client
+        self.name = name
+
+    async def query(self, request: QueryRequest) -> QueryAnswer:
+        """Run one Query (eventually consistent, as global indexes are)."""
+        answer = await self._call("query", **query_arguments(request))
+        return QueryAnswer(
+            answer["Items"],
+            answer.get("LastEvaluatedKey"),
+            answer["ConsumedCapacity"]["CapacityUnits"],
+        )
+
+    async def get(self, key: Item) -> Item | None:
+        """Return the item under a primary key, as the latest acknowledged write left it."""
+        answer = await self._call("get_item", Key=key, ConsistentRead=True)
+        return answer.get("Item")
+
+    async def get_many(self, keys: Sequence[Item]) -> list[Item]:
+        """Return the items that exist under distinct primary keys, in any order, 100 a request."""
+        found = await in_parallel([self._get_batch(batch) for batch in batched(keys, _GET_BATCH)])
+        return [item for items in found for item in items]
+
+    async def _get_batch(self, keys: Sequence[Item]) -> list[Item]:
+        items: list[Item] = []
+        left: dict[str, Any] = {"Keys": list(keys), "ConsistentRead": True}
+
+        async def get_left() -> None:
+            answer = await self._once("batch_get_item", RequestItems={self.name: left})
+            items.extend(answer["Responses"].get(self.name, []))
+            left.update(answer["UnprocessedKeys"].get(self.name, {"Keys": []}))
+            if left["Keys"]:
+                raise errors.ThrottledError("DynamoDB is busy: try again in a moment.")
+
+        await _insist(get_left)
+        return items
+
+    async def write(self, actions: Sequence[dict[str, Any]]) -> None:
+        """Do all of ``actions`` in one transaction, or none of them.
+
+        An action is an entry of TransactWriteItems without its table name. One request token
+        covers the retries, so a write that was done but whose answer was lost is not done twice.
+        Raises ConditionFailedError with the indexes of the actions whose condition did not hold.
+        """
+        transaction = {
+            "TransactItems": [
+                {kind: {"TableName": self.name, **action} for kind, action in entry.items()}
+                for entry in actions
+            ],
+            "ClientRequestToken": str(uuid.uuid4()),
+        }
+        await _insist(partial(self._once, "transact_write_items", **transaction))
+
+    async def put_many(self, items: Sequence[Item]) -> None:
+        """Write items of distinct keys over what is there, 25 a request, a few at a time."""
+        gate = asyncio.Semaphore(4)
+
+        async def put(batch: Sequence[Item]) -> None:
+            async with gate:
+                await self._put_batch(batch)
+
+        await in_parallel([put(batch) for batch in batched(items, _WRITE_BATCH)])
+
+    async def _put_batch(self, batch: Sequence[Item]) -> None:
+        left: list[Any] = [{"PutRequest": {"Item": item}} for item in batch]
+
+        async def put_left() -> None:
+            answer = await self._once("batch_write_item", RequestItems={self.name: left})
+            left[:] = answer.get("UnprocessedItems", {}).get(self.name, [])
+            if left:
+                raise errors.ThrottledError("DynamoDB is busy: try again in a moment.")
+
+        await _insist(put_left)
+
+    async def create(self) -> bool:
+        """Create the table where there is none and wait until it is active; True when created."""
+        try:
+            await self._once("create_table", **table_definition(self.name))
+        except errors.AlreadyExistsError:
+            return False
+        await self._client.get_waiter("table_exists").wait(
+            TableName=self.name, WaiterConfig={"Delay": 1}
+        )
+        await self._call(
+            "update_time_to_live",
+            TimeToLiveSpecification={"Enabled": True, "AttributeName": EXPIRES},
+        )
+        return True
+
+    async def describe(self) -> dict[str, Any]:
+        """Return DescribeTable's ``Table``; StoreRefusedError where there is none."""
+        answer = await self._call("describe_table")
+        description: dict[str, Any] = answer["Table"]
+        return description
+
+    async def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:
+        return await _insist(partial(self._once, operation, TableName=self.name, **arguments))
+
+    async def _once(self, operation: str, **arguments: Any) -> dict[str, Any]:
+        try:
+            answer: dict[str, Any] = await getattr(self._client, operation)(**arguments)
+        except ClientError as error:
+            raise translated(error.response) from error
+        except HTTPClientError as error:
+            raise errors.StoreUnavailableError(
+                f"DynamoDB does not answer at {self._client.meta.endpoint_url}: "
+                "check that it runs and can be reached."
+            ) from error
+        except BotoCoreError as error:
+            raise errors.StoreRefusedError(_sentence(error)) from error
+        return answer
+
+
+async def _insist(attempt: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:
+    """Return the first answer within the deadline; else raise what last stood in the way."""
+    latest: BaseException = errors.StoreUnavailableError(
+        f"DynamoDB did not answer within {DEADLINE:.0f} seconds: try again in a moment."
+    )
+
+    def remember(state: RetryCallState) -> None:
+        nonlocal latest
+        if state.outcome is not None:
+            latest = state.outcome.exception() or latest
+
+    retrying = AsyncRetrying(
+        retry=retry_if_exception_type(_RETRIED),
+        wait=wait_random_exponential(multiplier=0.05, max=1),
+        before_sleep=remember,
+    )
+    try:
+        async with asyncio.timeout(DEADLINE):
+            return await retrying(attempt)
+    except TimeoutError:
+        raise latest from None
+
+
+def _parse_query(
+    response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any
+) -> None:
+    """Decode a Query's body with orjson; botocore's shape-driven parser takes twice as long."""
+    if response_dict["status_code"] == HTTPStatus.OK:
+        customized_response_dict.update(orjson.loads(response_dict["body"]))
+        response_dict["body"] = b"{}"
+
+
+def _sentence(error: BotoCoreError) -> str:
+    return f"The AWS settings do not work: {error}"

@@ -1,0 +1,61 @@
+"""Errors of the data-access layer; each message is one sentence a person can act on."""
+
+
+class DalError(Exception):
+    """The base of every error that ``dal`` raises on purpose."""
+
+
+class InvalidArgumentError(DalError):
+    """A value breaks a rule; ``argument`` names it as the caller does."""
+
+    def __init__(self, argument: str, message: str) -> None:
+        super().__init__(message)
+        self.argument = argument
+
+
+class InvalidCursorError(DalError):
+    """A cursor was not made by this server, or was cut or changed on its way."""
+
+
+class NoIndexError(DalError):
+    """No declared index answers a filter without reading an unbounded range."""
+
+
+class TooManySegmentsError(DalError):
+    """A filter selects more partitions than one page may read."""
+
+
+class AlreadyExistsError(DalError):
+    """A write meant to create an item found one under its key."""
+
+
+class IdempotencyKeyReusedError(DalError):
+    """An idempotency key came back with another input than the first time."""
+
+
+class NotFoundError(DalError):
+    """The item to change or delete is not there."""
+
+
+class ConflictError(DalError):
+    """Concurrent writers kept changing the item until the deadline; nothing was written."""
+
+
+class ConditionFailedError(DalError):
+    """A transaction was not done: the condition of each action in ``failed`` did not hold."""
+
+    def __init__(self, failed: list[int]) -> None:
+        super().__init__("The item was changed meanwhile.")
+        self.failed = failed
+
+
+class ThrottledError(DalError):
+    """DynamoDB refused the request rate until the deadline; trying later helps."""
+
+
+class StoreUnavailableError(DalError):
+    """DynamoDB could not be reached, or did not answer, before the deadline."""
+
+
+class StoreRefusedError(DalError):
+    """DynamoDB refused the request for good: credentials, permissions, a missing table."""

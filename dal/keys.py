@@ -1,0 +1,36 @@
+"""How identifiers and instants stand in keys.
+
+Keys join their parts with ``#`` and ``/``; identifiers have these characters, and ``%``,
+percent-encoded, so product ``42/en`` never collides with product ``42`` in language ``en``.
+"""
+
+import re
+from datetime import UTC, datetime
+from urllib.parse import unquote
+
+_RESERVED = re.compile("[%/#]")
+
+LAST_CHARACTER = "\U0010ffff"
+"""No identifier holds it, so it closes the key range of any prefix."""
+
+INSTANT_LENGTH = len("2020-11-20T12:00:00.000000Z")
+
+
+def escape(identifier: str) -> str:
+    """Return ``identifier`` with ``%``, ``/`` and ``#`` percent-encoded."""
+    return _RESERVED.sub(lambda match: f"%{ord(match[0]):02X}", identifier)
+
+
+def unescape(part: str) -> str:
+    """Return the identifier that ``escape`` was given."""
+    return unquote(part, errors="strict") if "%" in part else part
+
+
+def format_instant(instant: datetime) -> str:
+    """Return an aware instant as 27 characters of UTC that sort as time does."""
+    return f"{instant.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}".zfill(INSTANT_LENGTH)
+
+
+def parse_instant(text: str) -> datetime:
+    """Return the instant that ``format_instant`` wrote; ValueError for anything else."""
+    return datetime.fromisoformat(text)

@@ -1,0 +1,138 @@
+"""Pages: one exact slice of a query's rows, read from DynamoDB."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from dal.cursors import encode
+from dal.indexes import Index
+from dal.items import Item
+from dal.merge import merge
+from dal.planner import Query, plan
+from dal.positions import Range
+from dal.reading import Reading
+from dal.segments import RunQuery, segment_rows
+from dal.slices import Slice, Walk, walk
+
+Node = TypeVar("Node")
+
+
+@dataclass(frozen=True, slots=True)
+class Edge(Generic[Node]):
+    """A row and where it stands."""
+
+    node: Node
+    position: str
+
+    @property
+    def cursor(self) -> str:
+        """The position as the API shows it."""
+        return encode(self.position)
+
+
+@dataclass(frozen=True, slots=True)
+class PageInfo:
+    """What lies around a page; a flag that the slice did not ask for is None."""
+
+    has_next_page: bool | None
+    has_previous_page: bool | None
+    start_cursor: str | None
+    end_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Node]):
+    """A slice of rows in list order, and what it cost to read."""
+
+    edges: Sequence[Edge[Node]]
+    page_info: PageInfo
+    reading: Reading
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The rows without their cursors."""
+        return [edge.node for edge in self.edges]
+
+
+@dataclass(frozen=True, slots=True)
+class PageReader(Generic[Node]):
+    """Reads pages of one kind of row: ``indexes`` say where they are, ``decode`` what they are."""
+
+    run: RunQuery
+    indexes: Sequence[Index]
+    decode: Callable[[Item], Node]
+    descending: bool
+
+    async def read(self, query: Query, cut: Slice) -> Page[Node]:
+        """Return the rows of ``query`` that ``cut`` selects; one failed Query fails the page."""
+        way = walk(cut, descending=self.descending)
+        reading = Reading(query.access_pattern)
+        rows = await self._rows(
+            query, way.span, reading, descending=way.descending, count=way.count
+        )
+        behind = way.touches_start and bool(rows) and rows[0][0] == way.start
+        if behind:
+            rows = rows[1:]
+        shown = rows[: way.limit]
+        ahead = len(rows) > way.limit or await self._any_beyond(query, way, reading)
+        behind = behind or await self._any_before_start(query, way, reading)
+        return self._page(shown, cut, reading, ahead=ahead, behind=behind)
+
+    async def _any_beyond(self, query: Query, way: Walk, reading: Reading) -> bool:
+        if not way.ahead or way.end is None:
+            return False
+        return bool(
+            await self._rows(query, way.beyond, reading, descending=way.descending, count=1)
+        )
+
+    async def _any_before_start(self, query: Query, way: Walk, reading: Reading) -> bool:
+        if not way.touches_start:
+            return False
+        return bool(
+            await self._rows(
+                query, way.before_start, reading, descending=not way.descending, count=1
+            )
+        )
+
+    async def _rows(
+        self, query: Query, span: Range, reading: Reading, *, descending: bool, count: int
+    ) -> list[tuple[str, Item]]:
+        """Return the first ``count`` rows within ``span``; the streams stop at the last of them."""
+        whole = plan(self.indexes, query, span, descending=descending, limit=count)
+        reading.index = whole.index.name
+        rows: list[tuple[str, Item]] = []
+        if count == 0:
+            return rows
+        async with AsyncExitStack() as stack:
+            streams = [segment_rows(self.run, whole, one, reading) for one in whole.segments]
+            for stream in streams:
+                stack.push_async_callback(stream.aclose)
+            merged = await stack.enter_async_context(
+                aclosing(merge(streams, descending=descending))
+            )
+            async for row in merged:
+                rows.append(row)
+                if len(rows) == count:
+                    break
+        return rows
+
+    def _page(
+        self,
+        rows: Sequence[tuple[str, Item]],
+        cut: Slice,
+        reading: Reading,
+        *,
+        ahead: bool,
+        behind: bool,
+    ) -> Page[Node]:
+        in_order = reversed(rows) if cut.backward else rows
+        edges = [Edge(self.decode(row), position) for position, row in in_order]
+        follows, precedes = (behind, ahead) if cut.backward else (ahead, behind)
+        info = PageInfo(
+            has_next_page=follows if cut.next_page else None,
+            has_previous_page=precedes if cut.previous_page else None,
+            start_cursor=edges[0].cursor if edges else None,
+            end_cursor=edges[-1].cursor if edges else None,
+        )
+        return Page(edges, info, reading)

@@ -1,0 +1,66 @@
+"""One Query as plain data, and as the arguments that DynamoDB takes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dal.items import Item
+from dal.positions import Range, just_above, just_below
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRequest:
+    """One Query: up to ``limit`` rows of one partition's range, from ``start`` (a last key) on."""
+
+    index: str
+    partition: tuple[str, str]
+    sort_key: str
+    range: Range
+    descending: bool
+    limit: int
+    start: Item | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryAnswer:
+    """The rows of one Query; ``last_key`` is None once the range has no more of them."""
+
+    items: Sequence[Item]
+    last_key: Item | None
+    capacity: float
+
+
+def query_arguments(request: QueryRequest) -> dict[str, Any]:
+    """Return Query's arguments, the table name aside; never a FilterExpression."""
+    condition, values = _sort_condition(request.range)
+    partition_key, partition = request.partition
+    names = {"#p": partition_key}
+    if condition:
+        names["#s"] = request.sort_key
+    arguments = {
+        "IndexName": request.index,
+        "KeyConditionExpression": f"#p = :p{condition}",
+        "ExpressionAttributeNames": names,
+        "ExpressionAttributeValues": {":p": {"S": partition}, **values},
+        "ScanIndexForward": not request.descending,
+        "Limit": request.limit,
+        "ReturnConsumedCapacity": "TOTAL",
+    }
+    return arguments if request.start is None else {**arguments, "ExclusiveStartKey": request.start}
+
+
+def _sort_condition(span: Range) -> tuple[str, dict[str, Item]]:
+    """Return the sort key's part of a key condition, which takes one comparison at most.
+
+    BETWEEN includes both its ends, so an open end becomes its neighbour.
+    """
+    low, high = span.low, span.high
+    if low is not None and high is not None:
+        low = just_above(low) if span.low_open else low
+        high = just_below(high) if span.high_open else high
+        return " AND #s BETWEEN :l AND :h", {":l": {"S": low}, ":h": {"S": high}}
+    if low is not None:
+        return f" AND #s {'>' if span.low_open else '>='} :l", {":l": {"S": low}}
+    if high is not None:
+        return f" AND #s {'<' if span.high_open else '<='} :h", {":h": {"S": high}}
+    return "", {}

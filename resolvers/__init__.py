@@ -1,0 +1,1 @@
+"""Resolvers check arguments, call one store and return domain objects."""

@@ -1,0 +1,22 @@
+"""What a resolver knows of the request besides its arguments."""
+
+from dataclasses import dataclass
+
+from dal.comments import CommentStore
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Who asks, as a verified JWT says."""
+
+    username: str
+    roles: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The context value of one GraphQL request; ``viewer`` is None for anybody."""
+
+    viewer: Viewer | None
+    comments: CommentStore
+    explain: bool = False

@@ -1,0 +1,59 @@
+"""Input types of the mutations, and the rules that their fields keep."""
+
+from typing import Any
+
+import strawberry
+
+from dal import rules
+
+
+@strawberry.input(description="A new comment; its author is the user of the JWT.")
+class AddCommentInput:
+    """A comment as its author states it."""
+
+    product_id: str
+    rating: int = strawberry.field(description="From 1 to 5.")
+    language: str = strawberry.field(description="A BCP 47 tag such as `en` or `pt-BR`.")
+    title: str = strawberry.field(default="", description="At most 200 characters.")
+    text: str = strawberry.field(description="At most 10,000 characters.")
+    idempotency_key: str | None = strawberry.field(
+        default=None,
+        description="Send the same key again when no answer came: the comment is stored once.",
+    )
+
+
+@strawberry.input(description="What changes; a field left out, or null, stays as it is.")
+class UpdateCommentInput:
+    """The new values of some fields of a comment."""
+
+    id: strawberry.ID
+    rating: int | None = None
+    language: str | None = None
+    title: str | None = None
+    text: str | None = None
+
+
+@strawberry.input
+class DeleteCommentInput:
+    """Which comment to delete."""
+
+    id: strawberry.ID
+
+
+def stated(given: AddCommentInput | UpdateCommentInput) -> dict[str, Any]:
+    """Return the fields that say something, checked, in canonical form and by name."""
+    fields = {
+        "rating": given.rating,
+        "language": given.language,
+        "title": given.title,
+        "text": given.text,
+    }
+    return {name: _RULES[name](name, value) for name, value in fields.items() if value is not None}
+
+
+_RULES: dict[str, Any] = {
+    "rating": rules.rating,
+    "language": rules.language,
+    "title": rules.title,
+    "text": rules.text,
+}

@@ -1,0 +1,58 @@
+"""Resolvers of products: their comments, and what is derived from them."""
+
+from datetime import datetime
+
+import strawberry
+
+from dal import rules
+from dal.comments import NEGATIVE, POSITIVE, Selection
+from dal.model import Comment, Product
+from dal.pages import Page
+from resolvers.arguments import slice_of
+from resolvers.selection import Info
+
+
+def product(product_id: str) -> Product:
+    """Return the product of this name; every well-formed identifier is one."""
+    return Product(rules.identifier("productId", product_id))
+
+
+def product_of(root: strawberry.Parent[Comment]) -> Product:
+    """Return the product of a comment."""
+    return Product(root.product_id)
+
+
+async def comments(
+    root: strawberry.Parent[Product],
+    info: Info,
+    rating: list[int] | None = None,
+    language: list[str] | None = None,
+    first: int | None = None,
+    after: str | None = None,
+    last: int | None = None,
+    before: str | None = None,
+) -> Page[Comment]:
+    """Return a page of the product's comments, newest first."""
+    selection = Selection(
+        root.product_id,
+        ratings=None if rating is None else rules.ratings("rating", rating),
+        languages=None if language is None else rules.languages("language", language),
+    )
+    cut = slice_of(info, first, after, last, before)
+    return await info.context.comments.page(selection, cut)
+
+
+async def most_recent_positive(root: strawberry.Parent[Product], info: Info) -> Comment | None:
+    """Return the newest comment rated 4 or 5."""
+    return await info.context.comments.newest(Selection(root.product_id, POSITIVE))
+
+
+async def most_recent_negative(root: strawberry.Parent[Product], info: Info) -> Comment | None:
+    """Return the newest comment rated 1 or 2."""
+    return await info.context.comments.newest(Selection(root.product_id, NEGATIVE))
+
+
+async def last_commented_at(root: strawberry.Parent[Product], info: Info) -> datetime | None:
+    """Return when the newest comment was made."""
+    newest = await info.context.comments.newest(Selection(root.product_id))
+    return newest.created_at if newest else None

@@ -1,0 +1,1 @@
+"""The GraphQL schema: Strawberry types over the domain objects of ``dal``."""

@@ -1,0 +1,67 @@
+"""What a client sees of an error: one table from exceptions to ``extensions.code``.
+
+An exception outside the table is a fault of the server: it is logged once with the request's id and
+shown as INTERNAL, without its message.
+"""
+
+import logging
+
+from asgi_correlation_id import correlation_id
+from graphql import GraphQLError
+
+from dal import errors
+from resolvers.access import ForbiddenError, UnauthenticatedError
+
+_log = logging.getLogger(__name__)
+
+CODES: dict[type[Exception], str] = {
+    errors.InvalidCursorError: "BAD_CURSOR",
+    errors.InvalidArgumentError: "BAD_ARGUMENT",
+    errors.NoIndexError: "UNSUPPORTED_FILTER",
+    errors.TooManySegmentsError: "QUERY_TOO_COSTLY",
+    errors.NotFoundError: "NOT_FOUND",
+    UnauthenticatedError: "UNAUTHENTICATED",
+    ForbiddenError: "FORBIDDEN",
+    errors.ThrottledError: "THROTTLED",
+    errors.ConflictError: "THROTTLED",
+    errors.StoreUnavailableError: "UNAVAILABLE",
+}
+
+
+def log_faults(faults: list[GraphQLError]) -> None:
+    """Log the errors that are the server's own, each once and with its traceback."""
+    for fault in faults:
+        if _code(fault) == "INTERNAL":
+            _log.error(
+                "Request %s failed at %s",
+                correlation_id.get(),
+                fault.path,
+                exc_info=fault.original_error,
+            )
+
+
+def shown(error: GraphQLError) -> GraphQLError:
+    """Return an error as its client may see it, with its code."""
+    code = _code(error)
+    original = error.original_error
+    message, extensions = error.message, {**(error.extensions or {}), "code": code}
+    if code == "INTERNAL":
+        message = "The server failed on this field; its log has the reason under the request id."
+        extensions["requestId"] = correlation_id.get()
+    if isinstance(original, errors.InvalidArgumentError):
+        extensions["argument"] = original.argument
+    return GraphQLError(
+        message,
+        nodes=error.nodes,
+        source=error.source,
+        positions=error.positions,
+        path=error.path,
+        extensions=extensions,
+    )
+
+
+def _code(error: GraphQLError) -> str:
+    original = error.original_error
+    if original is None or isinstance(original, GraphQLError):
+        return "BAD_REQUEST"  # graphql-core's own: syntax, validation, coercion
+    return CODES.get(type(original), "INTERNAL")

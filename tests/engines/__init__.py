@@ -1,0 +1,62 @@
+"""The two real engines that the tests run against, each a process on a free loopback port."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+DYNOXIDE = ROOT / "node_modules/@dynoxide/linux-x64/dynoxide"
+MINISTACK = ROOT / ".venv/engines/bin/ministack"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextlib.contextmanager
+def dynoxide(*arguments: str) -> Iterator[str]:
+    port = free_port()
+    command = [str(DYNOXIDE), "serve", "--host", "127.0.0.1", "--port", str(port), *arguments]
+    with _running(command, port, {}) as url:
+        yield url
+
+
+@contextlib.contextmanager
+def ministack() -> Iterator[str]:
+    port = free_port()
+    settings = {"BIND_HOST": "127.0.0.1", "GATEWAY_PORT": str(port), "SERVICES": "dynamodb"}
+    with _running([str(MINISTACK)], port, settings) as url:
+        yield url
+
+
+@contextlib.contextmanager
+def _running(command: Sequence[str], port: int, settings: Mapping[str, str]) -> Iterator[str]:
+    with subprocess.Popen(
+        command,
+        env={**os.environ, **settings},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            _await_listening(process, port)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+
+
+def _await_listening(process: subprocess.Popen[bytes], port: int) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise RuntimeError(f"{process.args!r} ended with code {process.returncode}")
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.02)
+    raise RuntimeError(f"{process.args!r} did not listen within 30 seconds")

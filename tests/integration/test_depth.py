@@ -1,0 +1,64 @@
+"""Depth costs nothing: page 200 of a 20,000-comment product costs what page 1 costs."""
+
+from datetime import timedelta
+
+import pytest
+
+from dal.comments import CommentStore, Selection
+from dal.dynamodb import Table
+from dal.model import Comment
+from dal.reading import Reading
+from dal.slices import Slice
+from tests import oracle
+
+COUNT = 20_000
+
+
+@pytest.fixture(scope="module")
+def deep() -> list[Comment]:
+    """Comments of one size, so that equal numbers of rows are equal numbers of bytes."""
+    return [
+        Comment(
+            comment_id=f"deep-{number:05}",
+            product_id="deep",
+            username="ann",
+            rating=number % 5 + 1,
+            language=("en", "de")[number % 2],
+            title="Same size",
+            text="x" * 300,
+            created_at=oracle.START + timedelta(minutes=number // 3),
+        )
+        for number in range(COUNT)
+    ]
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection("deep"),
+        Selection("deep", languages=frozenset({"en"})),
+        Selection("deep", frozenset({1, 3, 4}), frozenset({"de"})),
+    ],
+    ids=["all", "one language", "three ratings"],
+)
+async def test_depth_costs_nothing(deep_store: CommentStore, selection: Selection) -> None:
+    first = await deep_store.page(selection, Slice(20, next_page=True))
+    page = first
+    for _ in range(199):
+        page = await deep_store.page(
+            selection, Slice(20, after=page.edges[-1].position, next_page=True)
+        )
+    assert len(page.edges) == 20
+    assert page.edges[-1].position < first.edges[-1].position
+    assert _cost(page.reading) == _cost(first.reading)
+
+
+def _cost(reading: Reading) -> tuple[int, int, float]:
+    return reading.requests, reading.items_read, reading.consumed_capacity
+
+
+@pytest.fixture
+async def deep_store(table: Table, deep: list[Comment]) -> CommentStore:
+    store = CommentStore(table)
+    await store.put_many(deep)
+    return store

@@ -1,0 +1,173 @@
+"""Every page of every selection equals the oracle's, on real engines."""
+
+import asyncio
+import uuid
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dal.comments import CommentStore, Selection
+from dal.cursors import decode
+from dal.dynamodb import Table
+from dal.items import comment_position
+from dal.model import RATINGS, Comment
+from dal.slices import Slice
+from tests import oracle
+
+PRODUCTS = ("42", "42/en")
+
+
+@pytest.fixture(scope="module")
+async def data() -> list[Comment]:
+    return [
+        comment
+        for seed, product in enumerate(PRODUCTS)
+        for comment in oracle.make_comments(product, 36, seed=seed)
+    ]
+
+
+@pytest.fixture
+async def store(each_table: Table, data: list[Comment]) -> CommentStore:
+    store = CommentStore(each_table)
+    await store.put_many(data)
+    return store
+
+
+@pytest.mark.parametrize("backward", [False, True], ids=["forward", "backward"])
+@pytest.mark.parametrize("size", [1, 3, 20, 100])
+async def test_every_selection_walks_as_the_oracle_says(
+    store: CommentStore, data: list[Comment], size: int, *, backward: bool
+) -> None:
+    async def check(selection: Selection) -> int:
+        rows = await oracle.walk(store, selection, size, backward=backward)
+        assert rows == oracle.selected(data, selection)
+        return len(rows)
+
+    every = [selection for product in PRODUCTS for selection in oracle.selections(product)]
+    seen = 0
+    for start in range(0, len(every), 8):
+        seen += sum(await asyncio.gather(*map(check, every[start : start + 8])))
+    assert seen > len(data)
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> list[list[tuple[str, int]]]:
+    """What happens before each page: rows added at, or deleted from, places in the order."""
+    change = st.tuples(st.sampled_from(["insert", "delete", "rate"]), st.integers(0, 10**6))
+    return draw(st.lists(st.lists(change, max_size=3), min_size=1, max_size=6))
+
+
+@given(
+    happenings=changes(),
+    size=st.integers(1, 7),
+    ratings=st.none() | st.sets(st.sampled_from(RATINGS), min_size=1),
+    languages=st.none() | st.sets(st.sampled_from(oracle.LANGUAGES), min_size=1, max_size=2),
+    backward=st.booleans(),
+    seed=st.integers(0, 10**9),
+)
+async def test_rows_present_throughout_appear_once_in_order(
+    each_table: Table,
+    happenings: list[list[tuple[str, int]]],
+    size: int,
+    ratings: set[int] | None,
+    languages: set[str] | None,
+    *,
+    backward: bool,
+    seed: int,
+) -> None:
+    store = CommentStore(each_table)
+    product = uuid.uuid4().hex
+    selection = Selection(
+        product,
+        None if ratings is None else frozenset(ratings),
+        None if languages is None else frozenset(languages),
+    )
+    before = oracle.make_comments(product, 24, seed=seed)
+    await store.put_many(before)
+    live = {comment.comment_id: comment for comment in before}
+    always = set(live)
+    shown: list[Comment] = []
+    pending = list(happenings)
+    position = None
+    while True:
+        cut = Slice(
+            limit=size,
+            backward=backward,
+            after=None if backward else position,
+            before=position if backward else None,
+            next_page=True,
+            previous_page=True,
+        )
+        page = await store.page(selection, cut)
+        assert page.nodes == _expected(live.values(), selection, cut)
+        shown = [*page.nodes, *shown] if backward else [*shown, *page.nodes]
+        info = page.page_info
+        if page.edges:
+            position = page.edges[0 if backward else -1].position
+        if not (info.has_previous_page if backward else info.has_next_page):
+            break
+        for kind, place in pending.pop(0) if pending else []:
+            await _happen(store, live, always, kind, place, product)
+    assert len({comment.comment_id for comment in shown}) == len(shown), "no repeats"
+    assert shown == oracle.newest_first(shown), "one order over all pages"
+    kept = [comment for comment in before if comment.comment_id in always]
+    assert [c for c in shown if c.comment_id in always] == oracle.selected(kept, selection)
+
+
+async def _happen(
+    store: CommentStore,
+    live: dict[str, Comment],
+    always: set[str],
+    kind: str,
+    place: int,
+    product: str,
+) -> None:
+    """Insert, delete or re-rate a comment somewhere in the list."""
+    chosen = oracle.newest_first(live.values())[place % len(live)]
+    always.discard(chosen.comment_id) if kind != "insert" else None
+    if kind == "delete" and len(live) > 1:
+        await store.delete(chosen.comment_id, lambda _: None)
+        del live[chosen.comment_id]
+    elif kind == "rate":
+        edge = await store.update(chosen.comment_id, {"rating": place % 5 + 1}, lambda _: None)
+        live[chosen.comment_id] = edge.node
+    elif kind == "insert":
+        new = replace(chosen, comment_id=f"{product}/new{place}-{len(live)}", rating=place % 5 + 1)
+        await store.add(new)
+        live[new.comment_id] = new
+
+
+def _expected(comments: Iterable[Comment], selection: Selection, cut: Slice) -> list[Comment]:
+    """The rows of a slice, from the plain list."""
+    rows = [
+        comment
+        for comment in oracle.selected(comments, selection)
+        if (cut.after is None or comment_position(comment) < cut.after)
+        and (cut.before is None or comment_position(comment) > cut.before)
+    ]
+    return rows[-cut.limit :] if cut.backward else rows[: cut.limit]
+
+
+@pytest.mark.parametrize("depth_first", [False, True])
+async def test_every_cursor_resumes_at_its_own_row(
+    store: CommentStore, data: list[Comment], *, depth_first: bool
+) -> None:
+    """Under its own filter, under another one, and after its row is gone."""
+    mine = [comment for comment in data if comment.product_id == PRODUCTS[0]]
+    narrow = Selection(PRODUCTS[0], frozenset({1, 4, 5}), frozenset({"en", "fr", "de"}))
+    wide = Selection(PRODUCTS[0])
+    page = await store.page(wide, Slice(100))
+    for edge in reversed(page.edges) if depth_first else page.edges:
+        assert len(edge.cursor) <= 80
+        position = decode(edge.cursor)
+        for gone in (False, True):
+            if gone:
+                await store.delete(edge.node.comment_id, lambda _: None)
+                mine.remove(edge.node)
+            for selection in (wide, narrow):
+                cut = Slice(5, after=position)
+                resumed = await store.page(selection, cut)
+                assert resumed.nodes == _expected(mine, selection, cut)

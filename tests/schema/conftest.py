@@ -1,0 +1,39 @@
+"""Runs operations on the real schema over a real engine."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from strawberry import Schema
+
+from dal.comments import CommentStore
+from resolvers.context import Context, Viewer
+from schema.build import build_schema
+
+Answer = dict[str, Any]
+Run = Callable[..., Awaitable[Answer]]
+
+ANN = Viewer("ann")
+BOB = Viewer("bob")
+MODERATOR = Viewer("mo", frozenset({"moderator"}))
+
+
+@pytest.fixture(scope="session")
+def schema() -> Schema:
+    return build_schema()
+
+
+@pytest.fixture
+def run(schema: Schema, comments: CommentStore) -> Run:
+    """Execute an operation; the answer has ``data`` and ``errors`` as a client sees them."""
+
+    async def run(
+        operation: str, viewer: Viewer | None = None, *, explain: bool = False, **variables: object
+    ) -> Answer:
+        result = await schema.execute(
+            operation, variables, context_value=Context(viewer, comments, explain)
+        )
+        errors = [error.formatted for error in result.errors or []]
+        return {"data": result.data, "errors": errors}
+
+    return run

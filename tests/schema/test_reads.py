@@ -1,0 +1,218 @@
+"""The queries of the contract, as a client sends them."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from dal.comments import CommentStore, Selection
+from dal.model import Comment
+from tests import oracle
+from tests.schema.conftest import Run
+
+PAGE = """
+query ($product: String!, $rating: [Int!], $language: [String!],
+       $first: Int, $after: String, $last: Int, $before: String) {
+  product(productId: $product) {
+    comments(rating: $rating, language: $language,
+             first: $first, after: $after, last: $last, before: $before) {
+      edges { cursor node { commentId rating language } }
+      nodes { commentId }
+      pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+    }
+  }
+}
+"""
+
+DATA = oracle.make_comments("4/2#%é", 50, seed=3)
+PRODUCT = DATA[0].product_id
+
+
+@pytest.fixture(autouse=True)
+async def stored(comments: CommentStore) -> None:
+    await comments.put_many(DATA)
+
+
+def ids(comments: Sequence[Comment]) -> list[str]:
+    return [comment.comment_id for comment in comments]
+
+
+async def test_the_first_page_is_the_newest_twenty(run: Run) -> None:
+    answer = await run(PAGE, product=PRODUCT)
+    assert not answer["errors"]
+    page = answer["data"]["product"]["comments"]
+    newest = ids(oracle.newest_first(DATA))[:20]
+    assert [edge["node"]["commentId"] for edge in page["edges"]] == newest
+    assert [node["commentId"] for node in page["nodes"]] == newest
+    assert page["pageInfo"] == {
+        "hasNextPage": True,
+        "hasPreviousPage": False,
+        "startCursor": page["edges"][0]["cursor"],
+        "endCursor": page["edges"][-1]["cursor"],
+    }
+
+
+async def test_pages_follow_by_cursor_in_both_directions(run: Run) -> None:
+    wanted = ids(oracle.selected(DATA, Selection(PRODUCT, frozenset({4, 5}), frozenset({"en"}))))
+    filters: dict[str, object] = {"product": PRODUCT, "rating": [4, 5], "language": ["EN"]}
+    second = await run(PAGE, **filters, first=4, after=await cursor_of(run, filters, 3))
+    page = second["data"]["product"]["comments"]
+    assert [node["commentId"] for node in page["nodes"]] == wanted[4:8]
+    assert page["pageInfo"]["hasPreviousPage"]
+    back = await run(PAGE, **filters, last=3, before=page["pageInfo"]["startCursor"])
+    page = back["data"]["product"]["comments"]
+    assert [node["commentId"] for node in page["nodes"]] == wanted[1:4]
+    assert page["pageInfo"]["hasNextPage"]
+
+
+async def cursor_of(run: Run, filters: dict[str, object], place: int) -> str:
+    answer = await run(PAGE, **filters)
+    return str(answer["data"]["product"]["comments"]["edges"][place]["cursor"])
+
+
+async def test_one_value_stands_for_a_list(run: Run) -> None:
+    answer = await run(
+        f'{{ product(productId: "{PRODUCT}")'
+        ' { comments(rating: 5, language: "en") { nodes { commentId } } } }'
+    )
+    wanted = oracle.selected(DATA, Selection(PRODUCT, frozenset({5}), frozenset({"en"})))
+    shown = [node["commentId"] for node in answer["data"]["product"]["comments"]["nodes"]]
+    assert shown == ids(wanted)[:20]
+
+
+@pytest.mark.parametrize("filters", [{"rating": []}, {"language": []}])
+async def test_an_empty_list_selects_nothing(run: Run, filters: dict[str, object]) -> None:
+    answer = await run(PAGE, product=PRODUCT, **filters)
+    assert answer["data"]["product"]["comments"] == {
+        "edges": [],
+        "nodes": [],
+        "pageInfo": {
+            "hasNextPage": False,
+            "hasPreviousPage": False,
+            "startCursor": None,
+            "endCursor": None,
+        },
+    }
+
+
+async def test_a_product_without_comments_answers(run: Run) -> None:
+    answer = await run(
+        '{ product(productId: "nothing") { productId lastCommentedAt mostRecentPositive { id }'
+        " mostRecentNegative { id } comments { nodes { id } } } }"
+    )
+    assert answer == {
+        "data": {
+            "product": {
+                "productId": "nothing",
+                "lastCommentedAt": None,
+                "mostRecentPositive": None,
+                "mostRecentNegative": None,
+                "comments": {"nodes": []},
+            }
+        },
+        "errors": [],
+    }
+
+
+async def test_most_recent_comments(run: Run) -> None:
+    answer = await run(
+        f'{{ product(productId: "{PRODUCT}") {{ lastCommentedAt'
+        " mostRecentPositive { commentId } mostRecentNegative { commentId } } }"
+    )
+    newest = oracle.newest_first(DATA)
+    assert answer["data"]["product"] == {
+        "lastCommentedAt": newest[0].created_at.isoformat(),
+        "mostRecentPositive": {"commentId": next(c.comment_id for c in newest if c.rating > 3)},
+        "mostRecentNegative": {"commentId": next(c.comment_id for c in newest if c.rating < 3)},
+    }
+
+
+async def test_a_comment_by_its_id_and_as_a_node(run: Run) -> None:
+    one = DATA[7]
+    answer = await run(
+        "query ($id: String!) { comment(commentId: $id) { id title text username rating language"
+        " createdAt updatedAt verifiedPurchase product { id productId } } }",
+        id=one.comment_id,
+    )
+    shown = answer["data"]["comment"]
+    assert shown == {
+        "id": shown["id"],
+        "title": one.title,
+        "text": one.text,
+        "username": one.username,
+        "rating": one.rating,
+        "language": one.language,
+        "createdAt": one.created_at.isoformat(),
+        "updatedAt": None,
+        "verifiedPurchase": False,
+        "product": {"id": shown["product"]["id"], "productId": PRODUCT},
+    }
+    nodes = await run(
+        "query ($ids: [ID!]!) { nodes(ids: $ids) { __typename id"
+        " ... on Comment { commentId } ... on Product { productId } } }",
+        ids=[shown["product"]["id"], "Q29tbWVudDpnb25l", shown["id"], "nonsense", shown["id"]],
+    )
+    product = {"__typename": "Product", "id": shown["product"]["id"], "productId": PRODUCT}
+    comment = {"__typename": "Comment", "id": shown["id"], "commentId": one.comment_id}
+    assert nodes["data"]["nodes"] == [product, None, comment, None, comment]
+    assert [(error["path"], error["extensions"]["code"]) for error in nodes["errors"]] == [
+        (["nodes", 3], "BAD_ARGUMENT")
+    ]
+
+
+async def test_missing_objects_are_null(run: Run) -> None:
+    answer = await run('{ comment(commentId: "gone") { id } node(id: "Q29tbWVudDpnb25l") { id } }')
+    assert answer == {"data": {"comment": None, "node": None}, "errors": []}
+
+
+async def test_flags_cost_nothing_unless_selected(run: Run) -> None:
+    asked = "plan { requests itemsRead segments { limit } }"
+    plans = []
+    for flags in ("pageInfo { endCursor }", "pageInfo { hasNextPage }"):
+        connection = f"comments(first: 5) {{ {flags} {asked} }}"
+        answer = await run(
+            f'{{ product(productId: "{PRODUCT}") {{ {connection} }} }}', explain=True
+        )
+        plans.append(answer["data"]["product"]["comments"]["plan"])
+    plain, ahead = plans
+    assert plain == {"requests": 1, "itemsRead": 5, "segments": [{"limit": 5}]}
+    assert ahead == {"requests": 1, "itemsRead": 6, "segments": [{"limit": 6}]}
+
+
+async def test_the_plan_is_null_unless_explained(run: Run) -> None:
+    operation = f'{{ product(productId: "{PRODUCT}") {{ comments {{ plan {{ index }} }} }} }}'
+    hidden = await run(operation)
+    assert hidden["data"]["product"]["comments"] == {"plan": None}
+
+
+async def test_the_plan_names_what_was_read(run: Run) -> None:
+    answer = await run(
+        "query ($product: String!) { product(productId: $product) {"
+        ' comments(rating: [2, 5], language: "de", first: 3) { plan { accessPattern index requests'
+        " itemsRead consumedCapacity estimatedCapacity"
+        " segments { partitionKey range limit itemsRead skipped } } } } }",
+        explain=True,
+        product=PRODUCT,
+    )
+    plan = answer["data"]["product"]["comments"]["plan"]
+    segments = plan.pop("segments")
+    assert [segment.pop("itemsRead") for segment in segments] == [
+        min(3, len(oracle.selected(DATA, Selection(PRODUCT, frozenset({one}), frozenset({"de"})))))
+        for one in (2, 5)
+    ]
+    assert plan == {
+        "accessPattern": "AP3a",
+        "index": "byLangAndRating",
+        "requests": 2,
+        "itemsRead": plan["itemsRead"],
+        "consumedCapacity": 1.0,
+        "estimatedCapacity": None,
+    }
+    assert segments == [
+        {
+            "partitionKey": f"PRODUCT#4%2F2%23%25é/de/{rating}",
+            "range": "all",
+            "limit": 3,
+            "skipped": False,
+        }
+        for rating in (2, 5)
+    ]

@@ -1,0 +1,221 @@
+"""The mutations: who may, what they answer, and what is stored afterwards."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from dal.comments import CommentStore, Selection
+from dal.slices import Slice
+from tests.schema.conftest import ANN, BOB, MODERATOR, Answer, Run
+
+ADD = """
+mutation ($input: AddCommentInput!) {
+  addComment(input: $input) {
+    comment { id commentId username rating language title text createdAt product { productId } }
+    commentEdge { cursor node { commentId } }
+    userErrors { field message code }
+  }
+}
+"""
+UPDATE = """
+mutation ($input: UpdateCommentInput!) {
+  updateComment(input: $input) {
+    comment { id commentId rating language title text createdAt updatedAt }
+    commentEdge { cursor }
+    userErrors { field message code }
+  }
+}
+"""
+DELETE = """
+mutation ($input: DeleteCommentInput!) {
+  deleteComment(input: $input) { deletedId userErrors { field message code } }
+}
+"""
+NEW = {"productId": "42", "rating": 4, "language": "EN-us", "title": "Good", "text": "It boils."}
+
+
+async def added(run: Run, **changes: object) -> dict[str, Any]:
+    answer = await run(ADD, ANN, input={**NEW, **changes})
+    assert answer["errors"] == []
+    assert answer["data"]["addComment"]["userErrors"] == []
+    comment: dict[str, Any] = answer["data"]["addComment"]["comment"]
+    return comment
+
+
+def codes(answer: Answer) -> list[str]:
+    return [error["extensions"]["code"] for error in answer["errors"]]
+
+
+async def test_an_added_comment_is_the_viewers(run: Run) -> None:
+    answer = await run(ADD, ANN, input=NEW)
+    payload = answer["data"]["addComment"]
+    comment = payload["comment"]
+    assert comment["username"] == "ann"
+    assert comment["language"] == "en-US"
+    assert comment["product"] == {"productId": "42"}
+    assert payload["commentEdge"]["node"] == {"commentId": comment["commentId"]}
+
+
+async def test_the_new_edge_stands_where_its_cursor_says(run: Run) -> None:
+    older = await added(run)
+    answer = await run(ADD, ANN, input=NEW)
+    cursor = answer["data"]["addComment"]["commentEdge"]["cursor"]
+    page = await run(
+        'query ($after: String) { product(productId: "42")'
+        " { comments(after: $after) { nodes { commentId } } } }",
+        after=cursor,
+    )
+    nodes = page["data"]["product"]["comments"]["nodes"]
+    assert nodes == [{"commentId": older["commentId"]}]
+
+
+async def test_an_idempotency_key_makes_a_retry_the_same_add(
+    run: Run, comments: CommentStore
+) -> None:
+    answers = await asyncio.gather(*(added(run, idempotencyKey="once") for _ in range(8)))
+    assert len({answer["commentId"] for answer in answers}) == 1
+    assert await stored(comments) == 1
+
+
+async def stored(comments: CommentStore) -> int:
+    return len((await comments.page(Selection("42"), Slice(100))).edges)
+
+
+async def test_an_idempotency_key_is_the_authors_own(run: Run, comments: CommentStore) -> None:
+    await run(ADD, ANN, input={**NEW, "idempotencyKey": "once"})
+    await run(ADD, BOB, input={**NEW, "idempotencyKey": "once"})
+    assert await stored(comments) == 2
+
+
+async def test_an_idempotency_key_with_another_comment_is_a_user_error(run: Run) -> None:
+    await added(run, idempotencyKey="once")
+    answer = await run(ADD, ANN, input={**NEW, "text": "Other", "idempotencyKey": "once"})
+    payload = answer["data"]["addComment"]
+    assert payload["comment"] is None
+    assert [error["code"] for error in payload["userErrors"]] == ["IDEMPOTENCY_KEY_REUSED"]
+
+
+async def test_a_late_retry_does_not_bring_a_deleted_comment_back(
+    run: Run, comments: CommentStore
+) -> None:
+    comment = await added(run, idempotencyKey="once")
+    await run(DELETE, ANN, input={"id": comment["id"]})
+    answer = await run(ADD, ANN, input={**NEW, "idempotencyKey": "once"})
+    assert [e["code"] for e in answer["data"]["addComment"]["userErrors"]] == ["NOT_FOUND"]
+    assert await stored(comments) == 0
+
+
+async def test_an_update_moves_the_comment_between_filters_and_keeps_its_place(run: Run) -> None:
+    comment = await added(run)
+    answer = await run(UPDATE, ANN, input={"id": comment["id"], "rating": 1, "language": "de"})
+    changed = answer["data"]["updateComment"]["comment"]
+    assert (changed["rating"], changed["language"]) == (1, "de")
+    assert (changed["title"], changed["text"]) == (NEW["title"], NEW["text"])
+    assert changed["createdAt"] == comment["createdAt"]
+    assert changed["updatedAt"] > comment["createdAt"]
+    counts = await run(
+        '{ product(productId: "42") {'
+        ' old: comments(rating: 4, language: "en-US") { nodes { id } }'
+        ' new: comments(rating: 1, language: "de") { nodes { id } } } }'
+    )
+    assert counts["data"]["product"] == {
+        "old": {"nodes": []},
+        "new": {"nodes": [{"id": comment["id"]}]},
+    }
+
+
+async def test_concurrent_updates_all_count(run: Run) -> None:
+    comment = await added(run)
+    fields: list[dict[str, object]] = [
+        {"title": "T"},
+        {"text": "X"},
+        {"rating": 2},
+        {"language": "fr"},
+    ]
+    await asyncio.gather(
+        *(run(UPDATE, ANN, input={"id": comment["id"], **field}) for field in fields)
+    )
+    answer = await run(
+        f'{{ node(id: "{comment["id"]}") {{ ... on Comment {{ title text rating language }} }} }}'
+    )
+    assert answer["data"]["node"] == {"title": "T", "text": "X", "rating": 2, "language": "fr"}
+
+
+async def test_delete(run: Run) -> None:
+    comment = await added(run)
+    answer = await run(DELETE, ANN, input={"id": comment["id"]})
+    assert answer["data"]["deleteComment"] == {"deletedId": comment["id"], "userErrors": []}
+    again = await run(DELETE, ANN, input={"id": comment["id"]})
+    assert again["data"]["deleteComment"]["deletedId"] is None
+    assert [e["code"] for e in again["data"]["deleteComment"]["userErrors"]] == ["NOT_FOUND"]
+
+
+@pytest.mark.parametrize(("operation", "fields"), [(UPDATE, {"rating": 1}), (DELETE, {})])
+async def test_only_the_author_or_a_moderator_may_change(
+    run: Run, operation: str, fields: dict[str, object]
+) -> None:
+    comment = await added(run)
+    given = {"id": comment["id"], **fields}
+    assert codes(await run(operation, None, input=given)) == ["UNAUTHENTICATED"]
+    assert codes(await run(operation, BOB, input=given)) == ["FORBIDDEN"]
+    assert codes(await run(operation, MODERATOR, input=given)) == []
+
+
+async def test_adding_needs_a_user(run: Run, comments: CommentStore) -> None:
+    answer = await run(ADD, None, input=NEW)
+    assert answer["data"] == {"addComment": None}
+    assert codes(answer) == ["UNAUTHENTICATED"]
+    assert await stored(comments) == 0
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("rating", 0),
+        ("rating", 6),
+        ("language", "english"),
+        ("language", ""),
+        ("title", "x" * 201),
+        ("text", "x" * 10_001),
+        ("text", "half \ud83d"),
+        ("productId", ""),
+        ("productId", "p" * 2_000),
+        ("productId", "a\nb"),
+        ("idempotencyKey", ""),
+    ],
+)
+async def test_a_fault_of_the_input_names_its_field(
+    run: Run, comments: CommentStore, field: str, value: object
+) -> None:
+    answer = await run(ADD, ANN, input={**NEW, field: value})
+    assert answer["errors"] == []
+    (error,) = answer["data"]["addComment"]["userErrors"]
+    assert (error["field"], error["code"]) == (field, "BAD_ARGUMENT")
+    assert field in error["message"]
+    assert await stored(comments) == 0
+
+
+@pytest.mark.parametrize("text", ["x" * 10_000, "\U0001f600" * 10_000, "<script>", "", "a\0b"])
+async def test_any_text_within_bounds_comes_back_unchanged(run: Run, text: str) -> None:
+    assert (await added(run, text=text))["text"] == text
+
+
+@pytest.mark.parametrize("product", ["4/2", "a#b", "100%", "日本/🫖", "%2F", " "])
+async def test_product_ids_of_any_characters_hold_their_own_comments(
+    run: Run, product: str
+) -> None:
+    comment = await added(run, productId=product)
+    answer = await run(
+        "query ($id: String!) { product(productId: $id) { productId comments { nodes { id } } } }",
+        id=product,
+    )
+    shown = answer["data"]["product"]
+    assert shown == {"productId": product, "comments": {"nodes": [{"id": comment["id"]}]}}
+
+
+async def test_an_id_of_another_type_is_refused(run: Run) -> None:
+    for bad in ("nonsense", "UHJvZHVjdDo0Mg==", ""):
+        answer = await run(DELETE, ANN, input={"id": bad})
+        (error,) = answer["data"]["deleteComment"]["userErrors"]
+        assert (error["field"], error["code"]) == ("id", "BAD_ARGUMENT")
