@@ -12,6 +12,7 @@ from typing import Annotated, Generic, TypeVar
 import strawberry
 
 from dal import model, pages, reading
+from dal.statistics import Statistics
 from resolvers import nodes, plans, products
 
 Row = TypeVar("Row")
@@ -108,6 +109,43 @@ class Comment(Node):
     )
 
 
+@strawberry.type(description="One page of a list.")
+class CommentConnection(Connection[Comment]):
+    """Shows dal.pages.Page of comments."""
+
+    total_count: int = strawberry.field(
+        description="How many comments pass the filters, on all pages; exact."
+    )
+
+
+@strawberry.type
+class RatingCount:
+    """Shows dal.statistics.RatingCount."""
+
+    rating: int
+    count: int
+
+
+@strawberry.type
+class LanguageCount:
+    """Shows dal.statistics.LanguageCount."""
+
+    language: str
+    count: int
+
+
+@strawberry.type(description="How many comments a product has, by rating and by language; exact.")
+class CommentStatistics:
+    """Shows dal.statistics.Statistics."""
+
+    total: int
+    average: float | None = strawberry.field(description="The mean rating; null without comments.")
+    histogram: list[RatingCount] = strawberry.field(description="All five ratings, 5 first.")
+    languages: list[LanguageCount] = strawberry.field(
+        description="The languages that have comments, the most frequent first."
+    )
+
+
 @strawberry.type(
     description="A product exists by name: any well-formed identifier answers.",
 )
@@ -123,9 +161,14 @@ class Product(Node):
     product_id: str
     comments: pages.Page[model.Comment] = strawberry.field(
         resolver=products.comments,
-        graphql_type=Connection[Comment],
+        graphql_type=CommentConnection,
         description="The comments of the product, newest first; lists filter by any of their "
         "values, and an empty list selects nothing.",
+    )
+    statistics: Statistics = strawberry.field(
+        resolver=products.statistics,
+        graphql_type=CommentStatistics,
+        description="Counts over all languages, or over those listed.",
     )
     most_recent_positive: model.Comment | None = strawberry.field(
         resolver=products.most_recent_positive,
@@ -138,6 +181,23 @@ class Product(Node):
         description="The newest comment rated 1 or 2.",
     )
     last_commented_at: datetime | None = strawberry.field(resolver=products.last_commented_at)
+
+
+@strawberry.type(description="A product's place among those with the most comments rated 5.")
+class ProductRank:
+    """Shows dal.model.ProductRank."""
+
+    product: Product
+    count: int = strawberry.field(description="How many comments with rating 5 it has.")
+    rank: int = strawberry.field(
+        description="1 for the first; products of one count stand in the reverse order of their "
+        "ids. Known of the first 10,000 products."
+    )
+
+
+@strawberry.type(description="One page of a list.")
+class LeaderboardConnection(Connection[ProductRank]):
+    """Shows dal.pages.Page of ranks."""
 
 
 NODE_TYPES = (Comment, Product)
