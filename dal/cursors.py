@@ -12,8 +12,9 @@ import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import UTC, datetime, timedelta
 
-from dal.errors import InvalidCursorError
-from dal.keys import INSTANT_LENGTH, format_instant, parse_instant
+from dal import rules
+from dal.errors import InvalidArgumentError, InvalidCursorError
+from dal.keys import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
 
 _BY_INSTANT = 0x11
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -35,7 +36,7 @@ def decode(cursor: str) -> str:
     """Return the position of a cursor; InvalidCursorError unless ``encode`` made it."""
     try:
         position = _unpack(cursor)
-    except (binascii.Error, struct.error, ValueError, OverflowError):
+    except (binascii.Error, struct.error, ValueError, OverflowError, InvalidArgumentError):
         position = None
     if position is None or encode(position) != cursor:
         raise InvalidCursorError(
@@ -52,5 +53,7 @@ def _unpack(cursor: str) -> str | None:
     if kind != _BY_INSTANT or checksum != zlib.crc32(body):
         return None
     instant = _EPOCH + timedelta(microseconds=_INSTANT.unpack_from(body)[0])
-    identifier = body[_INSTANT.size :].decode()
-    return f"{format_instant(instant)}#{identifier}" if identifier else None
+    part = body[_INSTANT.size :].decode()
+    if escape(rules.identifier("cursor", unescape(part))) != part:
+        return None
+    return f"{format_instant(instant)}#{part}"

@@ -1,0 +1,182 @@
+"""Fakes that fail, lag and change on demand, as no real engine does."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from botocore.exceptions import ClientError, ReadTimeoutError
+
+from dal.errors import StoreRefusedError
+from dal.items import Item
+from dal.positions import Range
+from dal.requests import QueryAnswer, QueryRequest
+
+PROJECTED = ("rating", "language", "data")
+
+
+@dataclass
+class FakeEngine:
+    """DynamoDB's Query over items in memory; an instance is a ``dal.segments.RunQuery``.
+
+    Requests are numbered from 0. ``most_rows`` cuts an answer short as 1 MB does; ``hollow`` puts
+    an answer with a last key and no row before each real one; ``delays`` are seconds by partition;
+    ``changes`` run when the request of that number arrives.
+    """
+
+    items: dict[str, Item] = field(default_factory=dict)
+    most_rows: int | None = None
+    hollow: bool = False
+    faults: Mapping[int, Exception] = field(default_factory=dict)
+    delays: Mapping[str, float] = field(default_factory=dict)
+    changes: Mapping[int, Callable[[], None]] = field(default_factory=dict)
+    requests: list[QueryRequest] = field(default_factory=list)
+    rows_answered: int = 0
+    running: int = 0
+    most_running: int = 0
+    _hollow_keys: list[Item] = field(default_factory=list)
+
+    def put(self, *items: Item) -> None:
+        for item in items:
+            self.items[item["PK"]["S"]] = item
+
+    def delete(self, item: Item) -> None:
+        self.items.pop(item["PK"]["S"], None)
+
+    @property
+    def asked(self) -> Counter[str]:
+        """How many requests each partition has had."""
+        return Counter(request.partition[1] for request in self.requests)
+
+    async def __call__(self, request: QueryRequest) -> QueryAnswer:
+        number = len(self.requests)
+        self.requests.append(request)
+        self.changes.get(number, lambda: None)()
+        self.running += 1
+        self.most_running = max(self.running, self.most_running)
+        try:
+            await asyncio.sleep(self.delays.get(request.partition[1], 0))
+        finally:
+            self.running -= 1
+        if number in self.faults:
+            raise self.faults[number]
+        return self._answer(request)
+
+    def _answer(self, request: QueryRequest) -> QueryAnswer:
+        _refuse_what_dynamodb_refuses(request)
+        if self.hollow and request.start not in self._hollow_keys:
+            self._hollow_keys.append(request.start or _edge_key(request))
+            return QueryAnswer([], self._hollow_keys[-1], 0.5)
+        left = self._rows_left(request)
+        most = min(request.limit, self.most_rows or request.limit)
+        rows = left[:most]
+        # As DynamoDB: reaching the limit ends the answer with a last key even at the range's end.
+        ended = len(rows) < request.limit and len(rows) == len(left)
+        last_key = None if ended else _keys_of(rows[-1], request)
+        self.rows_answered += len(rows)
+        return QueryAnswer(rows, last_key, 0.5)
+
+    def _rows_left(self, request: QueryRequest) -> list[Item]:
+        attribute, partition = request.partition
+        rows = [
+            {**_keys_of(item, request), **{name: item[name] for name in PROJECTED}}
+            for item in self.items.values()
+            if item.get(attribute) == {"S": partition}
+            and within(request.range, item[request.sort_key]["S"])
+        ]
+        rows.sort(key=lambda row: _place(row, request), reverse=request.descending)
+        if request.start is None:
+            return rows
+        start = _place(request.start, request)
+        return [row for row in rows if _follows(_place(row, request), start, request)]
+
+
+def within(span: Range, key: str) -> bool:
+    """Say whether a sort key lies in a range, by the bytes that DynamoDB compares."""
+    at = key.encode()
+    if span.low is not None and (at < span.low.encode() or (span.low_open and key == span.low)):
+        return False
+    return span.high is None or (
+        at < span.high.encode() or (key == span.high and not span.high_open)
+    )
+
+
+def _place(row: Item, request: QueryRequest) -> tuple[bytes, bytes]:
+    return row[request.sort_key]["S"].encode(), row["PK"]["S"].encode()
+
+
+def _follows(place: tuple[bytes, bytes], start: tuple[bytes, bytes], request: QueryRequest) -> bool:
+    return place < start if request.descending else place > start
+
+
+def _keys_of(item: Item, request: QueryRequest) -> Item:
+    return {name: item[name] for name in ("PK", "SK", request.partition[0], request.sort_key)}
+
+
+def _edge_key(request: QueryRequest) -> Item:
+    """Return a last key that stands before every row."""
+    edge = {"S": "\U0010ffff" if request.descending else ""}
+    attribute, partition = request.partition
+    return {"PK": edge, "SK": edge, request.sort_key: edge, attribute: {"S": partition}}
+
+
+def _refuse_what_dynamodb_refuses(request: QueryRequest) -> None:
+    attribute, partition = request.partition
+    if request.limit < 1:
+        raise StoreRefusedError("Limit must be greater than or equal to 1.")
+    if request.range.empty:
+        raise StoreRefusedError("BETWEEN's upper bound is below its lower bound.")
+    if request.start is not None and request.start[attribute] != {"S": partition}:
+        raise StoreRefusedError("The provided starting key is outside the query boundaries.")
+
+
+Answer = dict[str, Any]
+Operation = Callable[..., Awaitable[Answer]]
+Fault = Callable[[Operation, Answer], Awaitable[Answer]]
+
+
+class FaultyClient:
+    """A DynamoDB client whose first calls meet ``faults`` in turn; the rest reach the engine."""
+
+    def __init__(self, client: Any, *faults: Fault) -> None:
+        self._client = client
+        self._faults = list(faults)
+        self.meta = client.meta
+        self.calls: list[tuple[str, Answer]] = []
+
+    def __getattr__(self, operation: str) -> Operation:
+        return partial(self._call, operation)
+
+    async def _call(self, operation: str, **arguments: Any) -> Answer:
+        self.calls.append((operation, deepcopy(arguments)))
+        real: Operation = getattr(self._client, operation)
+        if self._faults:
+            return await self._faults.pop(0)(real, arguments)
+        return await real(**arguments)
+
+
+def client_error(code: str, status: int = 400, reasons: tuple[str, ...] = ()) -> ClientError:
+    response = {
+        "Error": {"Code": code, "Message": f"{code} happened"},
+        "ResponseMetadata": {"HTTPStatusCode": status},
+        "CancellationReasons": [{"Code": reason} for reason in reasons],
+    }
+    return ClientError(response, "Operation")
+
+
+def refuse(error: Exception) -> Fault:
+    """Fail before the operation is done."""
+
+    async def fault(real: Operation, arguments: Answer) -> Answer:
+        raise error
+
+    return fault
+
+
+async def lose_answer(real: Operation, arguments: Answer) -> Answer:
+    """Do the operation, and lose its answer on the way back."""
+    await real(**arguments)
+    raise ReadTimeoutError(endpoint_url="http://lost")

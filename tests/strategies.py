@@ -1,0 +1,59 @@
+"""What hypothesis draws from: values that the rules allow, rich in ties and awkward characters."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from dal.model import RATINGS, Comment
+
+MORE = settings(max_examples=4 * settings().max_examples)
+"""For properties whose examples cost no request."""
+
+LANGUAGES = ("en", "de", "pt-BR")
+TIES = tuple(datetime(2020, 2, day, tzinfo=UTC) for day in (27, 28, 29))
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+plain_identifiers = st.text(
+    st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\U0010ffff"),
+    min_size=1,
+    max_size=20,
+)
+awkward_identifiers = st.text(
+    "/#%2F35a\ud7ff\ue000\uffff\U00010000\U0010fffe", min_size=1, max_size=6
+)
+identifiers = awkward_identifiers | plain_identifiers
+instants = st.sampled_from(TIES) | st.datetimes(timezones=st.just(UTC))
+
+comments = st.builds(
+    Comment,
+    comment_id=identifiers,
+    product_id=identifiers,
+    username=identifiers,
+    rating=st.sampled_from(RATINGS),
+    language=st.sampled_from(LANGUAGES),
+    title=texts,
+    text=texts,
+    created_at=instants,
+    updated_at=st.none() | instants,
+    verified_purchase=st.booleans(),
+)
+
+
+ORDINARY = Comment(
+    comment_id="1",
+    product_id="42",
+    username="ana",
+    rating=5,
+    language="en",
+    title="Good",
+    text="It does what it says.",
+    created_at=TIES[0],
+)
+
+
+def comment(comment_id: str = "1", **fields: Any) -> Comment:
+    """Return a comment of no particular interest besides ``fields``."""
+    return replace(ORDINARY, comment_id=comment_id, **fields)
