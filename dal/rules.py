@@ -16,7 +16,7 @@ from dal.keys import LAST_CHARACTER, escape
 from dal.model import RATINGS
 
 MAX_IDENTIFIER_BYTES = 512
-"""Escaped, in UTF-8: two identifiers and a date fit DynamoDB's 1,024-byte sort key."""
+"""Escaped, in UTF-8: with a date it fits DynamoDB's sort keys of 1,024 bytes."""
 
 MAX_TITLE = 200
 MAX_TEXT = 10_000
