@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from dal.dynamodb import Connection, Table, connect
-from dal.errors import StoreRefusedError, StoreUnavailableError
+from dal.errors import StoreFullError, StoreRefusedError, StoreUnavailableError
 from server.directory import DataDirectory
 from server.engine import embedded_engine
 from server.settings import Settings
@@ -53,7 +53,7 @@ async def _embedded(settings: Settings, *, share: bool) -> AsyncIterator[Store]:
                 created = await table.create()
                 place = f"{directory.database}, table {settings.table}"
                 yield Store(table, place, engine.died, created)
-        except (StoreRefusedError, StoreUnavailableError):
+        except (StoreFullError, StoreRefusedError, StoreUnavailableError):
             # The engine answers a write to a full disk with an internal error.
             directory.check_room()
             raise
