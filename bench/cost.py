@@ -7,8 +7,9 @@ index of five could offer it for each of the 31 combinations of ratings.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from itertools import combinations
+from operator import add
 
 from dal.comments import CommentStore, Selection
 from dal.costs import BLOCK
@@ -36,7 +37,10 @@ class Tally:
     items_read: int = 0
     capacity: float = 0.0
 
-    def add(self, rows: int, requests: int, items_read: int, capacity: float) -> None:
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(*map(add, astuple(self), astuple(other)))
+
+    def count(self, rows: int, requests: int, items_read: int, capacity: float) -> None:
         """Count one page."""
         self.pages += 1
         self.rows += rows
@@ -55,6 +59,15 @@ class Comparison:
     refills: int = 0
     differing: int = 0
     """Pages that the first two ways do not agree on: always 0, or something is wrong."""
+
+    def __add__(self, other: "Comparison") -> "Comparison":
+        return Comparison(
+            self.seeds + other.seeds,
+            self.planned + other.planned,
+            self.ideal + other.ideal,
+            self.refills + other.refills,
+            self.differing + other.differing,
+        )
 
 
 def selections(products: Sequence[str], language: str) -> Iterator[Selection]:
@@ -87,9 +100,14 @@ def _count(result: Comparison, plain: Page[Comment], planned: Page[Comment]) -> 
     rows = len(plain.edges)
     for tally, page in ((result.seeds, plain), (result.planned, planned)):
         read = page.reading
-        tally.add(rows, read.requests, read.items_read, read.consumed_capacity)
+        tally.count(
+            rows,
+            read.requests + read.planning_requests,
+            read.items_read,
+            read.consumed_capacity + read.planning_capacity,
+        )
     size = sum(map(_bytes, plain.nodes))
-    result.ideal.add(rows, 1, rows, 0.5 * max(1, math.ceil(size / BLOCK)))
+    result.ideal.count(rows, 1, rows, 0.5 * max(1, math.ceil(size / BLOCK)))
     result.refills += sum(segment.refills for segment in planned.reading.segments)
     result.differing += plain.nodes != planned.nodes
 

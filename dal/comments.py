@@ -19,6 +19,7 @@ from dal.leaderboard import Leaderboard
 from dal.model import RATINGS, Comment
 from dal.pages import Edge, Page, PageReader
 from dal.plans import Query
+from dal.profiles import CommentProfiles
 from dal.requests import Spend
 from dal.rows import RowReader
 from dal.slices import Slice
@@ -77,9 +78,9 @@ class CommentStore:
         self._writes = CountedWrites(table, self.statistics)
         self._upserts = Upserts(table, self._writes)
         self.leaderboard = Leaderboard(table)
-        self._pages = PageReader(
-            RowReader(table.query, COMMENT_INDEXES), decode_comment, descending=True
-        )
+        profiles = CommentProfiles(self.statistics)
+        rows = RowReader(table.query, COMMENT_INDEXES, profiles)
+        self._pages = PageReader(rows, decode_comment, descending=True)
 
     async def page(self, selection: Selection, cut: Slice) -> Page[Comment]:
         """Return one page of a product's comments, newest first."""

@@ -9,9 +9,13 @@ ABSENT = {"ConditionExpression": "attribute_not_exists(PK)"}
 
 
 def unchanged(item: Item) -> dict[str, Any]:
-    """Return the condition that a comment is still as ``item``: its filters, and its data."""
+    """Return the condition that a comment is still as ``item``: its filters, place and data."""
     return {
-        "ConditionExpression": "GSIPK = :partition AND #data = :data",
+        "ConditionExpression": "GSIPK = :partition AND GSISK = :position AND #data = :data",
         "ExpressionAttributeNames": {"#data": "data"},
-        "ExpressionAttributeValues": {":partition": item["GSIPK"], ":data": item["data"]},
+        "ExpressionAttributeValues": {
+            ":partition": item["GSIPK"],
+            ":position": item["GSISK"],
+            ":data": item["data"],
+        },
     }

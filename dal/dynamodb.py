@@ -6,9 +6,10 @@ there is one policy. Items go in and out as AttributeValue maps.
 """
 
 import asyncio
+import os
 import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
@@ -16,8 +17,10 @@ from typing import Any, TypeVar
 
 import aioboto3
 import orjson
+from aiobotocore.session import get_session
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, WaiterError
+from botocore.exceptions import ConnectionError as BotoConnectionError
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 from tenacity.wait import wait_random_exponential
 
@@ -54,26 +57,46 @@ class Connection:
 @asynccontextmanager
 async def connect(connection: Connection) -> AsyncIterator["Table"]:
     """Open a client for the table; the connection pool closes with the context."""
-    settings: dict[str, Any] = {"endpoint_url": connection.endpoint_url}
-    if connection.embedded:
-        settings |= {
-            "region_name": "local",
-            "aws_access_key_id": "embedded",
-            "aws_secret_access_key": "embedded",
-        }
+    async with _opened(connection, "dynamodb") as client:
+        client.meta.events.register("before-parse.dynamodb.Query", _parse_query)
+        yield Table(client, connection.table)
+
+
+@asynccontextmanager
+async def _opened(connection: Connection, service: str, **settings: Any) -> AsyncIterator[Any]:
+    async with AsyncExitStack() as stack:
+        try:
+            client = await stack.enter_async_context(_client(connection, service, settings))
+        except (BotoCoreError, ValueError) as error:
+            raise errors.StoreRefusedError(_sentence(error)) from error
+        yield client
+
+
+def _client(connection: Connection, service: str, settings: dict[str, Any]) -> Any:
     config = Config(
         retries={"total_max_attempts": 1, "mode": "standard"},
         connect_timeout=3,
         read_timeout=DEADLINE,
         max_pool_connections=64,
+        **settings,
     )
-    try:
-        client = aioboto3.Session().client("dynamodb", config=config, **settings)
-        async with client as dynamodb:
-            dynamodb.meta.events.register("before-parse.dynamodb.Query", _parse_query)
-            yield Table(dynamodb, connection.table)
-    except BotoCoreError as error:
-        raise errors.StoreRefusedError(_sentence(error)) from error
+    if not connection.embedded:
+        return aioboto3.Session().client(
+            service, endpoint_url=connection.endpoint_url, config=config
+        )
+    # An engine on this machine depends on no proxy, profile or settings file of its surroundings.
+    nothing: tuple[Any, ...] = (None, [], os.devnull, None)
+    local = get_session(
+        {"profile": (None, [], None, None), "config_file": nothing, "credentials_file": nothing}
+    )
+    return aioboto3.Session(botocore_session=local).client(
+        service,
+        endpoint_url=connection.endpoint_url,
+        config=config.merge(Config(proxies={})),
+        region_name="local",
+        aws_access_key_id="embedded",
+        aws_secret_access_key="embedded",  # noqa: S106 - the engine asks for one and takes any
+    )
 
 
 class Table:
@@ -171,15 +194,24 @@ class Table:
         try:
             await self._once("create_table", **table_definition(self.name))
         except errors.AlreadyExistsError:
+            await self._await_active()
             return False
-        await self._client.get_waiter("table_exists").wait(
-            TableName=self.name, WaiterConfig={"Delay": 1}
-        )
+        await self._await_active()
         await self._call(
             "update_time_to_live",
             TimeToLiveSpecification={"Enabled": True, "AttributeName": EXPIRES},
         )
         return True
+
+    async def _await_active(self) -> None:
+        try:
+            await self._client.get_waiter("table_exists").wait(
+                TableName=self.name, WaiterConfig={"Delay": 1, "MaxAttempts": 60}
+            )
+        except WaiterError as error:
+            raise errors.StoreUnavailableError(
+                f"The table {self.name} does not become active: look at it in DynamoDB."
+            ) from error
 
     async def describe(self) -> dict[str, Any]:
         """Return DescribeTable's ``Table``; StoreRefusedError where there is none."""
@@ -202,9 +234,7 @@ class Table:
 
     async def _switch_stream(self, specification: dict[str, Any]) -> None:
         await self._call("update_table", StreamSpecification=specification)
-        await self._client.get_waiter("table_exists").wait(
-            TableName=self.name, WaiterConfig={"Delay": 1}
-        )
+        await self._await_active()
 
     async def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:
         return await _insist(partial(self._once, operation, TableName=self.name, **arguments))
@@ -214,7 +244,7 @@ class Table:
             answer: dict[str, Any] = await getattr(self._client, operation)(**arguments)
         except ClientError as error:
             raise translated(error.response) from error
-        except HTTPClientError as error:
+        except (BotoConnectionError, HTTPClientError) as error:
             raise errors.StoreUnavailableError(
                 f"DynamoDB does not answer at {self._client.meta.endpoint_url}: "
                 "check that it runs and can be reached."
@@ -256,7 +286,7 @@ def _parse_query(
         response_dict["body"] = b"{}"
 
 
-def _sentence(error: BotoCoreError) -> str:
+def _sentence(error: BotoCoreError | ValueError) -> str:
     return f"The AWS settings do not work: {error}"
 
 
@@ -266,28 +296,11 @@ def _sentence(error: BotoCoreError) -> str:
 @asynccontextmanager
 async def connect_streams(connection: Connection) -> AsyncIterator[Streams]:
     """Open a client for the streams of tables; deadline, retries and errors are as for tables."""
-    settings: dict[str, Any] = {"endpoint_url": connection.endpoint_url}
-    if connection.embedded:
-        settings |= {
-            "region_name": "local",
-            "aws_access_key_id": "embedded",
-            "aws_secret_access_key": "embedded",
-        }
-    config = Config(
-        retries={"total_max_attempts": 1, "mode": "standard"},
-        connect_timeout=3,
-        read_timeout=DEADLINE,
-        # The embedded engine's shard ids and sequence numbers are shorter than AWS says they are.
-        parameter_validation=False,
-    )
-    try:
-        opened = aioboto3.Session().client("dynamodbstreams", config=config, **settings)
-        async with opened as client:
-            once = Table(client, connection.table)._once  # noqa: SLF001 - the same errors
+    # The embedded engine's shard ids and sequence numbers are shorter than AWS says they are.
+    async with _opened(connection, "dynamodbstreams", parameter_validation=False) as client:
+        once = Table(client, connection.table)._once  # noqa: SLF001 - the same errors
 
-            async def call(operation: str, **arguments: Any) -> dict[str, Any]:
-                return await _insist(partial(once, operation, **arguments))
+        async def call(operation: str, **arguments: Any) -> dict[str, Any]:
+            return await _insist(partial(once, operation, **arguments))
 
-            yield Streams(call)
-    except BotoCoreError as error:
-        raise errors.StoreRefusedError(_sentence(error)) from error
+        yield Streams(call)

@@ -61,6 +61,10 @@ class StoreUnavailableError(DalError):
     """DynamoDB could not be reached, or did not answer, before the deadline."""
 
 
+class StoreFullError(DalError):
+    """The embedded engine has no room on its disk; reads go on."""
+
+
 class StoreRefusedError(DalError):
     """DynamoDB refused the request for good: credentials, permissions, a missing table."""
 

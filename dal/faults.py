@@ -52,6 +52,8 @@ def translated(response: Mapping[str, Any]) -> errors.DalError:
         if known in _BY_CODE:
             error, sentence = _BY_CODE[known]
             return error(sentence)
+    if "disk is full" in response["Error"].get("Message", ""):
+        return errors.StoreFullError("The disk is full: make room, then try again.")
     if response["ResponseMetadata"]["HTTPStatusCode"] >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return errors.StoreUnavailableError(f"DynamoDB failed ({code}): try again in a moment.")
     message = response["Error"].get("Message") or code

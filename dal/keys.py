@@ -46,4 +46,6 @@ def format_instant(instant: datetime) -> str:
 
 def parse_instant(text: str) -> datetime:
     """Return the instant that ``format_instant`` wrote; ValueError for anything else."""
+    if len(text) != INSTANT_LENGTH or text[10] != "T" or text[-1] != "Z":
+        raise ValueError(f"{text!r} is not an instant in UTC with microseconds.")
     return datetime.fromisoformat(text)

@@ -1,16 +1,16 @@
 """What the planner knows of a product's comments: counts from the statistics, sizes from reading.
 
-A recent profile may lag, and only shapes the plan: whatever it says, each segment is read until the
-page is full or the segment's end is seen. A certain profile may prove that a segment is empty. It is
-taken only from statistics that
+A recent profile may lag, and only shapes the plan: whatever it says, each segment is read until
+the page is full or the segment's end is seen. A certain profile may prove that a segment is empty.
+It is taken only from statistics that
 
 - were read consistently, after the page was asked for,
 - are changed in the transaction of every write of a comment, so that they cannot lag, and
-- agree with themselves: every item's total is the sum of its counts, and the counts of all languages
-  are the sum of the languages' counts.
+- agree with themselves: every item's total is the sum of its counts, and the counts of all
+  languages are the sum of the languages' counts.
 
-A comment whose write was acknowledged before the page was asked for is then counted in what is read,
-so its segment is not empty there, and is read.
+A comment whose write was acknowledged before the page was asked for is then counted in what is
+read, so its segment is not empty there, and is read.
 """
 
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ class CommentProfiles:
     async def recent(self, query: Query, reading: Reading) -> Profile | None:
         """Return a profile that may lag by seconds; None when the product has no statistics."""
         product = _product_of(query)
-        statistics = await self._statistics.recent(product, spend=reading.spend)
+        statistics = await self._statistics.recent(product, spend=reading.spend_planning)
         return self._profile(product, statistics) if statistics.total else None
 
     async def certain(self, query: Query, reading: Reading) -> Profile | None:

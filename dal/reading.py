@@ -37,12 +37,20 @@ class Reading:
     """What the planner expected; None where it knew nothing of the data."""
     residual: list[str] = field(default_factory=list)
     """The filters that were left to the rows read."""
+    planning_requests: int = 0
+    planning_capacity: float = 0.0
+    """What was spent on recent statistics, which serve the pages of some seconds."""
 
     def begin(self, plan: Plan) -> None:
         """Note what the planner chose."""
         self.index = plan.index.name
         self.residual = sorted(plan.residual)
         self.estimated_capacity = plan.capacity
+
+    def spend_planning(self, capacity: float) -> None:
+        """Add a Query for recent statistics."""
+        self.planning_requests += 1
+        self.planning_capacity += capacity
 
     def spend(self, capacity: float) -> None:
         """Add a Query that read no row of the page."""

@@ -82,8 +82,9 @@ class RowReader:
                 self.indexes, query, span, descending=descending, limit=count, profile=profile
             )
 
-        if self.profiles is None or count == 0 or not all(query.filters.values()):
-            return planned(None)
+        plain = planned(None)
+        if self.profiles is None or count == 0 or len(plain.segments) <= 1:
+            return plain  # there is nothing to choose
         whole = planned(await self.profiles.recent(query, reading))
         if whole.doubtful * _EMPTY_SEGMENT <= _PROOF:
             return whole

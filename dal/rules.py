@@ -16,7 +16,7 @@ from dal.keys import LAST_CHARACTER, escape
 from dal.model import RATINGS
 
 MAX_IDENTIFIER_BYTES = 512
-"""Escaped, in UTF-8: two identifiers and a date fit DynamoDB's 1,024-byte sort key."""
+"""Escaped, in UTF-8: with a date it fits DynamoDB's sort keys of 1,024 bytes."""
 
 MAX_TITLE = 200
 MAX_TEXT = 10_000
@@ -53,14 +53,22 @@ def ratings(argument: str, values: Iterable[int]) -> frozenset[int]:
 def language(argument: str, value: str) -> str:
     """Return ``value`` as a BCP 47 tag in canonical form: ``EN-us`` becomes ``en-US``."""
     try:
-        tag = standardize_tag(value)
+        tag = _settled(value)
     except LanguageTagError:
         tag = ""
     if not tag[:2].isalpha() or len(tag) > MAX_LANGUAGE:
         raise InvalidArgumentError(
-            argument, f"{argument} {value!r} is not a BCP 47 language tag such as 'en' or 'pt-BR'."
+            argument,
+            f"{argument} {value[:MAX_LANGUAGE]!r} is not a BCP 47 language tag "
+            "such as 'en' or 'pt-BR'.",
         )
     return tag
+
+
+def _settled(tag: str) -> str:
+    """Return a tag standardized until that changes nothing: a new form may have a newer one."""
+    standard = standardize_tag(tag)
+    return tag if standard == tag else _settled(standard)
 
 
 def languages(argument: str, values: Iterable[str]) -> frozenset[str]:

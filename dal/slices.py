@@ -65,8 +65,8 @@ class Walk:
 
     @property
     def before_start(self) -> Range:
-        """The keys that the walk has left behind, the start's own excluded."""
-        return _span(self.start, None, descending=not self.descending, start_open=True)
+        """The keys that the walk has left behind, the start's own included."""
+        return _span(self.start, None, descending=not self.descending, start_open=False)
 
 
 def walk(cut: Slice, *, descending: bool) -> Walk:

@@ -1,8 +1,9 @@
 """What a resolver knows of the request besides its arguments."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dal.comments import CommentStore
+from resolvers.budget import Budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +21,4 @@ class Context:
     viewer: Viewer | None
     comments: CommentStore
     explain: bool = False
+    budget: Budget = field(default_factory=Budget)

@@ -17,4 +17,5 @@ async def leaderboard(
     cut = slice_of(info, SIZE if first is None else first, after, kind=Kind.COUNT)
     ranked = selects(info, "nodes", "rank") or selects(info, "edges", "node", "rank")
     tag = None if language is None else rules.language("language", language)
+    info.context.budget.spend()
     return await info.context.comments.leaderboard.page(tag, cut, ranked=ranked)

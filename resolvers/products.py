@@ -40,6 +40,7 @@ async def comments(
         languages=None if language is None else rules.languages("language", language),
     )
     cut = slice_of(info, first, after, last, before)
+    info.context.budget.spend()
     if selects(info, "totalCount"):
         return await info.context.comments.counted_page(selection, cut)
     return await info.context.comments.page(selection, cut)
@@ -50,21 +51,27 @@ async def statistics(
 ) -> Statistics:
     """Return the counts of the product's comments, in some languages or in all."""
     languages = None if language is None else rules.languages("language", language)
+    info.context.budget.spend()
     read = info.context.comments.statistics.read(root.product_id, consistent=True)
     return (await read).of(languages)
 
 
 async def most_recent_positive(root: strawberry.Parent[Product], info: Info) -> Comment | None:
     """Return the newest comment rated 4 or 5."""
-    return await info.context.comments.newest(Selection(root.product_id, POSITIVE))
+    return await _newest(info, Selection(root.product_id, POSITIVE))
 
 
 async def most_recent_negative(root: strawberry.Parent[Product], info: Info) -> Comment | None:
     """Return the newest comment rated 1 or 2."""
-    return await info.context.comments.newest(Selection(root.product_id, NEGATIVE))
+    return await _newest(info, Selection(root.product_id, NEGATIVE))
 
 
 async def last_commented_at(root: strawberry.Parent[Product], info: Info) -> datetime | None:
     """Return when the newest comment was made."""
-    newest = await info.context.comments.newest(Selection(root.product_id))
+    newest = await _newest(info, Selection(root.product_id))
     return newest.created_at if newest else None
+
+
+async def _newest(info: Info, selection: Selection) -> Comment | None:
+    info.context.budget.spend()
+    return await info.context.comments.newest(selection)

@@ -20,7 +20,7 @@ from schema.mutation import Mutation
 from schema.query import Query
 from schema.types import NODE_TYPES
 
-MAX_DEPTH = 12
+MAX_DEPTH = 10
 MAX_ALIASES = 30
 MAX_TOKENS = 2_000
 

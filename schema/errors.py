@@ -11,6 +11,7 @@ from graphql import GraphQLError
 
 from dal import errors
 from resolvers.access import ForbiddenError, UnauthenticatedError
+from resolvers.budget import TooManyPagesError
 
 _log = logging.getLogger(__name__)
 
@@ -20,12 +21,14 @@ CODES: dict[type[Exception], str] = {
     errors.NoIndexError: "UNSUPPORTED_FILTER",
     errors.TooManySegmentsError: "QUERY_TOO_COSTLY",
     errors.RankTooDeepError: "QUERY_TOO_COSTLY",
+    TooManyPagesError: "QUERY_TOO_COSTLY",
     errors.NotFoundError: "NOT_FOUND",
     UnauthenticatedError: "UNAUTHENTICATED",
     ForbiddenError: "FORBIDDEN",
     errors.ThrottledError: "THROTTLED",
     errors.ConflictError: "THROTTLED",
     errors.StoreUnavailableError: "UNAVAILABLE",
+    errors.StoreFullError: "UNAVAILABLE",
 }
 
 

@@ -8,7 +8,8 @@ from dal import model, pages
 from dal.errors import InvalidArgumentError
 from resolvers import comments, leaderboard, products
 from resolvers import nodes as node_resolvers
-from schema.types import Comment, LeaderboardConnection, Node, Product
+from schema.leaderboard import LeaderboardConnection
+from schema.types import Comment, Node, Product
 
 
 @strawberry.type

@@ -14,6 +14,7 @@ import strawberry
 from dal import model, pages, reading
 from dal.statistics import Statistics
 from resolvers import nodes, plans, products
+from schema.statistics import CommentStatistics
 
 Row = TypeVar("Row")
 
@@ -41,8 +42,9 @@ class SegmentReading:
 
     partition_key: str
     range: str
-    limit: int = strawberry.field(description="The rows asked for at a time.")
+    limit: int = strawberry.field(description="The rows asked for at first.")
     items_read: int
+    refills: int = strawberry.field(description="How often it ran dry before the page was full.")
     skipped: bool = strawberry.field(description="Whether nothing needed to be read.")
 
 
@@ -56,7 +58,16 @@ class QueryPlan:
     requests: int = strawberry.field(description="Calls of DynamoDB.")
     items_read: int
     consumed_capacity: float = strawberry.field(description="In read capacity units.")
-    estimated_capacity: float | None
+    estimated_capacity: float | None = strawberry.field(
+        description="What the planner expected; null where it had nothing to choose or to go by."
+    )
+    residual: list[str] = strawberry.field(
+        description="The filters that no partition covers, applied to the rows read."
+    )
+    planning_requests: int = strawberry.field(
+        description="Calls for statistics, which serve the pages of some seconds."
+    )
+    planning_capacity: float
 
 
 @strawberry.type(description="A row of a list, and the cursor to go on from it.")
@@ -118,34 +129,6 @@ class CommentConnection(Connection[Comment]):
     )
 
 
-@strawberry.type
-class RatingCount:
-    """Shows dal.statistics.RatingCount."""
-
-    rating: int
-    count: int
-
-
-@strawberry.type
-class LanguageCount:
-    """Shows dal.statistics.LanguageCount."""
-
-    language: str
-    count: int
-
-
-@strawberry.type(description="How many comments a product has, by rating and by language; exact.")
-class CommentStatistics:
-    """Shows dal.statistics.Statistics."""
-
-    total: int
-    average: float | None = strawberry.field(description="The mean rating; null without comments.")
-    histogram: list[RatingCount] = strawberry.field(description="All five ratings, 5 first.")
-    languages: list[LanguageCount] = strawberry.field(
-        description="The languages that have comments, the most frequent first."
-    )
-
-
 @strawberry.type(
     description="A product exists by name: any well-formed identifier answers.",
 )
@@ -181,23 +164,6 @@ class Product(Node):
         description="The newest comment rated 1 or 2.",
     )
     last_commented_at: datetime | None = strawberry.field(resolver=products.last_commented_at)
-
-
-@strawberry.type(description="A product's place among those with the most comments rated 5.")
-class ProductRank:
-    """Shows dal.model.ProductRank."""
-
-    product: Product
-    count: int = strawberry.field(description="How many comments with rating 5 it has.")
-    rank: int = strawberry.field(
-        description="1 for the first; products of one count stand in the reverse order of their "
-        "ids. Known of the first 10,000 products."
-    )
-
-
-@strawberry.type(description="One page of a list.")
-class LeaderboardConnection(Connection[ProductRank]):
-    """Shows dal.pages.Page of ranks."""
 
 
 NODE_TYPES = (Comment, Product)

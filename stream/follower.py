@@ -21,7 +21,7 @@ from dal.errors import (
     ThrottledError,
 )
 from dal.faults import CHANGES_LOST
-from dal.streams import Shard, Streams
+from dal.streams import Streams
 from stream.applier import Applier
 from stream.checkpoints import Checkpoint, Checkpoints, label_of
 from stream.records import sequence_of
@@ -70,8 +70,9 @@ def now() -> datetime:
 async def follow(table: Table, streams: Streams) -> None:
     """Keep the table's counters up with its stream until cancelled.
 
-    Raises StoreRefusedError where ``begin`` switched no stream on, and ChangesLostError when changes are
-    gone before they were counted. When DynamoDB does not answer, it goes on trying.
+    Raises StoreRefusedError where no stream was begun, or it was switched off, and ChangesLostError
+    when changes are gone before they were counted. When DynamoDB does not answer, it goes on
+    trying.
     """
     follower = await open_follower(table, streams)
     pause = SHORTEST_PAUSE
@@ -134,7 +135,8 @@ class Follower:
         stored = await self._checkpoints.read(unknown)
         self._done.update(shard for shard, checkpoint in stored.items() if checkpoint.done)
         for shard, checkpoint in stored.items():
-            if not checkpoint.done and self._is_ready(listed[shard], listed):
+            parent = listed[shard].parent
+            if not checkpoint.done and (parent not in listed or parent in self._done):
                 if checkpoint.sequence is None:
                     await self._check_retention(began)
                 self._readers[shard] = _Reader(checkpoint, saved=began)
@@ -144,9 +146,6 @@ class Follower:
         parents = {shard.parent for shard in stream.shards}
         self._complete = bool(listed) and all(one in parents for one in self._done & set(listed))
         self._listed = began
-
-    def _is_ready(self, shard: Shard, listed: dict[str, Shard]) -> bool:
-        return shard.parent not in listed or shard.parent in self._done
 
     async def _check_retention(self, began: datetime) -> None:
         """Make sure that no record of a shard that was never read can be gone.

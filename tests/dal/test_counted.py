@@ -153,6 +153,21 @@ async def test_who_waits_too_long_is_told_and_has_written_nothing(
     assert await recount.check(table, "42") == [ROWS[1]]
 
 
+async def test_who_is_being_written_when_patience_ends_hears_how_it_went(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dynamodb, "DEADLINE", 0.6)
+
+    async def take_time(real: Operation, arguments: Answer) -> Answer:
+        await asyncio.sleep(0.4)
+        return await real(**arguments)
+
+    store, client = watched(table, let_pass, take_time, let_pass, take_time)
+    await asyncio.gather(*map(store.add, ROWS[:5]))
+    assert len(transactions(client)) == 2
+    assert set(await recount.check(table, "42")) == set(ROWS[:5])
+
+
 async def test_counters_that_another_process_moved_are_read_anew(each_table: Table) -> None:
     async def others_add(real: Operation, arguments: Answer) -> Answer:
         """Once the counters are read, and before the transaction."""

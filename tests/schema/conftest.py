@@ -7,6 +7,7 @@ import pytest
 from strawberry import Schema
 
 from dal.comments import CommentStore
+from resolvers.budget import Budget
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
 
@@ -28,11 +29,15 @@ def run(schema: Schema, comments: CommentStore) -> Run:
     """Execute an operation; the answer has ``data`` and ``errors`` as a client sees them."""
 
     async def run(
-        operation: str, viewer: Viewer | None = None, *, explain: bool = False, **variables: object
+        operation: str,
+        viewer: Viewer | None = None,
+        *,
+        explain: bool = False,
+        budget: Budget | None = None,
+        **variables: object,
     ) -> Answer:
-        result = await schema.execute(
-            operation, variables, context_value=Context(viewer, comments, explain)
-        )
+        context = Context(viewer, comments, explain, budget or Budget())
+        result = await schema.execute(operation, variables, context_value=context)
         errors = [error.formatted for error in result.errors or []]
         return {"data": result.data, "errors": errors}
 

@@ -6,7 +6,9 @@ import pytest
 
 from dal.comments import CommentStore, Selection
 from dal.cursors import encode
+from dal.dynamodb import Table
 from tests import oracle
+from tests.fakes import FaultyClient
 from tests.schema.conftest import ANN, Run
 from tests.strategies import comment
 
@@ -102,6 +104,7 @@ async def test_the_total_knows_the_latest_write(run: Run) -> None:
 
 async def test_the_total_costs_nothing_unless_it_is_selected(run: Run) -> None:
     plans = []
+    await run('{ product(productId: "none") { comments { nodes { id } } } }')  # planning is ready
     for selected in ("", "totalCount"):
         operation = f"comments(first: 5) {{ {selected} plan {{ consumedCapacity }} }}"
         answer = await run(f'{{ product(productId: "none") {{ {operation} }} }}', explain=True)
@@ -143,6 +146,29 @@ async def test_a_leaderboard_has_ten_rows_unless_told(run: Run, comments: Commen
         assert len(answer["data"]["leaderboard"]["nodes"]) == 10
 
 
+@pytest.mark.parametrize("selected", ["nodes { rank }", "edges { node { rank } }"])
+async def test_a_rank_is_found_wherever_it_is_selected(
+    run: Run, comments: CommentStore, selected: str
+) -> None:
+    await comments.put_many([comment(f"c{n}", product_id=f"p{n}") for n in range(3)])
+    first = (await run(BOARD, first=1))["data"]["leaderboard"]
+    answer = await run(
+        f"query ($after: String) {{ leaderboard(first: 1, after: $after) {{ {selected} }} }}",
+        after=first["edges"][0]["cursor"],
+    )
+    assert answer["errors"] == []
+    assert str(answer["data"]).count("'rank': 2") == 1
+
+
+@pytest.mark.parametrize("selected", ["statistics { total }", "comments(first: 1) { totalCount }"])
+async def test_what_is_shown_is_read_consistently(run: Run, table: Table, selected: str) -> None:
+    client = FaultyClient(table._client)
+    table._client = client
+    await run(f'{{ product(productId: "4/2") {{ {selected} }} }}')
+    read = [arguments for _, arguments in client.calls if "IndexName" not in arguments]
+    assert any(arguments.get("ConsistentRead") for arguments in read)
+
+
 @pytest.mark.parametrize(
     ("variables", "code"),
     [
@@ -171,3 +197,10 @@ async def test_ranks_beyond_the_ranked_products_are_too_costly(
     (error,) = (await run(BOARD, after=first["edges"][-1]["cursor"]))["errors"]
     assert error["extensions"]["code"] == "QUERY_TOO_COSTLY"
     assert "without rank" in error["message"]
+
+
+async def test_statistics_of_many_rows_are_bounded(run: Run) -> None:
+    nested = "comments(first: 60) { nodes { product { statistics { total } } } }"
+    aliased = " ".join(f"a{number}: {nested}" for number in range(4))
+    answer = await run(f'{{ product(productId: "4/2") {{ {aliased} }} }}')
+    assert {error["extensions"]["code"] for error in answer["errors"]} == {"QUERY_TOO_COSTLY"}

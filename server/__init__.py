@@ -1,0 +1,1 @@
+"""The server process: HTTP application, settings, embedded engine and command line."""

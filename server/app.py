@@ -1,0 +1,76 @@
+"""The HTTP application: GraphQL, GraphiQL and a health check."""
+
+import asyncio
+import re
+
+from asgi_correlation_id import CorrelationIdMiddleware
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+
+from dal.comments import CommentStore
+from dal.dynamodb import Table
+from dal.errors import DalError
+from schema.build import build_schema
+from server import graphiql
+from server.auth import Authenticator
+from server.failures import FailureMiddleware, failure, http_failure
+from server.graphql import GraphQLView
+
+HEALTH_DEADLINE = 2.0
+"""Seconds; a probe that waits for longer gives up anyway."""
+
+
+def create_app(*, table: Table, authenticator: Authenticator, explain: bool) -> Starlette:
+    """Return the application over an open table; with ``explain``, pages show their plan."""
+    comments = CommentStore(table)
+    view = GraphQLView(
+        build_schema(),
+        comments=comments,
+        authenticator=authenticator,
+        explain=explain,
+        page=graphiql.page,
+    )
+
+    async def health(request: Request) -> Response:
+        del request
+        return await _health(comments)
+
+    return Starlette(
+        routes=[
+            Route("/", _home),
+            Route("/graphql", view, methods=["GET", "POST"]),
+            Route("/health", health),
+            Mount("/static/graphiql", graphiql.GraphiQLFiles()),
+        ],
+        middleware=[
+            Middleware(CorrelationIdMiddleware, validator=_is_request_id),
+            Middleware(FailureMiddleware),
+        ],
+        exception_handlers={HTTPException: http_failure},
+    )
+
+
+def _is_request_id(given: str) -> bool:
+    """Return whether a proxy's or client's id can stand in logs as it is."""
+    return re.fullmatch(r"[\w.:=-]{1,128}", given, re.ASCII) is not None
+
+
+async def _home(request: Request) -> Response:
+    del request
+    return RedirectResponse("/graphql")
+
+
+async def _health(comments: CommentStore) -> Response:
+    """Answer 200 when the store answers a read of one key in time, else 503 with a sentence."""
+    try:
+        async with asyncio.timeout(HEALTH_DEADLINE):
+            await comments.get("health")
+    except TimeoutError:
+        return failure(503, f"The store did not answer within {HEALTH_DEADLINE:.0f} seconds.")
+    except DalError as error:
+        return failure(503, str(error))
+    return JSONResponse({"status": "ok"})

@@ -1,0 +1,37 @@
+"""What a server says of itself once it listens."""
+
+from datetime import timedelta
+
+from server.auth import make_token
+from server.settings import Settings
+
+DEMO_USER = "demo"
+DEMO_LIFETIME = timedelta(days=7)
+
+_WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a browser opens instead
+
+
+def address(host: str, port: int) -> str:
+    """Return the URL that a browser on this machine opens."""
+    host = _WILDCARDS.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def banner(settings: Settings, *, url: str, place: str, secret: str | None) -> str:
+    """Return a few lines for a person: where to look and, in the demo, how to write."""
+    lines = [
+        "",
+        f"  GraphiQL  {url}/graphql  (open it in a browser)",
+        f"  GraphQL   POST {url}/graphql",
+        f"  Data      {place}",
+    ]
+    if settings.demo and secret is not None:
+        encoded = make_token(secret, username=DEMO_USER, roles=[], lifetime=DEMO_LIFETIME)
+        lines += [
+            "",
+            f'  This header lets you write as user "{DEMO_USER}" for {DEMO_LIFETIME.days} days;',
+            '  in GraphiQL it goes into the tab "Headers" below the query:',
+            "",
+            f'  {{"Authorization": "Bearer {encoded}"}}',
+        ]
+    return "\n".join([*lines, "", "  Ctrl-C stops the server.", ""])

@@ -1,0 +1,80 @@
+"""The demo's comments: eight products of different sizes and tempers, over three fixed years."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from importlib import resources
+from itertools import count
+from typing import TypedDict, cast
+
+from dal.model import RATINGS, Comment
+from server.demo.dice import Dice
+from server.demo.texts import Author, phrases
+
+_SEED = 20201120
+_FIRST_DAY = datetime(2022, 1, 1, tzinfo=UTC)
+_DAYS = 1096
+_BUSY_DAYS = 20
+_BUSY_SHARE = 0.3
+"""So many comments know their day only, one of a few: many of a product share an instant."""
+
+_SUFFIXES = ("", "64", "93")
+
+
+class _Product(TypedDict):
+    id: str
+    comments: int
+    ratings: list[int]
+
+
+class _Shares(TypedDict):
+    languages: dict[str, int]
+    products: list[_Product]
+
+
+def demo_comments() -> list[Comment]:
+    """Return the 5,000 comments, always the same, with ids ``demo-00001`` and on."""
+    file = resources.files("server.demo") / "products.json"
+    shares = cast("_Shares", json.loads(file.read_text("utf-8")))
+    dice = Dice(_SEED)
+    numbers = count(1)
+    return [
+        comment
+        for product in shares["products"]
+        for comment in _of_product(dice, product, shares["languages"], numbers)
+    ]
+
+
+def _of_product(
+    dice: Dice, product: _Product, languages: dict[str, int], numbers: Iterator[int]
+) -> Iterator[Comment]:
+    busy_days = [_FIRST_DAY + timedelta(dice.number(0, _DAYS - 1)) for _ in range(_BUSY_DAYS)]
+    for _ in range(product["comments"]):
+        rating = dice.weighted(RATINGS, product["ratings"])
+        language = dice.weighted(list(languages), list(languages.values()))
+        author = Author(dice, language, product["id"], rating)
+        created_at = _instant(dice, busy_days)
+        yield Comment(
+            comment_id=f"demo-{next(numbers):05}",
+            product_id=product["id"],
+            username=dice.pick(phrases(language)["usernames"]) + dice.pick(_SUFFIXES),
+            rating=rating,
+            language=language,
+            title=author.title(),
+            text=author.text(),
+            created_at=created_at,
+            updated_at=created_at + _delay(dice) if dice.chance(0.04) else None,
+            verified_purchase=dice.chance(0.55),
+        )
+
+
+def _instant(dice: Dice, busy_days: list[datetime]) -> datetime:
+    if dice.chance(_BUSY_SHARE):
+        return dice.pick(busy_days)
+    return _FIRST_DAY + timedelta(dice.number(0, _DAYS - 1)) + _delay(dice) % timedelta(1)
+
+
+def _delay(dice: Dice) -> timedelta:
+    """Return up to thirty days, to the microsecond for every other one."""
+    micro = dice.number(0, 999_999) if dice.chance(0.5) else 0
+    return timedelta(seconds=dice.number(60, 30 * 86_400), microseconds=micro)

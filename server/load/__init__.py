@@ -1,0 +1,1 @@
+"""Loading files: lines become rows, rows become domain objects, batches of those are written."""

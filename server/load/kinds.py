@@ -1,0 +1,68 @@
+"""The kinds of rows that a file may hold: each one's fields, and where its objects go.
+
+A new kind is a new entry of ``KINDS`` and ``KindName``.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+from dal.comments import CommentStore
+from dal.dynamodb import Table
+from dal.model import Comment
+from server.load import cells
+from server.load.instants import instant
+
+Thing = TypeVar("Thing")
+
+Put = Callable[[Sequence[Thing]], Awaitable[None]]
+"""Writes objects of distinct identity over what is there; raises DalError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a row: how its cell is read, and whether a row can do without it."""
+
+    name: str
+    read: Callable[[str, object], object]
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[Thing]):
+    """One kind of rows; of two rows with the same ``identity`` the later one stays."""
+
+    name: str
+    fields: tuple[Field, ...]
+    make: Callable[[Mapping[str, Any]], Thing]
+    identity: Callable[[Thing], str]
+    put: Callable[[Table], Put[Thing]]
+
+
+def _comment(values: Mapping[str, Any]) -> Comment:
+    values = {"title": "", **values}
+    return Comment(comment_id=values.pop("id"), **values)
+
+
+COMMENTS = Kind(
+    name="comments",
+    fields=(
+        Field("id", cells.identifier),
+        Field("product_id", cells.identifier),
+        Field("username", cells.identifier),
+        Field("rating", cells.rating),
+        Field("language", cells.language),
+        Field("title", cells.title, required=False),
+        Field("text", cells.body),
+        Field("created_at", instant),
+        Field("updated_at", instant, required=False),
+        Field("verified_purchase", cells.boolean, required=False),
+    ),
+    make=_comment,
+    identity=lambda comment: comment.comment_id,
+    put=lambda table: CommentStore(table).put_many,
+)
+
+KindName = Literal["comments"]
+
+KINDS: Mapping[KindName, Kind[Any]] = {"comments": COMMENTS}

@@ -1,0 +1,115 @@
+"""One load from its first line to its last: read, make, write, reject, count."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Generic
+
+from dal.errors import InvalidArgumentError
+from server.errors import UserError
+from server.load.kinds import Put, Thing
+from server.load.meter import Meter
+from server.load.recipe import Recipe
+from server.load.rejects import RejectsFile
+from server.load.rows import Reject, Row
+from server.load.source import Source, unreadable
+from server.load.writer import BATCH, Writer
+
+SHOWN_REJECTS = 20
+_BATCH_BYTES = 4_000_000
+"""Read for one batch at most, or some lines more: rejects keep their text in memory."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Rows of the file so far; ``written`` counts those that the store has acknowledged."""
+
+    read: int = 0
+    written: int = 0
+    rejected: int = 0
+
+
+@dataclass(slots=True)
+class _Batch(Generic[Thing]):
+    things: dict[str, Thing] = field(default_factory=dict)
+    rows: int = 0
+    rejects: list[Reject] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Load(Generic[Thing]):
+    """One file on its way into the table."""
+
+    source: Source
+    rows: Iterator[Row | Reject]
+    recipe: Recipe[Thing]
+    rejects: RejectsFile
+    tally: Tally = field(default_factory=Tally)
+
+    async def run(self, put: Put[Thing], meter: Meter) -> None:
+        """Load every row; the tally is right also when this raises DalError or UserError."""
+        writer = Writer(put)
+        try:
+            async with writer:
+                # A thread reads, so that requests under way go on while a pipe has nothing yet.
+                while batch := await asyncio.to_thread(self._next_batch):
+                    self._reject(batch.rejects, meter)
+                    if batch.things:
+                        await writer.write(batch.things, batch.rows)
+                    meter.update(self.source.lines.bytes_read, self._note(writer.written))
+            self._finish_rejects()
+        finally:
+            self.tally.written = writer.written
+            self.source.stopped.set()
+            self.rejects.abandon()
+
+    def _next_batch(self) -> _Batch[Thing] | None:
+        batch: _Batch[Thing] = _Batch()
+        start = self.source.lines.bytes_read
+        try:
+            for row in islice(self.rows, BATCH):
+                self._sort(row, batch)
+                if self.source.lines.bytes_read - start > _BATCH_BYTES:
+                    break
+        except OSError as error:
+            raise unreadable(self.source.name, error) from error
+        self.tally.read += batch.rows + len(batch.rejects)
+        return batch if batch.rows or batch.rejects else None
+
+    def _sort(self, row: Row | Reject, batch: _Batch[Thing]) -> None:
+        if isinstance(row, Reject):
+            batch.rejects.append(row)
+            return
+        try:
+            thing = self.recipe.make(row.cells)
+        except InvalidArgumentError as error:
+            batch.rejects.append(row.rejected(str(error)))
+            return
+        batch.things[self.recipe.kind.identity(thing)] = thing
+        batch.rows += 1
+
+    def _reject(self, rejects: Sequence[Reject], meter: Meter) -> None:
+        for reject in rejects:
+            self.tally.rejected += 1
+            if self.tally.rejected <= SHOWN_REJECTS:
+                meter.say(f"{self.source.name}:{reject.line}: {reject.reason}")
+            try:
+                self.rejects.write(reject)
+            except OSError as error:
+                raise self._unwritable(error) from error
+
+    def _finish_rejects(self) -> None:
+        try:
+            self.rejects.close()
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> UserError:
+        return UserError(
+            f"{self.rejects.path} cannot take the rejected rows ({error.strerror}): "
+            "name another file with --rejects."
+        )
+
+    def _note(self, written: int) -> str:
+        return f"{written:,} rows written, {self.tally.rejected:,} rejected"

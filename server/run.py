@@ -1,0 +1,136 @@
+"""Serves HTTP until it is told to stop or its store is gone."""
+
+import asyncio
+import errno
+import logging
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from starlette.applications import Starlette
+
+from dal.comments import CommentStore
+from server.app import create_app
+from server.auth import Authenticator
+from server.banner import address, banner
+from server.demo import load_demo
+from server.errors import UserError
+from server.secret import ensure_secret, secret_source
+from server.settings import Settings
+from server.storage import Store, open_store
+
+_GRACE = 10
+"""Seconds that requests in flight have to end once the server is told to stop."""
+
+_WHY_NOT = {
+    errno.EADDRINUSE: "Port {port} on {host} is taken: stop the other program, or choose another "
+    "with --port.",
+    errno.EACCES: "Port {port} needs more rights than you have: choose one from 1024 with --port.",
+    errno.EADDRNOTAVAIL: "{host} is no address of this machine: choose another with --host.",
+}
+
+
+def run(settings: Settings) -> None:
+    """Serve until SIGTERM or Ctrl-C; UserError when it cannot start or the store is lost."""
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
+    with listening(settings.host, settings.port) as listener:
+        try:
+            asyncio.run(_run(settings, listener))
+        except asyncio.CancelledError:
+            # A signal during the start cancels it.
+            return
+
+
+@contextmanager
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """Take the port at once: clients that come during the start wait instead of being refused."""
+    try:
+        family, address = _resolve(host, port)
+        listener = socket.create_server(address, family=family, backlog=2048)
+    except socket.gaierror as error:
+        raise UserError(f"The host {host} is unknown: choose another with --host.") from error
+    except OSError as error:
+        sentence = _WHY_NOT.get(error.errno or 0, "{host} port {port} cannot be opened: {reason}.")
+        raise UserError(sentence.format(host=host, port=port, reason=error.strerror)) from error
+    with listener:
+        # Accepted connections inherit it. asyncio sets it only on sockets that name their
+        # protocol, which these do not; without it every answer waits 40 ms for an ACK.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        yield listener
+
+
+def _resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]]:
+    """Return the first address of ``host``, IPv4 before IPv6: every client reaches that."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    family, *_, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
+    return family, (str(address[0]), port)
+
+
+async def _run(settings: Settings, listener: socket.socket) -> None:
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - asyncio.run made it
+    _on_signal(lambda _: task.cancel())
+    async with open_store(settings, share=False) as store:
+        server = await _prepare(settings, store, listener)
+        _on_signal(lambda number: server.handle_exit(number, None))
+        store.died.add_done_callback(lambda _: server.end())
+        await server.serve(sockets=[listener])
+        if store.died.done():
+            raise UserError(store.died.result())
+
+
+async def _prepare(settings: Settings, store: Store, listener: socket.socket) -> "_Server":
+    """Return the server of a table that is known to be there, with the demo data if asked for."""
+    secret = secret_source(settings.jwt_secret, settings.data_dir)
+    if settings.demo and secret() is None:
+        ensure_secret(settings.data_dir)
+    if settings.demo:
+        await load_demo(CommentStore(store.table))
+    elif not settings.embedded:
+        await store.table.describe()
+    authenticator = Authenticator(
+        secret=secret, jwks_url=settings.jwks_url, audience=settings.jwt_audience
+    )
+    app = create_app(table=store.table, authenticator=authenticator, explain=settings.explain)
+    url = address(settings.host, listener.getsockname()[1])
+    return _Server(app, banner(settings, url=url, place=store.place, secret=secret()))
+
+
+class _Server(uvicorn.Server):
+    """Prints the banner once it listens, and leaves signals to ``_run``.
+
+    uvicorn raises a caught signal again at its end, which would end the process before the engine
+    is stopped.
+    """
+
+    def __init__(self, app: Starlette, greeting: str) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                access_log=False,
+                log_config=None,
+                log_level=logging.WARNING,
+                timeout_graceful_shutdown=_GRACE,
+            )
+        )
+        self._greeting = greeting
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        print(self._greeting, flush=True)  # noqa: T201 - a command's output
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    def end(self) -> None:
+        """Stop serving, after the requests in flight."""
+        self.should_exit = True
+
+
+def _on_signal(act: Callable[[int], object]) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, act, number)

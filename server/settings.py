@@ -1,0 +1,51 @@
+"""What a server or command is told: where the store is and how to serve it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from server.errors import UserError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Options of one command; UserError when two of them contradict each other.
+
+    The store is the embedded engine over ``data_dir`` unless ``endpoint_url`` names a DynamoDB API
+    or ``aws`` asks for Amazon DynamoDB.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    """0 takes any free port."""
+    data_dir: Path = Path("data")
+    demo: bool = False
+    explain: bool = False
+    endpoint_url: str | None = None
+    aws: bool = False
+    table: str = "marginalia"
+    jwt_secret: str | None = None
+    """Verifies HS256; None leaves it to the data directory's own secret."""
+    jwks_url: str | None = None
+    jwt_audience: str | None = None
+    """What ``aud`` of the key set's JWTs must hold."""
+
+    def __post_init__(self) -> None:
+        if self.aws and self.endpoint_url is not None:
+            raise UserError("--aws and --endpoint-url exclude each other: give one of them.")
+        for option, url in (("--endpoint-url", self.endpoint_url), ("--jwks-url", self.jwks_url)):
+            if url is not None and not _is_url(url):
+                raise UserError(f"{option} {url} is no URL such as http://127.0.0.1:8001.")
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the store is an engine of our own over a file in ``data_dir``."""
+        return not self.aws and self.endpoint_url is None
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port beyond 65535
+        return False

@@ -1,0 +1,139 @@
+"""A real server with the demo, and headless Chromium that can reach nothing but 127.0.0.1."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from playwright.async_api import Browser, BrowserContext, Page, Route, async_playwright
+
+from tests.engines import free_port
+
+MARGINALIA = Path(sys.executable).with_name("marginalia")
+CHROMIUM = Path("/usr/bin/chromium")
+
+_ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    url: str
+    data_dir: Path
+
+
+@pytest.fixture(scope="package")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    data_dir = tmp_path_factory.mktemp("browser")
+    url = f"http://127.0.0.1:{free_port()}"
+    command = [str(MARGINALIA), "serve", "--demo", "--explain", "--data-dir", str(data_dir)]
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("MARGINALIA_")
+    }
+    with (
+        (data_dir / "server.log").open("w+") as log,
+        subprocess.Popen(
+            [*command, "--port", str(urlsplit(url).port)],
+            env=environment,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        ) as process,
+    ):
+        try:
+            _await_health(process, url, log.name)
+            yield Server(url, data_dir)
+        finally:
+            process.terminate()
+
+
+@pytest.fixture
+def adas_jwt(server: Server) -> str:
+    command = [str(MARGINALIA), "token", "--user", "ada", "--data-dir", str(server.data_dir)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def _await_health(process: subprocess.Popen[bytes], url: str, log: str) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            if httpx.get(f"{url}/health", timeout=5).status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.1)
+    raise RuntimeError(f"The server did not come up:\n{Path(log).read_text()}")
+
+
+@pytest.fixture(scope="package")
+async def chromium() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=CHROMIUM, args=_ARGUMENTS, timeout=60_000
+        )
+        yield browser
+        await browser.close()
+
+
+@dataclass
+class Witness:
+    """What went wrong in a browser's pages, or went elsewhere."""
+
+    origin: str
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    async def watch(self, context: BrowserContext) -> None:
+        await context.route("**/*", self._keep_at_home)
+        context.on("console", lambda message: self._note(message.type, message.text))
+        context.on("weberror", lambda error: self._note("error", str(error.error)))
+
+    async def _keep_at_home(self, route: Route) -> None:
+        self.requests.append(route.request.url)
+        if route.request.url.startswith(self.origin):
+            await route.continue_()
+        else:
+            self.complaints.append(f"asked for {route.request.url}")
+            await route.abort()
+
+    def _note(self, kind: str, text: str) -> None:
+        """Console errors are also how Chromium tells of what the page's policy forbids."""
+        if kind in {"error", "warning"}:
+            self.complaints.append(text)
+
+
+@pytest.fixture
+async def witness(server: Server) -> AsyncIterator[Witness]:
+    seen = Witness(server.url)
+    yield seen
+    assert seen.requests, "the browser asked for nothing"
+    assert seen.complaints == []
+
+
+@pytest.fixture
+async def page(chromium: Browser, witness: Witness) -> AsyncIterator[Page]:
+    async with await chromium.new_context(viewport={"width": 1280, "height": 800}) as context:
+        await witness.watch(context)
+        yield await context.new_page()
+
+
+@pytest.fixture
+async def phone(chromium: Browser, witness: Witness) -> AsyncIterator[Page]:
+    async with await chromium.new_context(
+        viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True
+    ) as context:
+        await witness.watch(context)
+        yield await context.new_page()

@@ -1,0 +1,147 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Locator, Page, expect
+
+from tests.browser.conftest import CHROMIUM, Server, Witness
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        not CHROMIUM.exists(),
+        reason=f"{CHROMIUM} is missing: on Debian, 'apt-get install chromium' puts it there",
+    ),
+]
+
+RUN = ".graphiql-execute-button"
+TABS = ".graphiql-tab-button"
+RESULT = ".result-window"
+
+
+async def open_graphiql(page: Page, server: Server) -> None:
+    await page.goto(f"{server.url}/graphql")
+    await expect(page.locator(RUN)).to_be_visible()
+    await expect(page.locator(TABS)).to_have_count(2)
+
+
+async def written_in(editor: Locator) -> str:
+    text: str = await editor.locator(".CodeMirror").evaluate(
+        "editor => editor.CodeMirror.getValue()"
+    )
+    return text
+
+
+async def write_in(editor: Locator, text: str) -> None:
+    await editor.locator(".CodeMirror").evaluate(
+        "(editor, text) => editor.CodeMirror.setValue(text)", text
+    )
+
+
+def variables_of(page: Page) -> Locator:
+    return page.locator(".graphiql-editor-tool .graphiql-editor").nth(0)
+
+
+def headers_of(page: Page) -> Locator:
+    return page.locator(".graphiql-editor-tool .graphiql-editor").nth(1)
+
+
+async def run(page: Page) -> Any:
+    """Click the button and return what the result pane holds then."""
+    result = page.locator(RESULT)
+    await write_in(result, "")
+    await page.locator(RUN).click()
+    await expect(result.locator(".CodeMirror-code")).to_contain_text('"')
+    return json.loads(await written_in(result))
+
+
+async def test_the_filled_in_query_runs(page: Page, server: Server, tmp_path: Path) -> None:
+    await open_graphiql(page, server)
+    assert await page.title() == "GraphiQL · Marginalia"
+    answer = await run(page)
+    assert "errors" not in answer
+    comments = answer["data"]["product"]["comments"]
+    nodes = [edge["node"] for edge in comments["edges"]]
+    assert len(nodes) == 5
+    assert {node["rating"] for node in nodes} <= {4, 5}
+    assert {node["language"] for node in nodes} == {"en"}
+    assert comments["plan"]["index"] == "byLangAndRating"
+    await expect(page.locator(RESULT)).to_contain_text(nodes[0]["title"])
+    await page.screenshot(path=tmp_path / "graphiql.png")
+
+    variables = json.loads(await written_in(variables_of(page)))
+    variables["after"] = comments["pageInfo"]["endCursor"]
+    await write_in(variables_of(page), json.dumps(variables))
+    following = (await run(page))["data"]["product"]["comments"]["edges"]
+    assert following[0]["node"]["createdAt"] <= nodes[-1]["createdAt"]
+    assert {edge["cursor"] for edge in following}.isdisjoint(
+        edge["cursor"] for edge in comments["edges"]
+    )
+
+
+async def test_every_pane_keeps_the_policy(page: Page, server: Server, tmp_path: Path) -> None:
+    """The witness complains when any of them breaks it."""
+    await open_graphiql(page, server)
+    await page.get_by_label("Show Documentation Explorer").click()
+    await expect(page.locator(".graphiql-plugin")).to_contain_text("Mutation")
+    await page.screenshot(path=tmp_path / "docs.png")
+    await page.get_by_label("Show History").click()
+    await page.get_by_label("Show GraphiQL Explorer").click()
+    await expect(page.locator(".graphiql-plugin")).to_contain_text("verifiedPurchase")
+    await page.screenshot(path=tmp_path / "explorer.png")
+    for dialogue in ("Open settings dialog", "Open short keys dialog"):
+        await page.get_by_label(dialogue).click()
+        await expect(page.get_by_role("dialog")).to_be_visible()
+        await page.screenshot(path=tmp_path / f"{dialogue}.png")
+        await page.keyboard.press("Escape")
+        await expect(page.get_by_role("dialog")).to_be_hidden()
+    await page.locator(".graphiql-query-editor .CodeMirror").click()
+    await page.keyboard.press("Control+End")
+    await page.keyboard.type("query Q { ")
+    await page.keyboard.press("Control+Space")
+    await expect(page.locator(".CodeMirror-hints")).to_contain_text("product")
+
+
+async def test_the_tabs_outlast_a_visit(page: Page, server: Server) -> None:
+    await open_graphiql(page, server)
+    await run(page)
+    await page.wait_for_function("() => localStorage.getItem('graphiql:tabState') !== null")
+    await page.reload()
+    await expect(page.locator(TABS)).to_have_text(["NewestComments", "AddComment"])
+    assert json.loads(await written_in(variables_of(page)))["productId"] == "1"
+
+
+async def test_the_second_tab_writes_with_a_jwt(
+    page: Page, server: Server, witness: Witness, adas_jwt: str, tmp_path: Path
+) -> None:
+    await open_graphiql(page, server)
+    await page.locator(TABS).nth(1).click()
+    refused = await run(page)
+    assert refused["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
+    (complaint,) = witness.complaints
+    assert "401" in complaint
+    witness.complaints.clear()
+
+    await page.get_by_role("button", name="Headers").click()
+    headers = {"Authorization": f"Bearer {adas_jwt}"}
+    await write_in(headers_of(page), json.dumps(headers))
+    added = (await run(page))["data"]["addComment"]
+    await page.screenshot(path=tmp_path / "mutation.png")
+    assert added["comment"]["username"] == "ada"
+    assert added["userErrors"] == []
+
+
+async def test_a_phone_shows_the_answer_below_the_query(
+    phone: Page, server: Server, tmp_path: Path
+) -> None:
+    await open_graphiql(phone, server)
+    assert "data" in await run(phone)
+    await phone.screenshot(path=tmp_path / "phone.png")
+    query = await phone.locator(".graphiql-query-editor").bounding_box()
+    result = await phone.locator(RESULT).bounding_box()
+    assert query
+    assert result
+    assert result["y"] >= query["y"] + query["height"]
+    assert result["width"] > 250
+    assert await phone.evaluate("document.documentElement.scrollWidth") <= 390

@@ -1,0 +1,40 @@
+"""The exhaustive walk: every page of every product of the demo data, on the embedded engine."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from dal.comments import CommentStore, Selection
+from server.demo.comments import demo_comments
+from tests import oracle
+
+LANGUAGES = ("en", "de", "fr", "es", "ja", "ar")
+CHOICES = [None, *(frozenset({one}) for one in LANGUAGES), frozenset({"en", "ar"})]
+SMALL = 500
+"""Products of more comments are not walked row by row: that takes a Query a row, hours of them."""
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("size", [1, 3, 20, 100])
+async def test_the_demo_data_walks_as_the_oracle_says(comments: CommentStore, size: int) -> None:
+    data = list(demo_comments())
+    await comments.put_many(data)
+    sizes = Counter(comment.product_id for comment in data)
+    gate = asyncio.Semaphore(8)
+
+    async def check(selection: Selection, *, backward: bool) -> int:
+        async with gate:
+            rows = await oracle.walk(comments, selection, size, backward=backward)
+        assert rows == oracle.selected(data, selection)
+        return len(rows)
+
+    walks = [
+        check(Selection(product, ratings, languages), backward=backward)
+        for product in sizes
+        for languages in CHOICES
+        for ratings in oracle.RATING_SUBSETS
+        for backward in (False, True)
+        if size > 1 or sizes[product] <= SMALL
+    ]
+    assert sum(await asyncio.gather(*walks)) > len(data)

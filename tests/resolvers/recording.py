@@ -1,0 +1,34 @@
+"""A store that remembers what it was asked, behind the real schema."""
+
+from typing import Any
+
+from dal.comments import CommentStore, Selection
+from dal.model import Comment
+from dal.pages import Page, PageInfo
+from dal.reading import Reading
+from dal.slices import Slice
+from resolvers.context import Context
+from schema.build import build_schema
+
+SCHEMA = build_schema()
+
+
+class RecordingStore(CommentStore):
+    """Answers every page with no rows; a flag that was not asked for is None, as in real pages."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Selection, Slice]] = []
+
+    async def page(self, selection: Selection, cut: Slice) -> Page[Comment]:
+        self.asked.append((selection, cut))
+        flags = [False if asked else None for asked in (cut.next_page, cut.previous_page)]
+        return Page([], PageInfo(flags[0], flags[1], None, None), Reading("AP1"))
+
+
+async def ask(
+    operation: str, **variables: object
+) -> tuple[list[tuple[Selection, Slice]], list[dict[str, Any]]]:
+    """Execute an operation; return what the store was asked and the errors that a client sees."""
+    store = RecordingStore()
+    result = await SCHEMA.execute(operation, variables, context_value=Context(None, store))
+    return store.asked, [dict(error.formatted) for error in result.errors or []]

@@ -1,0 +1,38 @@
+import pytest
+
+from resolvers.access import ForbiddenError, UnauthenticatedError, may_change, require_viewer
+from resolvers.context import Context, Viewer
+from tests.resolvers.recording import RecordingStore
+from tests.strategies import comment
+
+
+def test_a_viewer_is_required() -> None:
+    viewer = Viewer("ana")
+    assert require_viewer(Context(viewer, RecordingStore())) is viewer
+    with pytest.raises(
+        UnauthenticatedError, match=r"'Authorization: Bearer <JWT>'.*marginalia token"
+    ):
+        require_viewer(Context(None, RecordingStore()))
+
+
+@pytest.mark.parametrize(
+    ("viewer", "allowed"),
+    [
+        (Viewer("ana"), True),
+        (Viewer("ana", frozenset({"reader"})), True),
+        (Viewer("bob"), False),
+        (Viewer("Ana"), False),
+        (Viewer("ana "), False),
+        (Viewer("bob", frozenset({"reader", "Moderator"})), False),
+        (Viewer("bob", frozenset({"reader", "moderator"})), True),
+        (Viewer("moderator"), False),
+    ],
+    ids=str,
+)
+def test_authors_and_moderators_change_a_comment(viewer: Viewer, allowed: bool) -> None:
+    written = comment(username="ana")
+    if allowed:
+        may_change(viewer, written)
+    else:
+        with pytest.raises(ForbiddenError, match="Only its author or a moderator"):
+            may_change(viewer, written)

@@ -1,0 +1,77 @@
+"""What the tests of the embedded engine share."""
+
+import asyncio
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from server.directory import DataDirectory, EngineRecord
+from server.engine import embedded_engine
+from server.errors import UserError
+from server.process import free_port
+from tests.engines import DYNOXIDE
+
+
+def engine_pid(data_dir: Path) -> int:
+    """Return the process id on record."""
+    record = DataDirectory(data_dir).record()
+    assert record is not None
+    return record.engine
+
+
+async def successor(data_dir: Path, pid: int) -> int:
+    """Wait until another engine than ``pid`` is on record, and return its process id."""
+    for _ in range(1000):
+        if (now := engine_pid(data_dir)) != pid:
+            return now
+        await asyncio.sleep(0.01)
+    raise TimeoutError(f"no engine followed {pid}")
+
+
+async def refusal(data_dir: Path) -> str:
+    """Return the sentence with which an engine over ``data_dir`` is refused."""
+    with pytest.raises(UserError) as caught:
+        async with embedded_engine(data_dir, share=False):
+            pass
+    return str(caught.value)
+
+
+@contextmanager
+def abandoned(data_dir: Path, database: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Run an engine over ``database`` that ``data_dir`` has on record and nobody owns."""
+    command = [str(DYNOXIDE), "serve", "--port", str(free_port()), "--db-path", str(database)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        assert b"listening" in process.stderr.readline()
+        DataDirectory(data_dir).write_record(EngineRecord(1, True, process.pid, "http://nowhere"))
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@contextmanager
+def mounted(path: Path, options: str) -> Iterator[Path]:
+    """Mount a file system in memory at ``path``; skip the test where that is not allowed."""
+    path.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(path)]
+    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
+    if outcome.returncode:
+        pytest.skip(f"needs the right to mount: {outcome.stderr.strip()}")
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", str(path)], check=True)
+
+
+def fill(path: Path) -> None:
+    """Write until nothing more fits."""
+    with path.open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(b"x" * 4096)
+        except OSError as error:
+            assert error.strerror == "No space left on device"  # noqa: PT017 - ends the loop

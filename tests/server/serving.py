@@ -1,0 +1,170 @@
+"""``marginalia`` as a process of its own, the way a person starts it."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
+
+import httpx
+import psutil  # type: ignore[import-untyped]  # ships no type information
+
+from server.auth import make_token
+from tests.engines import ROOT
+from tests.server.embedded import engine_pid
+
+SECRET = "a secret of thirty-two bytes, or more"
+
+MARGINALIA = Path(sys.executable).with_name("marginalia")
+
+
+def environment(**settings: str) -> dict[str, str]:
+    """Return this environment without settings of Marginalia's or AWS's but ``settings``."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("MARGINALIA_", "AWS_"))
+    }
+    path = os.pathsep.join(filter(None, [str(ROOT), kept.get("PYTHONPATH")]))
+    return kept | {"PYTHONPATH": path, "COLUMNS": "80"} | settings
+
+
+def marginalia(*arguments: str | Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end."""
+    return subprocess.run(
+        [MARGINALIA, *arguments],
+        env=environment(**settings),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def bearer(username: str) -> dict[str, str]:
+    """Return the header of a JWT for ``username``."""
+    encoded = make_token(SECRET, username=username, roles=[], lifetime=timedelta(hours=1))
+    return {"Authorization": f"Bearer {encoded}"}
+
+
+@dataclass
+class Served:
+    """A server that listens at ``url``; ``said`` is its banner, ``log`` holds its stderr."""
+
+    process: subprocess.Popen[str]
+    data_dir: Path
+    url: str
+    said: str
+    log: IO[str]
+
+    def engine(self) -> psutil.Process:
+        """Return the engine's process."""
+        return psutil.Process(engine_pid(self.data_dir))
+
+    def kill(self) -> None:
+        """Kill the server as a crash or an out-of-memory killer does."""
+        self.process.kill()
+        self.process.wait(10)
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
+        """Ask the server to end; return its exit code and what stderr held."""
+        self.process.send_signal(number)
+        return self.ended()
+
+    def ended(self) -> tuple[int, str]:
+        """Wait for the server to end; return its exit code and what stderr held."""
+        code = self.process.wait(20)
+        self.log.seek(0)
+        return code, self.log.read()
+
+
+@contextmanager
+def served(data_dir: Path, *options: str, **settings: str) -> Iterator[Served]:
+    """Serve on a free port until the block ends."""
+    command = [str(MARGINALIA), "serve", "--port", "0", "--data-dir", str(data_dir), *options]
+    with (
+        TemporaryFile("w+") as log,
+        subprocess.Popen(
+            command,
+            env=environment(MARGINALIA_JWT_SECRET=SECRET) | settings,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            process_group=0,
+        ) as process,
+    ):
+        try:
+            said = _banner(process)
+            yield Served(process, data_dir, _url(said), said, log)
+        finally:
+            if process.poll() is None:
+                process.terminate()
+
+
+def _banner(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if "Ctrl-C" in line:
+            return "".join(lines)
+    raise RuntimeError("the server ended before it listened")
+
+
+def _url(said: str) -> str:
+    match = re.search(r"http://[\d.:]+", said)
+    assert match is not None
+    return match[0]
+
+
+ADD = """
+mutation ($input: AddCommentInput!) {
+  addComment(input: $input) { comment { commentId text } userErrors { message } }
+}"""
+
+
+async def add_comment(client: httpx.AsyncClient, text: str, key: str | None = None) -> str | None:
+    """Return the id of the comment that was acknowledged, None when none was."""
+    comment = {"productId": "42", "rating": 5, "language": "en", "text": text}
+    variables = {"input": comment | {"idempotencyKey": key}}
+    try:
+        answer = await client.post("/graphql", json={"query": ADD, "variables": variables})
+    except httpx.TransportError:
+        return None
+    payload = (answer.json().get("data") or {}).get("addComment")
+    if payload is None:
+        return None
+    assert payload["userErrors"] == []
+    assert payload["comment"]["text"] == text
+    return str(payload["comment"]["commentId"])
+
+
+PAGE = """
+query ($after: String) {
+  product(productId: "42") {
+    comments(first: 100, after: $after) {
+      nodes { commentId text } pageInfo { hasNextPage endCursor }
+    }
+  }
+}"""
+
+
+async def all_comments(client: httpx.AsyncClient) -> list[tuple[str, str]]:
+    """Return id and text of every comment of product 42, page by page."""
+    found: list[tuple[str, str]] = []
+    after = None
+    while True:
+        body = {"query": PAGE, "variables": {"after": after}}
+        answer = (await client.post("/graphql", json=body)).json()
+        comments = answer["data"]["product"]["comments"]
+        found += [(node["commentId"], node["text"]) for node in comments["nodes"]]
+        if not comments["pageInfo"]["hasNextPage"]:
+            return found
+        after = comments["pageInfo"]["endCursor"]

@@ -1,0 +1,169 @@
+import hashlib
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime, time
+
+import pytest
+
+from dal import rules
+from dal.comments import CommentStore
+from dal.dynamodb import Table
+from dal.errors import StoreUnavailableError
+from dal.model import RATINGS, Comment
+from server.demo import load_demo
+from server.demo.comments import demo_comments
+from server.demo.dice import Dice
+from server.demo.texts import phrases
+from tests.engines import ROOT
+
+LANGUAGES = ("en", "de", "fr", "es", "ja", "ar")
+PRODUCTS = tuple("12345678")
+
+
+@pytest.fixture(scope="module")
+def made() -> list[Comment]:
+    return demo_comments()
+
+
+def ignore(comment: Comment) -> None:
+    """Let anyone delete a comment."""
+
+
+def test_it_is_the_same_in_every_process() -> None:
+    program = (
+        "import hashlib; from server.demo.comments import demo_comments;"
+        "print(hashlib.sha256(repr(demo_comments()).encode()).hexdigest())"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed, "TZ": zone, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for seed, zone in (("1", "Asia/Tokyo"), ("2", "America/Lima"))
+    }
+    assert digests == {hashlib.sha256(repr(demo_comments()).encode()).hexdigest()}
+
+
+def test_products_differ_in_size_and_temper(made: list[Comment]) -> None:
+    sizes = Counter(comment.product_id for comment in made)
+    assert [sizes[one] for one in PRODUCTS] == [1600, 1100, 800, 550, 450, 300, 188, 12]
+    assert {comment.rating for comment in made if comment.product_id == "7"} == {1, 5}
+    for product in PRODUCTS[:6]:
+        assert {one.rating for one in made if one.product_id == product} == set(RATINGS)
+
+
+def test_languages_have_skewed_shares(made: list[Comment]) -> None:
+    shares = Counter(comment.language for comment in made)
+    assert tuple(language for language, _ in shares.most_common()) == LANGUAGES
+    assert shares["en"] > 10 * shares["ar"] > 1_000
+
+
+def test_many_comments_of_a_product_share_an_instant(made: list[Comment]) -> None:
+    instants = Counter((comment.product_id, comment.created_at) for comment in made)
+    assert sum(count for count in instants.values() if count > 1) > 1_000
+    assert max(instants.values()) > 20
+    shared = [instant for (_, instant), count in instants.items() if count > 1]
+    assert all(instant.time() == time.min for instant in shared)
+
+
+def test_dates_lie_in_three_fixed_years(made: list[Comment]) -> None:
+    created = [comment.created_at for comment in made]
+    assert datetime(2022, 1, 1, tzinfo=UTC) <= min(created)
+    assert max(created) < datetime(2025, 1, 1, tzinfo=UTC)
+    assert {instant.year for instant in created} == {2022, 2023, 2024}
+    assert all(one.updated_at > one.created_at for one in made if one.updated_at)
+
+
+def test_ids_are_unique_and_users_come_back(made: list[Comment]) -> None:
+    assert len({comment.comment_id for comment in made}) == len(made) == 5_000
+    assert 200 < len({comment.username for comment in made}) < 400
+
+
+def test_every_comment_obeys_the_rules(made: list[Comment]) -> None:
+    for comment in made:
+        rules.identifier("id", comment.comment_id)
+        rules.identifier("username", comment.username)
+        rules.title("title", comment.title)
+        rules.text("text", comment.text)
+        assert rules.language("language", comment.language) == comment.language
+
+
+def test_texts_vary_from_a_few_words_to_several_paragraphs(made: list[Comment]) -> None:
+    lengths = [len(comment.text) for comment in made]
+    assert min(lengths) < 15
+    assert 150 < sum(lengths) / len(lengths) < 400
+    assert max(lengths) > 500
+    assert max(comment.text.count("\n\n") for comment in made) >= 3
+    assert len({comment.text for comment in made}) > 3_000
+    assert not any("{" in comment.text for comment in made)
+
+
+@pytest.mark.parametrize(("rating", "absent"), [(1, "praise"), (5, "complaints")])
+def test_texts_fit_their_rating(made: list[Comment], rating: int, absent: str) -> None:
+    for comment in made:
+        if comment.rating == rating:
+            words = phrases(comment.language)
+            points = words["praise"] if absent == "praise" else words["complaints"]
+            assert not any(point in comment.text for point in points)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_phrases_are_complete(language: str) -> None:
+    words = phrases(language)
+    for by_rating in (words["titles"], words["short"]):
+        assert sorted(by_rating) == [str(rating) for rating in RATINGS]
+        assert all(len(set(texts)) >= 4 for texts in by_rating.values())
+    for by_mood in (words["openings"], words["closings"]):
+        assert sorted(by_mood) == ["bad", "good", "mixed"]
+    assert sorted(words["products"]) == list(PRODUCTS)
+    assert len(words["scenes"]) == 10
+    assert len(set(words["usernames"])) == 20
+
+
+def test_dice_stay_in_their_range_and_reach_its_ends() -> None:
+    dice = Dice(1)
+    assert {dice.number(3, 5) for _ in range(200)} == {3, 4, 5}
+    assert {dice.weighted("abc", [1, 0, 1]) for _ in range(200)} == {"a", "c"}
+    assert sorted(dice.shuffled("abcde")) == list("abcde")
+
+
+async def test_it_loads_once(comments: CommentStore, made: list[Comment]) -> None:
+    assert await load_demo(comments)
+    stored = await comments.get_many([comment.comment_id for comment in made[:100]])
+    assert stored == {comment.comment_id: comment for comment in made[:100]}
+    assert await comments.get(made[-1].comment_id) == made[-1]
+    await comments.delete("demo-00001", ignore)
+    assert not await load_demo(comments)
+    assert await comments.get("demo-00001") is None
+
+
+class _Failing(CommentStore):
+    """Fails once it has written a thousand comments."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        self.left = 1_000
+
+    async def put_many(self, comments: Sequence[Comment]) -> None:
+        self.left -= len(comments)
+        if self.left < 0:
+            raise StoreUnavailableError("The engine is gone.")
+        await super().put_many(comments)
+
+
+async def test_an_interrupted_load_is_completed_by_the_next(
+    table: Table, made: list[Comment]
+) -> None:
+    with pytest.raises(StoreUnavailableError):
+        await load_demo(_Failing(table))
+    comments = CommentStore(table)
+    assert await comments.get(made[0].comment_id) == made[0]
+    assert await comments.get(made[-1].comment_id) is None
+    assert await load_demo(comments)
+    assert await comments.get(made[-1].comment_id) == made[-1]
