@@ -1,6 +1,7 @@
 """Fixtures shared by all tests: real engines, a fresh table for each test, hypothesis profiles."""
 
 import os
+import signal
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -11,6 +12,10 @@ from hypothesis import HealthCheck, settings
 from dal.comments import CommentStore
 from dal.dynamodb import Connection, Table, connect
 from tests.engines import dynoxide, ministack
+
+# A shell that runs the tests in the background makes them ignore Ctrl-C, and so would every process
+# that they start; some are tested by it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A fixture's table serves all examples of a property: each example takes a product of its own.
 _SHARED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]

@@ -48,6 +48,8 @@ async def verify(server: Served, acknowledged: Acknowledged) -> None:
         assert {(comment, f"comment {n}") for n, comment in acknowledged.items()} <= set(kept)
         assert len({text for _, text in kept}) == len(kept)
         again = await add_all(client, list(range(COMMENTS)), {})
+        # A busy machine may let a request run into its deadline: that is what a retry is for.
+        again |= await add_all(client, [n for n in range(COMMENTS) if n not in again], {})
         assert len(again) == COMMENTS
         assert acknowledged.items() <= again.items()
         assert {text: comment for comment, text in kept}.items() <= {
