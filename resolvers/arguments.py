@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from dal import cursors
-from dal.cursors import Kind
 from dal.errors import InvalidArgumentError, InvalidCursorError
 from dal.slices import Slice
 from resolvers.selection import Info, selects
@@ -13,32 +12,18 @@ MAX_SIZE = 100
 
 
 def slice_of(
-    info: Info,
-    first: int | None,
-    after: str | None,
-    last: int | None = None,
-    before: str | None = None,
-    *,
-    kind: Kind = Kind.INSTANT,
+    info: Info, first: int | None, after: str | None, last: int | None, before: str | None
 ) -> Slice:
-    """Return the slice that Relay's four arguments ask for, with the flags that are selected.
-
-    A cursor of another ``kind`` is another list's: InvalidCursorError.
-    """
+    """Return the slice that Relay's four arguments ask for, with the flags that are selected."""
     return replace(
-        plain_slice(first, after, last, before, kind=kind),
+        plain_slice(first, after, last, before),
         next_page=selects(info, "pageInfo", "hasNextPage"),
         previous_page=selects(info, "pageInfo", "hasPreviousPage"),
     )
 
 
 def plain_slice(
-    first: int | None,
-    after: str | None,
-    last: int | None,
-    before: str | None,
-    *,
-    kind: Kind = Kind.INSTANT,
+    first: int | None, after: str | None, last: int | None, before: str | None
 ) -> Slice:
     """Return the slice of Relay's four arguments; neither size means 20 rows."""
     if first is not None and last is not None:
@@ -46,8 +31,8 @@ def plain_slice(
     return Slice(
         limit=_size("first", first) if last is None else _size("last", last),
         backward=last is not None,
-        after=_position("after", after, kind),
-        before=_position("before", before, kind),
+        after=_position("after", after),
+        before=_position("before", before),
     )
 
 
@@ -61,10 +46,10 @@ def _size(argument: str, value: int | None) -> int:
     return value
 
 
-def _position(argument: str, cursor: str | None, kind: Kind) -> str | None:
+def _position(argument: str, cursor: str | None) -> str | None:
     if cursor is None:
         return None
     try:
-        return cursors.decode(cursor, kind)
+        return cursors.decode(cursor)
     except InvalidCursorError as error:
         raise InvalidCursorError(f"{argument}: {error}") from None

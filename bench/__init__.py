@@ -1,1 +1,0 @@
-"""Benchmarks: what reading costs, counted on a real engine."""

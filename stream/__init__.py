@@ -1,1 +1,0 @@
-"""Statistics of tables that other programs write to: counted from the table's stream."""
