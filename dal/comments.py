@@ -6,20 +6,29 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dal import errors, idempotency
+from dal.bundles import Write
+from dal.concurrency import both
 from dal.conditions import ABSENT, unchanged
+from dal.contention import contend
+from dal.counted import CountedWrites
+from dal.counters import Action
 from dal.dynamodb import Table
 from dal.indexes import COMMENT_INDEXES
 from dal.items import Item, comment_key, comment_position, decode_comment, encode_comment
+from dal.leaderboard import Leaderboard
 from dal.model import RATINGS, Comment
 from dal.pages import Edge, Page, PageReader
-from dal.planner import Query
+from dal.plans import Query
+from dal.profiles import CommentProfiles
+from dal.requests import Spend
+from dal.rows import RowReader
 from dal.slices import Slice
+from dal.statistics import deltas
+from dal.statistics_store import StatisticsStore
+from dal.upserts import Upserts
 
 POSITIVE = frozenset({4, 5})
 NEGATIVE = frozenset({1, 2})
-
-_ATTEMPTS = 10
-"""How often a write is tried anew when the comment was changed under it."""
 
 ACCESS_PATTERNS = {
     ("any", "any"): "AP1",
@@ -65,16 +74,35 @@ class CommentStore:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._pages = PageReader(table.query, COMMENT_INDEXES, decode_comment, descending=True)
+        self.statistics = StatisticsStore(table.query)
+        self._writes = CountedWrites(table, self.statistics)
+        self._upserts = Upserts(table, self._writes)
+        self.leaderboard = Leaderboard(table)
+        profiles = CommentProfiles(self.statistics)
+        rows = RowReader(table.query, COMMENT_INDEXES, profiles)
+        self._pages = PageReader(rows, decode_comment, descending=True)
 
     async def page(self, selection: Selection, cut: Slice) -> Page[Comment]:
         """Return one page of a product's comments, newest first."""
         return await self._pages.read(selection.query(), cut)
 
+    async def counted_page(self, selection: Selection, cut: Slice) -> Page[Comment]:
+        """Return one page that knows its ``total_count``."""
+        spent: list[float] = []
+        page, total = await both(self.page(selection, cut), self.total(selection, spent.append))
+        for capacity in spent:
+            page.reading.spend(capacity)
+        return replace(page, total_count=total)
+
     async def newest(self, selection: Selection) -> Comment | None:
         """Return the most recent comment of a selection."""
         page = await self.page(selection, Slice(limit=1))
         return page.nodes[0] if page.edges else None
+
+    async def total(self, selection: Selection, spend: Spend | None = None) -> int:
+        """Return how many comments a selection holds, as the latest acknowledged write left it."""
+        statistics = await self.statistics.read(selection.product_id, consistent=True, spend=spend)
+        return statistics.counts_of(selection.languages, selection.ratings)
 
     async def get(self, comment_id: str) -> Comment | None:
         """Return a comment by its id, as the latest acknowledged write left it."""
@@ -93,12 +121,12 @@ class CommentStore:
         comment. Raises IdempotencyKeyReusedError when the second add says something else, and
         NotFoundError when the comment was deleted since.
         """
-        actions = [{"Put": {"Item": encode_comment(comment), **ABSENT}}]
+        actions: list[Action] = [{"Put": {"Item": encode_comment(comment), **ABSENT}}]
         if idempotency_key is not None:
             record = idempotency.record(comment, idempotency_key)
             actions.append({"Put": {"Item": record, **ABSENT}})
         try:
-            await self._table.write(actions)
+            await self._writes.write(Write(actions, deltas(None, comment)))
         except errors.ConditionFailedError:
             comment = await self._added_before(comment, idempotency_key)
         return Edge(comment, comment_position(comment))
@@ -124,8 +152,7 @@ class CommentStore:
 
     async def put_many(self, comments: Sequence[Comment]) -> None:
         """Write comments over what their ids hold; of two with one id the last counts."""
-        by_id = {comment.comment_id: encode_comment(comment) for comment in comments}
-        await self._table.put_many(list(by_id.values()))
+        await self._upserts.put(comments)
 
     async def marked(self, name: str) -> bool:
         """Return whether ``mark`` was called with this name on this table."""
@@ -143,24 +170,28 @@ class CommentStore:
     ) -> Comment:
         """Replace a comment, or delete it, provided that it is still what was read."""
         key = comment_key(comment_id)
-        for _ in range(_ATTEMPTS):
+
+        async def attempt() -> Comment:
             item = await self._table.get(key)
             if item is None:
                 raise errors.NotFoundError("There is no such comment.")
-            comment = decode_comment(item)
-            check(comment)
+            old = decode_comment(item)
+            check(old)
             condition = unchanged(item)
             if edited is None:
-                action = {"Delete": {"Key": key, **condition}}
+                new, action = None, {"Delete": {"Key": key, **condition}}
             else:
-                comment = edited(comment)
-                action = {"Put": {"Item": encode_comment(comment), **condition}}
+                new = edited(old)
+                action = {"Put": {"Item": encode_comment(new), **condition}}
             try:
-                await self._table.write([action])
+                await self._writes.write(Write([action], deltas(old, new)))
             except errors.ConditionFailedError:
-                continue
-            return comment
-        raise errors.ConflictError("Others keep changing this comment: try again in a moment.")
+                raise errors.ConflictError(
+                    "Others keep changing this comment: try again in a moment."
+                ) from None
+            return new or old
+
+        return await contend(attempt)
 
     async def _added_before(self, comment: Comment, idempotency_key: str | None) -> Comment:
         """Return the comment that an earlier attempt of the same add stored."""

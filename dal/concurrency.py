@@ -5,6 +5,8 @@ from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
+First = TypeVar("First")
+Second = TypeVar("Second")
 
 
 def batched(items: Sequence[Result], size: int) -> list[Sequence[Result]]:
@@ -22,3 +24,12 @@ async def in_parallel(work: Sequence[Coroutine[Any, Any, Result]]) -> list[Resul
     except BaseExceptionGroup as failures:
         raise failures.exceptions[0] from None
     return [task.result() for task in tasks]
+
+
+async def both(
+    first: Coroutine[Any, Any, First], second: Coroutine[Any, Any, Second]
+) -> tuple[First, Second]:
+    """Await two of different kinds at once, as ``in_parallel`` does."""
+    work: list[Coroutine[Any, Any, Any]] = [first, second]
+    one, two = await in_parallel(work)
+    return one, two

@@ -2,8 +2,9 @@
 
 Layout, in base64url without padding: one byte of version and kind, four bytes of CRC-32 over the
 rest, then the position. A position that starts with an instant packs it into eight bytes, so a
-cursor stays under 80 characters for ids of up to 46 bytes. The cursor names no partition: keys are
-always built from the arguments, so a forged cursor reaches nothing.
+cursor stays under 80 characters for ids of up to 46 bytes; any other position stands as it is. The
+cursor names no partition: keys are always built from the arguments, so a forged cursor reaches
+nothing.
 """
 
 import binascii
@@ -11,49 +12,67 @@ import struct
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import UTC, datetime, timedelta
+from enum import IntEnum
 
 from dal import rules
 from dal.errors import InvalidArgumentError, InvalidCursorError
-from dal.keys import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
+from dal.keys import INSTANT_LENGTH, escape, format_instant, parse_count, parse_instant, unescape
 
-_BY_INSTANT = 0x11
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HEAD = struct.Struct(">BI")
 _INSTANT = struct.Struct(">q")
 _MICROSECOND = timedelta(microseconds=1)
 
 
+class Kind(IntEnum):
+    """What the positions of a list start with; the value is the cursor's first byte."""
+
+    INSTANT = 0x11
+    COUNT = 0x12
+
+
 def encode(position: str) -> str:
-    """Return the cursor of a position of the form ``<instant>#<id>``."""
-    instant, identifier = position[:INSTANT_LENGTH], position[INSTANT_LENGTH + 1 :]
-    microseconds = (parse_instant(instant) - _EPOCH) // _MICROSECOND
-    body = _INSTANT.pack(microseconds) + identifier.encode()
-    raw = _HEAD.pack(_BY_INSTANT, zlib.crc32(body)) + body
-    return urlsafe_b64encode(raw).rstrip(b"=").decode()
+    """Return the cursor of a position: ``<instant>#<id>`` or ``<count>#<id>``."""
+    # An id holds no #, so only an instant ends right before one at this place.
+    if position[INSTANT_LENGTH - 1 : INSTANT_LENGTH + 1] == "Z#":
+        instant, identifier = position[:INSTANT_LENGTH], position[INSTANT_LENGTH + 1 :]
+        microseconds = (parse_instant(instant) - _EPOCH) // _MICROSECOND
+        return _seal(Kind.INSTANT, _INSTANT.pack(microseconds) + identifier.encode())
+    return _seal(Kind.COUNT, position.encode())
 
 
-def decode(cursor: str) -> str:
-    """Return the position of a cursor; InvalidCursorError unless ``encode`` made it."""
+def decode(cursor: str, kind: Kind = Kind.INSTANT) -> str:
+    """Return the position of a cursor; InvalidCursorError unless it is a whole one of ``kind``."""
     try:
-        position = _unpack(cursor)
+        position = _unpack(cursor, kind)
+        genuine = encode(position) == cursor
     except (binascii.Error, struct.error, ValueError, OverflowError, InvalidArgumentError):
-        position = None
-    if position is None or encode(position) != cursor:
+        genuine = False
+    if not genuine:
         raise InvalidCursorError(
-            "The cursor is not one of this server's: pass an edge's cursor back unchanged, "
+            "The cursor is not one of this list's: pass an edge's cursor back unchanged, "
             "or leave it out to start from the beginning."
         )
     return position
 
 
-def _unpack(cursor: str) -> str | None:
+def _seal(kind: Kind, body: bytes) -> str:
+    raw = _HEAD.pack(kind, zlib.crc32(body)) + body
+    return urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def _unpack(cursor: str, kind: Kind) -> str:
     raw = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
-    kind, checksum = _HEAD.unpack_from(raw)
+    head = _HEAD.unpack_from(raw)
     body = raw[_HEAD.size :]
-    if kind != _BY_INSTANT or checksum != zlib.crc32(body):
-        return None
-    instant = _EPOCH + timedelta(microseconds=_INSTANT.unpack_from(body)[0])
-    part = body[_INSTANT.size :].decode()
+    if head != (kind, zlib.crc32(body)):
+        raise ValueError("The cursor is damaged, or another list's.")
+    if kind == Kind.COUNT:
+        start, _, part = body.decode().partition("#")
+        parse_count(start)
+    else:
+        start = format_instant(_EPOCH + timedelta(microseconds=_INSTANT.unpack_from(body)[0]))
+        part = body[_INSTANT.size :].decode()
     if escape(rules.identifier("cursor", unescape(part))) != part:
-        return None
-    return f"{format_instant(instant)}#{part}"
+        raise ValueError("No id stands in a key like this.")
+    return f"{start}#{part}"

@@ -29,7 +29,8 @@ from dal.concurrency import batched, in_parallel
 from dal.faults import translated
 from dal.indexes import EXPIRES, table_definition
 from dal.items import Item
-from dal.requests import QueryAnswer, QueryRequest, query_arguments
+from dal.requests import QueryAnswer, QueryRequest, Spend, query_arguments
+from dal.streams import WHOLE_IMAGES, Streams, stream_of
 
 DEADLINE = 10.0
 """Seconds a request may take, retries included."""
@@ -56,25 +57,32 @@ class Connection:
 @asynccontextmanager
 async def connect(connection: Connection) -> AsyncIterator["Table"]:
     """Open a client for the table; the connection pool closes with the context."""
-    async with AsyncExitStack() as stack:
-        try:
-            client = await stack.enter_async_context(_client(connection))
-        except (BotoCoreError, ValueError) as error:
-            raise errors.StoreRefusedError(_sentence(error)) from error
+    async with _opened(connection, "dynamodb") as client:
         client.meta.events.register("before-parse.dynamodb.Query", _parse_query)
         yield Table(client, connection.table)
 
 
-def _client(connection: Connection) -> Any:
+@asynccontextmanager
+async def _opened(connection: Connection, service: str, **settings: Any) -> AsyncIterator[Any]:
+    async with AsyncExitStack() as stack:
+        try:
+            client = await stack.enter_async_context(_client(connection, service, settings))
+        except (BotoCoreError, ValueError) as error:
+            raise errors.StoreRefusedError(_sentence(error)) from error
+        yield client
+
+
+def _client(connection: Connection, service: str, settings: dict[str, Any]) -> Any:
     config = Config(
         retries={"total_max_attempts": 1, "mode": "standard"},
         connect_timeout=3,
         read_timeout=DEADLINE,
         max_pool_connections=64,
+        **settings,
     )
     if not connection.embedded:
         return aioboto3.Session().client(
-            "dynamodb", endpoint_url=connection.endpoint_url, config=config
+            service, endpoint_url=connection.endpoint_url, config=config
         )
     # An engine on this machine depends on no proxy, profile or settings file of its surroundings.
     nothing: tuple[Any, ...] = (None, [], os.devnull, None)
@@ -82,7 +90,7 @@ def _client(connection: Connection) -> Any:
         {"profile": (None, [], None, None), "config_file": nothing, "credentials_file": nothing}
     )
     return aioboto3.Session(botocore_session=local).client(
-        "dynamodb",
+        service,
         endpoint_url=connection.endpoint_url,
         config=config.merge(Config(proxies={})),
         region_name="local",
@@ -99,13 +107,26 @@ class Table:
         self.name = name
 
     async def query(self, request: QueryRequest) -> QueryAnswer:
-        """Run one Query (eventually consistent, as global indexes are)."""
+        """Run one Query; eventually consistent unless the request says otherwise."""
         answer = await self._call("query", **query_arguments(request))
         return QueryAnswer(
             answer["Items"],
             answer.get("LastEvaluatedKey"),
             answer["ConsumedCapacity"]["CapacityUnits"],
         )
+
+    async def count(self, request: QueryRequest, spend: Spend) -> int:
+        """Return how many rows ``request`` selects, up to its limit, without fetching them."""
+        arguments = query_arguments(request) | {"Select": "COUNT"}
+        counted: int = 0
+        while True:
+            answer = await self._call("query", **arguments)
+            counted += answer["Count"]
+            spend(answer["ConsumedCapacity"]["CapacityUnits"])
+            last_key = answer.get("LastEvaluatedKey")
+            if last_key is None or counted >= request.limit:
+                return counted
+            arguments |= {"ExclusiveStartKey": last_key, "Limit": request.limit - counted}
 
     async def get(self, key: Item) -> Item | None:
         """Return the item under a primary key, as the latest acknowledged write left it."""
@@ -198,6 +219,23 @@ class Table:
         description: dict[str, Any] = answer["Table"]
         return description
 
+    async def stream(self) -> str | None:
+        """Return the ARN of the stream of the table's changes; None where it is switched off."""
+        return stream_of(await self.describe())
+
+    async def renew_stream(self) -> None:
+        """Switch the stream of the table's changes on; where it was on, off first.
+
+        The new stream has an ARN of its own, and what changes from now on.
+        """
+        if await self.stream() is not None:
+            await self._switch_stream({"StreamEnabled": False})
+        await self._switch_stream(WHOLE_IMAGES)
+
+    async def _switch_stream(self, specification: dict[str, Any]) -> None:
+        await self._call("update_table", StreamSpecification=specification)
+        await self._await_active()
+
     async def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:
         return await _insist(partial(self._once, operation, TableName=self.name, **arguments))
 
@@ -250,3 +288,19 @@ def _parse_query(
 
 def _sentence(error: BotoCoreError | ValueError) -> str:
     return f"The AWS settings do not work: {error}"
+
+
+# --- DynamoDB Streams: a service of its own, with a client of its own ---
+
+
+@asynccontextmanager
+async def connect_streams(connection: Connection) -> AsyncIterator[Streams]:
+    """Open a client for the streams of tables; deadline, retries and errors are as for tables."""
+    # The embedded engine's shard ids and sequence numbers are shorter than AWS says they are.
+    async with _opened(connection, "dynamodbstreams", parameter_validation=False) as client:
+        once = Table(client, connection.table)._once  # noqa: SLF001 - the same errors
+
+        async def call(operation: str, **arguments: Any) -> dict[str, Any]:
+            return await _insist(partial(once, operation, **arguments))
+
+        yield Streams(call)

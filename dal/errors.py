@@ -25,6 +25,10 @@ class TooManySegmentsError(DalError):
     """A filter selects more partitions than one page may read."""
 
 
+class RankTooDeepError(DalError):
+    """So many products stand above a page that counting them would cost too much."""
+
+
 class AlreadyExistsError(DalError):
     """A write meant to create an item found one under its key."""
 
@@ -63,3 +67,11 @@ class StoreFullError(DalError):
 
 class StoreRefusedError(DalError):
     """DynamoDB refused the request for good: credentials, permissions, a missing table."""
+
+
+class IteratorExpiredError(DalError):
+    """An iterator of a stream was not used for too long; a new one reads on from the same place."""
+
+
+class ChangesLostError(DalError):
+    """Records of a table's stream are gone that were never applied; only a recount helps."""

@@ -9,15 +9,26 @@ from dal import errors
 _BUSY = errors.ThrottledError, "DynamoDB is busy: try again in a moment."
 _CONTENDED = errors.ConflictError, "Others keep changing the same item: try again in a moment."
 
+CHANGES_LOST = (
+    "The table's stream keeps changes for a day, and some are gone that were not counted yet: "
+    "run `marginalia stats rebuild`."
+)
+
 _BY_CODE: dict[str, tuple[type[errors.DalError], str]] = {
     "ProvisionedThroughputExceeded": _BUSY,
     "ProvisionedThroughputExceededException": _BUSY,
     "RequestLimitExceeded": _BUSY,
     "ThrottlingError": _BUSY,
     "ThrottlingException": _BUSY,
+    "LimitExceededException": _BUSY,
     "TransactionConflict": _CONTENDED,
     "TransactionConflictException": _CONTENDED,
     "TransactionInProgressException": _CONTENDED,
+    "ExpiredIteratorException": (
+        errors.IteratorExpiredError,
+        "The iterator expired: take another.",
+    ),
+    "TrimmedDataAccessException": (errors.ChangesLostError, CHANGES_LOST),
     "ResourceInUseException": (errors.AlreadyExistsError, "The table is there already."),
     "ResourceNotFoundException": (
         errors.StoreRefusedError,

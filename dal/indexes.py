@@ -19,7 +19,8 @@ class Index:
     """One index as the planner sees it.
 
     A partition holds the rows that agree on the ``partition`` fields; its key is ``entity``, ``#``
-    and their values joined by ``/``. Rows stand in ``order`` within it.
+    and their values joined by ``/``, or ``entity`` alone where no field divides the rows. Rows
+    stand in ``order`` within it.
     """
 
     name: str
@@ -31,6 +32,8 @@ class Index:
 
     def partition_of(self, values: Mapping[str, str]) -> str:
         """Return the partition key of the rows that carry ``values``."""
+        if not self.partition:
+            return self.entity
         parts = (escape(values[field]) for field in self.partition)
         return f"{self.entity}#{'/'.join(parts)}"
 
@@ -45,6 +48,14 @@ BY_RATING = Index("byRating", "GSI3PK", "GSISK", "PRODUCT", ("product", "rating"
 ALL = Index("all", "GSI4PK", "GSISK", "PRODUCT", ("product",), NEWEST)
 
 COMMENT_INDEXES = (ALL, BY_LANGUAGE, BY_RATING, BY_LANGUAGE_AND_RATING)
+
+# Statistics items share an index with comments: they have its keys while they are on a leaderboard.
+MOST_FIVES = ("count_5", "product")
+LEADERS = Index("byLangAndRating", "GSIPK", "GSISK", "LEADERS", (), MOST_FIVES)
+LEADERS_BY_LANGUAGE = Index(
+    "byLangAndRating", "GSIPK", "GSISK", "LEADERS", ("language",), MOST_FIVES
+)
+LEADER_INDEXES = (LEADERS, LEADERS_BY_LANGUAGE)
 
 _PROJECTED = ["rating", "language", "data"]
 """What a page of comments shows besides its keys."""

@@ -14,6 +14,7 @@ LAST_CHARACTER = "\U0010ffff"
 """No identifier holds it, so it closes the key range of any prefix."""
 
 INSTANT_LENGTH = len("2020-11-20T12:00:00.000000Z")
+COUNT_LENGTH = 12
 
 
 def escape(identifier: str) -> str:
@@ -24,6 +25,18 @@ def escape(identifier: str) -> str:
 def unescape(part: str) -> str:
     """Return the identifier that ``escape`` was given."""
     return unquote(part, errors="strict") if "%" in part else part
+
+
+def format_count(count: int) -> str:
+    """Return a count as 12 digits, which sort as numbers do: without zeros, 9 stands above 10."""
+    return f"{count:0{COUNT_LENGTH}}"
+
+
+def parse_count(text: str) -> int:
+    """Return the count that ``format_count`` wrote; ValueError for anything else."""
+    if len(text) != COUNT_LENGTH or not (text.isascii() and text.isdigit()):
+        raise ValueError(f"{text!r} is not a count of {COUNT_LENGTH} digits.")
+    return int(text)
 
 
 def format_instant(instant: datetime) -> str:

@@ -27,3 +27,13 @@ class Comment:
     created_at: datetime
     updated_at: datetime | None = None
     verified_purchase: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProductRank:
+    """A product's place on a leaderboard; ``count`` is of its comments rated 5."""
+
+    product: Product
+    count: int
+    rank: int | None = None
+    """1 for the first; None when it was not asked for."""

@@ -1,18 +1,14 @@
 """Pages: one exact slice of a query's rows, read from DynamoDB."""
 
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from dal.cursors import encode
-from dal.indexes import Index
 from dal.items import Item
-from dal.merge import merge
-from dal.planner import Query, plan
-from dal.positions import Range
+from dal.plans import Query
 from dal.reading import Reading
-from dal.segments import RunQuery, segment_rows
+from dal.rows import RowReader
 from dal.slices import Slice, Walk, walk
 
 Node = TypeVar("Node")
@@ -48,6 +44,8 @@ class Page(Generic[Node]):
     edges: Sequence[Edge[Node]]
     page_info: PageInfo
     reading: Reading
+    total_count: int | None = None
+    """How many rows the whole list has; None unless somebody counted."""
 
     @property
     def nodes(self) -> list[Node]:
@@ -57,10 +55,9 @@ class Page(Generic[Node]):
 
 @dataclass(frozen=True, slots=True)
 class PageReader(Generic[Node]):
-    """Reads pages of one kind of row: ``indexes`` say where they are, ``decode`` what they are."""
+    """Reads pages of one kind of row, in the list order that ``descending`` says."""
 
-    run: RunQuery
-    indexes: Sequence[Index]
+    rows: RowReader
     decode: Callable[[Item], Node]
     descending: bool
 
@@ -68,7 +65,7 @@ class PageReader(Generic[Node]):
         """Return the rows of ``query`` that ``cut`` selects; one failed Query fails the page."""
         way = walk(cut, descending=self.descending)
         reading = Reading(query.access_pattern)
-        rows = await self._rows(
+        rows = await self.rows.first(
             query, way.span, reading, descending=way.descending, count=way.count
         )
         behind = way.touches_start and bool(rows) and rows[0][0] == way.start
@@ -82,40 +79,12 @@ class PageReader(Generic[Node]):
     async def _any_beyond(self, query: Query, way: Walk, reading: Reading) -> bool:
         if not way.ahead or way.end is None:
             return False
-        return bool(
-            await self._rows(query, way.beyond, reading, descending=way.descending, count=1)
-        )
+        return await self.rows.any(query, way.beyond, reading, descending=way.descending)
 
     async def _any_before_start(self, query: Query, way: Walk, reading: Reading) -> bool:
         if not way.touches_start:
             return False
-        return bool(
-            await self._rows(
-                query, way.before_start, reading, descending=not way.descending, count=1
-            )
-        )
-
-    async def _rows(
-        self, query: Query, span: Range, reading: Reading, *, descending: bool, count: int
-    ) -> list[tuple[str, Item]]:
-        """Return the first ``count`` rows within ``span``; the streams stop at the last of them."""
-        whole = plan(self.indexes, query, span, descending=descending, limit=count)
-        reading.index = whole.index.name
-        rows: list[tuple[str, Item]] = []
-        if count == 0:
-            return rows
-        async with AsyncExitStack() as stack:
-            streams = [segment_rows(self.run, whole, one, reading) for one in whole.segments]
-            for stream in streams:
-                stack.push_async_callback(stream.aclose)
-            merged = await stack.enter_async_context(
-                aclosing(merge(streams, descending=descending))
-            )
-            async for row in merged:
-                rows.append(row)
-                if len(rows) == count:
-                    break
-        return rows
+        return await self.rows.any(query, way.before_start, reading, descending=not way.descending)
 
     def _page(
         self,

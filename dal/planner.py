@@ -1,77 +1,125 @@
 """The query planner: pure functions from what is asked for to what is read.
 
-``plan`` picks the index whose partitions are exactly the asked-for sets of rows, and lists one
-segment for each partition. All segments of a plan share one total order, so one position resumes
-them all.
+An index answers a query when its partition fields are among the filtered ones. Every combination of
+their values is one segment; filters that the partitions do not cover are a residual on the rows
+read. All segments of a plan share one total order, so one position resumes them all.
+
+Without a profile of the data only an index without residual counts, and each segment is asked for
+the whole page. With one, the plan of the least expected cost is chosen, and each segment is asked
+for what it is expected to hold of the page.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product as cartesian_product
 
+from dal.costs import Ask, Odds, best_ask
 from dal.errors import NoIndexError, TooManySegmentsError
 from dal.indexes import Index
+from dal.plans import Filters, Plan, Profile, Query, Segment
 from dal.positions import Range
 
 MAX_SEGMENTS = 60
 """A page reads at most this many partitions: twelve languages of five ratings."""
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """What is asked for: each filtered field and the values wanted of it.
-
-    An absent field is not filtered; a field with no value selects nothing.
-    """
-
-    access_pattern: str
-    filters: Mapping[str, frozenset[str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """One contiguous key range of one partition, and how many rows to ask of it at a time."""
-
-    partition: str
-    range: Range
-    limit: int
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How a query is answered: the segments of one index, read in one direction."""
-
-    access_pattern: str
-    index: Index
-    segments: tuple[Segment, ...]
-    descending: bool
-
-
 def plan(
-    indexes: Sequence[Index], query: Query, span: Range, *, descending: bool, limit: int
+    indexes: Sequence[Index],
+    query: Query,
+    span: Range,
+    *,
+    descending: bool,
+    limit: int,
+    profile: Profile | None = None,
+    residual: bool = True,
 ) -> Plan:
-    """Return the plan that reads the rows of ``query`` within ``span`` of the total order.
+    """Return the plan that reads ``limit`` rows of ``query`` within ``span`` at the least cost.
 
-    Without statistics any segment may hold the whole page, so each is asked for ``limit`` rows.
-    Raises NoIndexError when no index is partitioned by the filtered fields.
+    ``residual=False`` admits only plans that throw no row away. Raises NoIndexError when no index
+    answers, and TooManySegmentsError when all that do have too many partitions.
     """
-    index = _index_of(indexes, query)
-    values = [sorted(query.filters[field]) for field in index.partition]
-    combinations = list(cartesian_product(*values))
-    if len(combinations) > MAX_SEGMENTS:
+    coarse = residual and profile is not None
+    reads = [
+        _Read(index, query, span, descending, limit)
+        for index in indexes
+        if set(index.partition) <= query.filters.keys()
+        and (coarse or len(index.partition) == len(query.filters))
+    ]
+    if not reads:
+        raise NoIndexError(f"No index is partitioned by {', '.join(sorted(query.filters))}.")
+    fewest = min(read.size for read in reads)
+    if fewest > MAX_SEGMENTS:
         raise TooManySegmentsError(
-            f"The filter selects {len(combinations)} partitions; the most is {MAX_SEGMENTS}: "
+            f"The filter selects {fewest} partitions; the most is {MAX_SEGMENTS}: "
             "choose fewer languages or ratings."
         )
-    segments = tuple(
-        Segment(index.partition_of(dict(zip(index.partition, chosen, strict=True))), span, limit)
-        for chosen in combinations
-    )
-    return Plan(query.access_pattern, index, segments, descending)
+    plans = [read.plan(profile) for read in reads if read.size <= MAX_SEGMENTS]
+    return min(plans, key=lambda one: one.cost)
 
 
-def _index_of(indexes: Sequence[Index], query: Query) -> Index:
-    for index in indexes:
-        if set(index.partition) == query.filters.keys():
-            return index
-    raise NoIndexError(f"No index is partitioned by {', '.join(sorted(query.filters))}.")
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """One index's way to answer a query."""
+
+    index: Index
+    query: Query
+    span: Range
+    descending: bool
+    limit: int
+
+    @property
+    def size(self) -> int:
+        """How many partitions it reads."""
+        return math.prod(len(self.query.filters[name]) for name in self.index.partition)
+
+    def plan(self, profile: Profile | None) -> Plan:
+        return self._blind() if profile is None else self._weighed(profile)
+
+    def _blind(self) -> Plan:
+        segments = (Segment(key, self.span, self.limit) for key, _ in self._partitions())
+        return Plan(self.query.access_pattern, self.index, tuple(segments), self.descending)
+
+    def _weighed(self, profile: Profile) -> Plan:
+        residual = {
+            name: wanted
+            for name, wanted in self.query.filters.items()
+            if name not in self.index.partition
+        }
+        partitions = list(self._partitions())
+        held = [profile.count(values) for _, values in partitions]
+        total = sum(held)
+        passing = profile.count(self.query.filters) / total if residual and total else 1.0
+        asks = [self._ask(count, total, passing, profile) for count in held]
+        return Plan(
+            self.query.access_pattern,
+            self.index,
+            tuple(
+                Segment(key, self.span, ask.limit, count / max(1, total), absent=ask.limit == 0)
+                for (key, _), count, ask in zip(partitions, held, asks, strict=True)
+            ),
+            self.descending,
+            residual,
+            min(1.0, passing),
+            doubtful=sum(count == 0 for count in held) if not profile.proves_absence else 0,
+            capacity=sum(ask.capacity for ask in asks),
+            cost=sum(ask.cost for ask in asks),
+        )
+
+    def _ask(self, count: int, total: int, passing: float, profile: Profile) -> Ask:
+        if count == 0 and profile.proves_absence:
+            return Ask(limit=0, cost=0.0, capacity=0.0)
+        if passing == 0:  # nothing is expected to pass: reading on is the fan-out's part
+            return Ask(limit=self.limit, cost=math.inf, capacity=math.inf)
+        odds = Odds(count / total if total else 1.0, min(1.0, passing))
+        return best_ask(odds, self.limit, profile.row_bytes, most=count)
+
+    def _partitions(self) -> Iterator[tuple[str, Filters]]:
+        """Yield the key of each partition and the filters that select its rows."""
+        names = self.index.partition
+        for chosen in cartesian_product(*(sorted(self.query.filters[name]) for name in names)):
+            values = dict(zip(names, chosen, strict=True))
+            yield (
+                self.index.partition_of(values),
+                {name: frozenset({value}) for name, value in values.items()},
+            )

@@ -2,18 +2,25 @@
 
 from dataclasses import dataclass, field
 
+from dal.plans import Plan
 from dal.requests import QueryAnswer
 
 
 @dataclass(slots=True)
 class SegmentReading:
-    """What was read of one segment; ``limit`` is the rows asked for at a time."""
+    """What was read of one segment; ``limit`` is the rows asked for at first."""
 
     partition_key: str
     range: str
     limit: int
     skipped: bool
     items_read: int = 0
+    requests: int = 0
+
+    @property
+    def refills(self) -> int:
+        """How often the segment ran dry before the page was full."""
+        return max(0, self.requests - 1)
 
 
 @dataclass(slots=True)
@@ -27,11 +34,33 @@ class Reading:
     items_read: int = 0
     consumed_capacity: float = 0.0
     estimated_capacity: float | None = None
-    """None while the planner has no statistics to estimate from."""
+    """What the planner expected; None where it knew nothing of the data."""
+    residual: list[str] = field(default_factory=list)
+    """The filters that were left to the rows read."""
+    planning_requests: int = 0
+    planning_capacity: float = 0.0
+    """What was spent on recent statistics, which serve the pages of some seconds."""
+
+    def begin(self, plan: Plan) -> None:
+        """Note what the planner chose."""
+        self.index = plan.index.name
+        self.residual = sorted(plan.residual)
+        self.estimated_capacity = plan.capacity
+
+    def spend_planning(self, capacity: float) -> None:
+        """Add a Query for recent statistics."""
+        self.planning_requests += 1
+        self.planning_capacity += capacity
+
+    def spend(self, capacity: float) -> None:
+        """Add a Query that read no row of the page."""
+        self.requests += 1
+        self.consumed_capacity += capacity
 
     def count(self, segment: SegmentReading, answer: QueryAnswer) -> None:
         """Add one Query's answer."""
         segment.items_read += len(answer.items)
+        segment.requests += 1
         self.requests += 1
         self.items_read += len(answer.items)
         self.consumed_capacity += answer.capacity

@@ -1,24 +1,31 @@
 """One Query as plain data, and as the arguments that DynamoDB takes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from dal.items import Item
 from dal.positions import Range, just_above, just_below
 
+Spend: TypeAlias = Callable[[float], None]
+"""Takes note of one Query that reads no row of a page, and of its RCU."""
+
 
 @dataclass(frozen=True, slots=True)
 class QueryRequest:
-    """One Query: up to ``limit`` rows of one partition's range, from ``start`` (a last key) on."""
+    """One Query: up to ``limit`` rows of one partition's range, from ``start`` (a last key) on.
 
-    index: str
+    ``index`` is None for the table itself, and only the table can be read ``consistent``ly.
+    """
+
+    index: str | None
     partition: tuple[str, str]
     sort_key: str
     range: Range
     descending: bool
     limit: int
     start: Item | None = None
+    consistent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,6 @@ def query_arguments(request: QueryRequest) -> dict[str, Any]:
     if condition:
         names["#s"] = request.sort_key
     arguments = {
-        "IndexName": request.index,
         "KeyConditionExpression": f"#p = :p{condition}",
         "ExpressionAttributeNames": names,
         "ExpressionAttributeValues": {":p": {"S": partition}, **values},
@@ -46,7 +52,13 @@ def query_arguments(request: QueryRequest) -> dict[str, Any]:
         "Limit": request.limit,
         "ReturnConsumedCapacity": "TOTAL",
     }
-    return arguments if request.start is None else {**arguments, "ExclusiveStartKey": request.start}
+    if request.index is not None:
+        arguments["IndexName"] = request.index
+    if request.consistent:
+        arguments["ConsistentRead"] = True
+    if request.start is not None:
+        arguments["ExclusiveStartKey"] = request.start
+    return arguments
 
 
 def _sort_condition(span: Range) -> tuple[str, dict[str, Item]]:

@@ -1,47 +1,69 @@
-"""Segments as streams: the rows of one key range, fetched a limit at a time when they run dry."""
+"""Segments as streams: the rows of one key range, fetched anew when they run dry."""
 
+import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
 
+from dal.costs import Odds
 from dal.items import Item
-from dal.planner import Plan, Segment
+from dal.plans import Plan, Segment
 from dal.reading import Reading, SegmentReading
 from dal.requests import QueryAnswer, QueryRequest
 
 RunQuery = Callable[[QueryRequest], Awaitable[QueryAnswer]]
 
 
+@dataclass(slots=True)
+class Wanted:
+    """How many rows the page still lacks; the streams of a page share it."""
+
+    rows: int
+
+
 async def segment_rows(
-    run: RunQuery, plan: Plan, segment: Segment, reading: Reading
+    run: RunQuery, plan: Plan, segment: Segment, reading: Reading, wanted: Wanted
 ) -> AsyncGenerator[tuple[str, Item], None]:
     """Yield ``(position, row)`` of a segment in the plan's direction until its range ends.
 
     DynamoDB ends an answer at the limit or at 1 MB, possibly with no row at all; only the absence
-    of a last key means that nothing is left.
+    of a last key means that nothing is left. A refill asks for twice as much as the ask before, but
+    not for more than the page can still take.
     """
-    account = SegmentReading(
-        segment.partition, str(segment.range), segment.limit, segment.range.empty
-    )
+    account = SegmentReading(segment.partition, str(segment.range), segment.limit, segment.skipped)
     reading.segments.append(account)
     if account.skipped:
         return
-    start = None
+    start, limit = None, segment.limit
     while True:
-        answer = await run(_request(plan, segment, start))
+        answer = await run(_request(plan, segment, limit, start))
         reading.count(account, answer)
         for row in answer.items:
             yield row[plan.index.sort_key]["S"], row
         start = answer.last_key
         if start is None:
             return
+        limit = _refill(plan, segment, wanted.rows, account.requests)
 
 
-def _request(plan: Plan, segment: Segment, start: Item | None) -> QueryRequest:
+def _refill(plan: Plan, segment: Segment, wanted: int, asked: int) -> int:
+    """Return how many rows to ask a dry segment for: what the page may still take of it.
+
+    A segment that runs dry again and again holds more than was expected: the ask doubles.
+    """
+    most = math.ceil(wanted / plan.passing)
+    if segment.share is None:
+        return most
+    mean, deviation = Odds(segment.share, plan.passing).spread(wanted)
+    return max(1, min(most, math.ceil(mean + deviation) << (asked - 1)))
+
+
+def _request(plan: Plan, segment: Segment, limit: int, start: Item | None) -> QueryRequest:
     return QueryRequest(
         index=plan.index.name,
         partition=(plan.index.partition_key, segment.partition),
         sort_key=plan.index.sort_key,
         range=segment.range,
         descending=plan.descending,
-        limit=segment.limit,
+        limit=limit,
         start=start,
     )

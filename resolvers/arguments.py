@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from dal import cursors
+from dal.cursors import Kind
 from dal.errors import InvalidArgumentError, InvalidCursorError
 from dal.slices import Slice
 from resolvers.selection import Info, selects
@@ -12,18 +13,32 @@ MAX_SIZE = 100
 
 
 def slice_of(
-    info: Info, first: int | None, after: str | None, last: int | None, before: str | None
+    info: Info,
+    first: int | None,
+    after: str | None,
+    last: int | None = None,
+    before: str | None = None,
+    *,
+    kind: Kind = Kind.INSTANT,
 ) -> Slice:
-    """Return the slice that Relay's four arguments ask for, with the flags that are selected."""
+    """Return the slice that Relay's four arguments ask for, with the flags that are selected.
+
+    A cursor of another ``kind`` is another list's: InvalidCursorError.
+    """
     return replace(
-        plain_slice(first, after, last, before),
+        plain_slice(first, after, last, before, kind=kind),
         next_page=selects(info, "pageInfo", "hasNextPage"),
         previous_page=selects(info, "pageInfo", "hasPreviousPage"),
     )
 
 
 def plain_slice(
-    first: int | None, after: str | None, last: int | None, before: str | None
+    first: int | None,
+    after: str | None,
+    last: int | None,
+    before: str | None,
+    *,
+    kind: Kind = Kind.INSTANT,
 ) -> Slice:
     """Return the slice of Relay's four arguments; neither size means 20 rows."""
     if first is not None and last is not None:
@@ -31,8 +46,8 @@ def plain_slice(
     return Slice(
         limit=_size("first", first) if last is None else _size("last", last),
         backward=last is not None,
-        after=_position("after", after),
-        before=_position("before", before),
+        after=_position("after", after, kind),
+        before=_position("before", before, kind),
     )
 
 
@@ -46,10 +61,10 @@ def _size(argument: str, value: int | None) -> int:
     return value
 
 
-def _position(argument: str, cursor: str | None) -> str | None:
+def _position(argument: str, cursor: str | None, kind: Kind) -> str | None:
     if cursor is None:
         return None
     try:
-        return cursors.decode(cursor)
+        return cursors.decode(cursor, kind)
     except InvalidCursorError as error:
         raise InvalidCursorError(f"{argument}: {error}") from None

@@ -8,8 +8,9 @@ from dal import rules
 from dal.comments import NEGATIVE, POSITIVE, Selection
 from dal.model import Comment, Product
 from dal.pages import Page
+from dal.statistics import Statistics
 from resolvers.arguments import slice_of
-from resolvers.selection import Info
+from resolvers.selection import Info, selects
 
 
 def product(product_id: str) -> Product:
@@ -40,7 +41,19 @@ async def comments(
     )
     cut = slice_of(info, first, after, last, before)
     info.context.budget.spend()
+    if selects(info, "totalCount"):
+        return await info.context.comments.counted_page(selection, cut)
     return await info.context.comments.page(selection, cut)
+
+
+async def statistics(
+    root: strawberry.Parent[Product], info: Info, language: list[str] | None = None
+) -> Statistics:
+    """Return the counts of the product's comments, in some languages or in all."""
+    languages = None if language is None else rules.languages("language", language)
+    info.context.budget.spend()
+    read = info.context.comments.statistics.read(root.product_id, consistent=True)
+    return (await read).of(languages)
 
 
 async def most_recent_positive(root: strawberry.Parent[Product], info: Info) -> Comment | None:

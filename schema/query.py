@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import strawberry
 
-from dal import model
+from dal import model, pages
 from dal.errors import InvalidArgumentError
-from resolvers import comments, products
+from resolvers import comments, leaderboard, products
 from resolvers import nodes as node_resolvers
+from schema.leaderboard import LeaderboardConnection
 from schema.types import Comment, Node, Product
 
 
@@ -28,4 +29,9 @@ class Query:
     product: model.Product = strawberry.field(resolver=products.product, graphql_type=Product)
     comment: model.Comment | None = strawberry.field(
         resolver=comments.comment, graphql_type=Comment | None
+    )
+    leaderboard: pages.Page[model.ProductRank] = strawberry.field(
+        resolver=leaderboard.leaderboard,
+        graphql_type=LeaderboardConnection,
+        description="The products with the most comments rated 5, in one language or in any.",
     )

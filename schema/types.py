@@ -12,7 +12,9 @@ from typing import Annotated, Generic, TypeVar
 import strawberry
 
 from dal import model, pages, reading
+from dal.statistics import Statistics
 from resolvers import nodes, plans, products
+from schema.statistics import CommentStatistics
 
 Row = TypeVar("Row")
 
@@ -40,8 +42,9 @@ class SegmentReading:
 
     partition_key: str
     range: str
-    limit: int = strawberry.field(description="The rows asked for at a time.")
+    limit: int = strawberry.field(description="The rows asked for at first.")
     items_read: int
+    refills: int = strawberry.field(description="How often it ran dry before the page was full.")
     skipped: bool = strawberry.field(description="Whether nothing needed to be read.")
 
 
@@ -55,7 +58,16 @@ class QueryPlan:
     requests: int = strawberry.field(description="Calls of DynamoDB.")
     items_read: int
     consumed_capacity: float = strawberry.field(description="In read capacity units.")
-    estimated_capacity: float | None
+    estimated_capacity: float | None = strawberry.field(
+        description="What the planner expected; null where it had nothing to choose or to go by."
+    )
+    residual: list[str] = strawberry.field(
+        description="The filters that no partition covers, applied to the rows read."
+    )
+    planning_requests: int = strawberry.field(
+        description="Calls for statistics, which serve the pages of some seconds."
+    )
+    planning_capacity: float
 
 
 @strawberry.type(description="A row of a list, and the cursor to go on from it.")
@@ -108,6 +120,15 @@ class Comment(Node):
     )
 
 
+@strawberry.type(description="One page of a list.")
+class CommentConnection(Connection[Comment]):
+    """Shows dal.pages.Page of comments."""
+
+    total_count: int = strawberry.field(
+        description="How many comments pass the filters, on all pages; exact."
+    )
+
+
 @strawberry.type(
     description="A product exists by name: any well-formed identifier answers.",
 )
@@ -123,9 +144,14 @@ class Product(Node):
     product_id: str
     comments: pages.Page[model.Comment] = strawberry.field(
         resolver=products.comments,
-        graphql_type=Connection[Comment],
+        graphql_type=CommentConnection,
         description="The comments of the product, newest first; lists filter by any of their "
         "values, and an empty list selects nothing.",
+    )
+    statistics: Statistics = strawberry.field(
+        resolver=products.statistics,
+        graphql_type=CommentStatistics,
+        description="Counts over all languages, or over those listed.",
     )
     most_recent_positive: model.Comment | None = strawberry.field(
         resolver=products.most_recent_positive,

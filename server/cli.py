@@ -49,6 +49,11 @@ COMMANDS = {
         "marginalia table describe",
         ("create", "describe"),
     ),
+    "bench": Command(
+        "Measure what reading costs.",
+        "marginalia bench cost",
+        ("cost",),
+    ),
     "schema": Command(
         "Print the GraphQL schema.",
         "marginalia schema > schema.graphql",

@@ -72,16 +72,19 @@ def explain(
 
 
 def _grid(reading: Reading) -> Grid:
-    grid = Grid(
-        title=f"{reading.access_pattern} on index {reading.index or 'none'}", title_justify="left"
-    )
+    title = f"{reading.access_pattern} on index {reading.index or 'none'}"
+    if reading.residual:
+        title += f", keeping the rows of the asked-for {' and '.join(reading.residual)}"
+    grid = Grid(title=title, title_justify="left")
     grid.add_column("Partition key", overflow="fold")
     grid.add_column("Range", overflow="fold")
-    for heading in ("Limit", "Items read"):
+    for heading in ("Limit", "Items read", "Refills"):
         grid.add_column(heading, justify="right")
     for segment in reading.segments:
         read = "skipped" if segment.skipped else f"{segment.items_read:,}"
-        grid.add_row(segment.partition_key, segment.range, f"{segment.limit:,}", read)
+        grid.add_row(
+            segment.partition_key, segment.range, f"{segment.limit:,}", read, str(segment.refills)
+        )
     return grid
 
 
@@ -91,6 +94,11 @@ def _summary(page: Page[Comment]) -> str:
         f"Rows: {len(page.edges)}. Requests: {reading.requests}. "
         f"Items read: {reading.items_read:,}. Read capacity units: {reading.consumed_capacity:g}."
     )
+    if reading.estimated_capacity is not None:
+        read += (
+            f" Expected: {reading.estimated_capacity:.2f}, from statistics that took "
+            f"{reading.planning_capacity:g} more."
+        )
     if not page.edges:
         return read
     return f"{read}\nTo go on: --after {page.edges[-1].cursor}"

@@ -9,6 +9,7 @@ from dal.indexes import COMMENT_INDEXES
 from dal.items import comment_position, decode_comment, encode_comment
 from dal.model import RATINGS, Comment
 from dal.pages import Page, PageReader
+from dal.rows import RowReader
 from dal.slices import Slice
 from tests.fakes import FakeEngine
 from tests.strategies import LANGUAGES, TIES, comment
@@ -47,7 +48,7 @@ def engine_of(comments: list[Comment], **settings: Any) -> FakeEngine:
 
 
 async def read(engine: FakeEngine, selection: Selection, cut: Slice) -> Page[Comment]:
-    reader = PageReader(engine, COMMENT_INDEXES, decode_comment, descending=True)
+    reader = PageReader(RowReader(engine, COMMENT_INDEXES), decode_comment, descending=True)
     return await reader.read(selection.query(), cut)
 
 

@@ -5,7 +5,8 @@ import pytest
 from dal.comments import Selection
 from dal.errors import NoIndexError, TooManySegmentsError
 from dal.indexes import COMMENT_INDEXES
-from dal.planner import MAX_SEGMENTS, Plan, Query, plan
+from dal.planner import MAX_SEGMENTS, plan
+from dal.plans import Plan, Query
 from dal.positions import Range
 
 SPAN = Range(low="2020", high="2021", high_open=True)

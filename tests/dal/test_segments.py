@@ -6,10 +6,11 @@ from dal.comments import Selection
 from dal.errors import ThrottledError
 from dal.indexes import COMMENT_INDEXES
 from dal.items import comment_position, encode_comment
-from dal.planner import Plan, plan
+from dal.planner import plan
+from dal.plans import Plan
 from dal.positions import Range
 from dal.reading import Reading
-from dal.segments import segment_rows
+from dal.segments import Wanted, segment_rows
 from tests.fakes import FakeEngine
 from tests.strategies import comment
 
@@ -31,7 +32,7 @@ def planned(limit: int, span: Range | None = None, *, descending: bool = True) -
 async def read(engine: FakeEngine, whole: Plan, most: int = 100) -> tuple[list[str], Reading]:
     reading = Reading("AP1")
     positions: list[str] = []
-    rows = segment_rows(engine, whole, whole.segments[0], reading)
+    rows = segment_rows(engine, whole, whole.segments[0], reading, Wanted(whole.segments[0].limit))
     async for position, row in rows:
         positions.append(position)
         assert row["GSISK"]["S"] == position
@@ -116,7 +117,7 @@ async def test_a_fault_is_raised_where_it_happens() -> None:
     engine = loaded(faults={1: ThrottledError("busy")})
     whole = planned(3)
     reading = Reading("AP1")
-    rows = segment_rows(engine, whole, whole.segments[0], reading)
+    rows = segment_rows(engine, whole, whole.segments[0], reading, Wanted(3))
     before = [(await anext(rows))[0] for _ in range(3)]
     with pytest.raises(ThrottledError):
         await anext(rows)

@@ -1,0 +1,1 @@
+"""Benchmarks: what reading costs, counted on a real engine."""

@@ -1,0 +1,111 @@
+"""What reads cost, and how many rows to ask a segment for: pure estimates from counts.
+
+A Query costs 0.5 RCU for each started 4 KB. Rows up to the end of a started 4 KB are free, rows
+beyond it are not, and a segment that runs dry before the page is full costs another Query.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+BLOCK = 4_096
+"""Bytes that half a read capacity unit pays for."""
+
+REQUEST = 0.35
+"""What a Query costs besides its capacity, in RCU: a page waits for it, and so does the engine."""
+
+ROW = 0.02
+"""What a row costs besides its capacity, in RCU: it is sent, parsed, and maybe thrown away."""
+
+
+VARIATION = 0.5
+"""Deviation of a row's size as a part of its mean: comments are short and long."""
+
+
+@cache
+def capacity(rows: float, row_bytes: float) -> float:
+    """Return the expected RCU of one eventually consistent Query that reads ``rows``.
+
+    Rows differ in size, so a Query expected to end near a block's end may well start the next: it
+    costs half a unit for each block that its rows are likely to reach into.
+    """
+    mean, deviation = rows * row_bytes, VARIATION * row_bytes * math.sqrt(rows)
+    blocks = 1.0
+    end = BLOCK
+    while end < mean + 4 * deviation:
+        blocks += normal_tail(end, mean, deviation)
+        end += BLOCK
+    return 0.5 * blocks
+
+
+def normal_tail(bound: float, mean: float, deviation: float) -> float:
+    """Return the probability that a normal variable exceeds ``bound``."""
+    return 0.5 * math.erfc((bound - mean) / (deviation * math.sqrt(2)))
+
+
+@dataclass(frozen=True, slots=True)
+class Odds:
+    """How a segment's rows lie among those a page wants.
+
+    Of all rows of all segments a plan reads, ``passing`` is the part that the residual filter
+    keeps, and ``share`` is the part that stands in this segment.
+    """
+
+    share: float
+    passing: float = 1.0
+
+    def spread(self, wanted: int) -> tuple[float, float]:
+        """Return mean and deviation of how many of the segment's rows a page of ``wanted`` spans.
+
+        The rows read until ``wanted`` of them pass follow a negative binomial distribution; this
+        segment holds a binomial part of them.
+        """
+        read = wanted / self.passing
+        mean = read * self.share
+        variance = read * self.share * (1 - self.share)
+        variance += self.share**2 * wanted * (1 - self.passing) / self.passing**2
+        return mean, math.sqrt(variance)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """How many rows to ask for at first, and what the segment is expected to cost in the end."""
+
+    limit: int
+    cost: float
+    capacity: float
+
+
+def best_ask(odds: Odds, wanted: int, row_bytes: float, *, most: int) -> Ask:
+    """Return the limit of the least expected cost for a segment that holds ``most`` rows.
+
+    More rows than one beyond ``most`` are never asked for: that one tells that the rest is empty.
+    """
+    mean, deviation = odds.spread(wanted)
+    top = min(math.ceil(mean + 4 * deviation) + 1, most + 1)
+    asks = (_ask(limit, odds, wanted, row_bytes, most) for limit in range(1, top + 1))
+    return min(asks, key=_cost)
+
+
+def _ask(limit: int, odds: Odds, wanted: int, row_bytes: float, most: int) -> Ask:
+    mean, deviation = odds.spread(wanted)
+    dry = 0.0 if limit > most else _more_than(limit - 1 + odds.share, mean, deviation)
+    missing = max(1.0, mean - limit, deviation)
+    expected = capacity(min(limit, most), row_bytes) + dry * capacity(missing, row_bytes)
+    weight = REQUEST * (1 + dry) + ROW * (limit + dry * missing)
+    return Ask(limit, expected + weight, expected)
+
+
+def _more_than(rows: float, mean: float, deviation: float) -> float:
+    """Return the probability that a page spans more of the segment's rows than ``rows``.
+
+    The page's last row may be the segment's own last one read: hence the share in the caller's
+    bound, which makes a page's only segment run dry only when it lacks a row.
+    """
+    if deviation == 0:
+        return 1.0 if mean > rows else 0.0
+    return normal_tail(rows + 0.5, mean, deviation)
+
+
+def _cost(ask: Ask) -> float:
+    return ask.cost

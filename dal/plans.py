@@ -1,0 +1,86 @@
+"""Queries and plans as plain data: what is asked for, and how it is read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from dal.indexes import Index
+from dal.items import Item
+from dal.positions import Range
+
+PATIENCE = 2
+"""A residual read goes on to this many times the rows expected; then the page is planned anew."""
+
+Filters = Mapping[str, frozenset[str]]
+"""Each filtered field and the values wanted of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is asked for; an absent field is not filtered, one with no value selects nothing."""
+
+    access_pattern: str
+    filters: Filters
+
+
+class Profile(Protocol):
+    """What is known of the data that a query reads; it may be stale, except where it says so."""
+
+    @property
+    def row_bytes(self) -> float:
+        """The size of a row."""
+
+    @property
+    def proves_absence(self) -> bool:
+        """Whether a count of zero is certain."""
+
+    def count(self, filters: Filters) -> int:
+        """Return how many rows pass ``filters``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One contiguous key range of one partition, and how many rows to ask of it at first."""
+
+    partition: str
+    range: Range
+    limit: int
+    share: float | None = None
+    """The part of the plan's rows that is expected to stand here; None without a profile."""
+    absent: bool = False
+    """Whether it is certain to hold no row."""
+
+    @property
+    def skipped(self) -> bool:
+        """Whether there is nothing to read."""
+        return self.absent or self.range.empty
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a query is answered: the segments of one index, read in one direction."""
+
+    access_pattern: str
+    index: Index
+    segments: tuple[Segment, ...]
+    descending: bool
+    residual: Filters = field(default_factory=dict)
+    """The filters that the partitions do not cover, left to the rows."""
+    passing: float = 1.0
+    """The part of the rows read that is expected to pass the residual."""
+    doubtful: int = 0
+    """Segments that are expected to be empty, and would be skipped if that were certain."""
+    capacity: float | None = None
+    """The expected RCU; None without a profile."""
+    cost: float = 0.0
+    """What plans are compared by, in RCU."""
+
+    def keeps(self, row: Item) -> bool:
+        """Return whether a row passes the residual."""
+        return all(
+            next(iter(row[name].values())) in wanted for name, wanted in self.residual.items()
+        )
+
+    def patience(self, count: int) -> float:
+        """Return how many rows may be thrown away for ``count`` of them before planning anew."""
+        return PATIENCE * count / self.passing if self.residual else float("inf")

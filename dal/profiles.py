@@ -1,0 +1,97 @@
+"""What the planner knows of a product's comments: counts from the statistics, sizes from reading.
+
+A recent profile may lag, and only shapes the plan: whatever it says, each segment is read until
+the page is full or the segment's end is seen. A certain profile may prove that a segment is empty.
+It is taken only from statistics that
+
+- were read consistently, after the page was asked for,
+- are changed in the transaction of every write of a comment, so that they cannot lag, and
+- agree with themselves: every item's total is the sum of its counts, and the counts of all
+  languages are the sum of the languages' counts.
+
+A comment whose write was acknowledged before the page was asked for is then counted in what is
+read, so its segment is not empty there, and is read.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dal.bounded import BoundedDict
+from dal.items import Item
+from dal.plans import Filters, Profile, Query
+from dal.reading import Reading
+from dal.statistics import Statistics
+from dal.statistics_store import StatisticsStore
+
+FIRST_GUESS = 450.0
+"""Bytes of a row of which nothing was read yet."""
+
+KEPT_PRODUCTS = 10_000
+
+_SAMPLE = 8
+_WEIGHT = 0.2
+"""How many rows of a page are measured, and how much they move what was known."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommentProfile:
+    """The profile of one product's comments."""
+
+    statistics: Statistics
+    row_bytes: float
+    proves_absence: bool = False
+
+    def count(self, filters: Filters) -> int:
+        """Return how many comments pass ``filters``."""
+        ratings = filters.get("rating")
+        return self.statistics.counts_of(
+            filters.get("language"), None if ratings is None else [int(one) for one in ratings]
+        )
+
+
+class CommentProfiles:
+    """Knows the products that were read lately."""
+
+    def __init__(self, statistics: StatisticsStore) -> None:
+        self._statistics = statistics
+        self._row_bytes: BoundedDict[str, float] = BoundedDict(KEPT_PRODUCTS)
+
+    async def recent(self, query: Query, reading: Reading) -> Profile | None:
+        """Return a profile that may lag by seconds; None when the product has no statistics."""
+        product = _product_of(query)
+        statistics = await self._statistics.recent(product, spend=reading.spend_planning)
+        return self._profile(product, statistics) if statistics.total else None
+
+    async def certain(self, query: Query, reading: Reading) -> Profile | None:
+        """Return a profile read now; it proves absence where the statistics are sound."""
+        product = _product_of(query)
+        statistics = await self._statistics.read(product, consistent=True, spend=reading.spend)
+        if not statistics.total:
+            return None
+        return self._profile(product, statistics, proves_absence=statistics.sound)
+
+    def learn(self, query: Query, rows: Sequence[tuple[str, Item]]) -> None:
+        """Take note of the sizes of rows that were read."""
+        if not rows:
+            return
+        product = _product_of(query)
+        sample = rows[:: max(1, len(rows) // _SAMPLE)]
+        seen = sum(_bytes(row) for _, row in sample) / len(sample)
+        known = self._row_bytes.get(product, seen)
+        self._row_bytes[product] = known + _WEIGHT * (seen - known)
+
+    def _profile(
+        self, product: str, statistics: Statistics, *, proves_absence: bool = False
+    ) -> CommentProfile:
+        row_bytes = self._row_bytes.get(product, FIRST_GUESS)
+        return CommentProfile(statistics, row_bytes, proves_absence)
+
+
+def _product_of(query: Query) -> str:
+    (product,) = query.filters["product"]
+    return product
+
+
+def _bytes(row: Item) -> int:
+    """Return a row's size as DynamoDB counts it: names and values, numbers about as written."""
+    return sum(len(name) + len(next(iter(value.values())).encode()) for name, value in row.items())

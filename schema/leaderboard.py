@@ -1,0 +1,24 @@
+"""Object types of leaderboards, shown straight from the domain objects."""
+
+from __future__ import annotations
+
+import strawberry
+
+from schema.types import Connection, Product
+
+
+@strawberry.type(description="A product's place among those with the most comments rated 5.")
+class ProductRank:
+    """Shows dal.model.ProductRank."""
+
+    product: Product
+    count: int = strawberry.field(description="How many comments with rating 5 it has.")
+    rank: int = strawberry.field(
+        description="1 for the first; products of one count stand in the reverse order of their "
+        "ids. Known of the first 10,000 products."
+    )
+
+
+@strawberry.type(description="One page of a list.")
+class LeaderboardConnection(Connection[ProductRank]):
+    """Shows dal.pages.Page of ranks."""

@@ -1,0 +1,1 @@
+"""Statistics of tables that other programs write to: counted from the table's stream."""

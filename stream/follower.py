@@ -1,0 +1,201 @@
+"""The follower: reads every shard of a table's stream, parents before children, and applies it.
+
+It works in rounds: one GetRecords of every open shard at once. When a round finds nothing left, the
+watermark says so. Nothing is kept but what the checkpoints hold, so it may be killed at any moment.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from dal.concurrency import in_parallel
+from dal.dynamodb import Table
+from dal.errors import (
+    ChangesLostError,
+    ConflictError,
+    IteratorExpiredError,
+    StoreRefusedError,
+    StoreUnavailableError,
+    ThrottledError,
+)
+from dal.faults import CHANGES_LOST
+from dal.streams import Streams
+from stream.applier import Applier
+from stream.checkpoints import Checkpoint, Checkpoints, label_of
+from stream.records import sequence_of
+
+RETENTION = timedelta(hours=23)
+"""Records are kept for 24 hours; an hour is for clocks that differ."""
+
+LISTING = timedelta(seconds=10)
+WATERMARK = timedelta(seconds=10)
+SKIPPING = timedelta(hours=1)
+"""How often to list the shards, to raise the watermark, and to save what changes nothing."""
+
+SHORTEST_PAUSE = 0.05
+LONGEST_PAUSE = 1.0
+LONGEST_TROUBLE = 30.0
+"""Seconds between rounds: while nothing happens, and while DynamoDB does not answer."""
+
+NOT_BEGUN = (
+    "The table has no stream that is counted from its beginning: run `marginalia stats rebuild`."
+)
+SWITCHED_OFF = (
+    "The table's stream was switched off, and all it had is counted: "
+    "run `marginalia stats rebuild` to begin another."
+)
+
+_PASSING = (ThrottledError, StoreUnavailableError, ConflictError)
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """An open shard: its checkpoint, and where reading goes on."""
+
+    checkpoint: Checkpoint
+    saved: datetime
+    iterator: str | None = None
+    latest: str | None = None
+
+
+def now() -> datetime:
+    """Return the time of this machine."""
+    return datetime.now(UTC)
+
+
+async def follow(table: Table, streams: Streams) -> None:
+    """Keep the table's counters up with its stream until cancelled.
+
+    Raises StoreRefusedError where no stream was begun, or it was switched off, and ChangesLostError
+    when changes are gone before they were counted. When DynamoDB does not answer, it goes on
+    trying.
+    """
+    follower = await open_follower(table, streams)
+    pause = SHORTEST_PAUSE
+    while True:
+        try:
+            busy = await follower.round()
+        except _PASSING as error:
+            _log.warning("%s", error)
+            pause = min(2 * pause, LONGEST_TROUBLE)
+        else:
+            pause = SHORTEST_PAUSE if busy else min(2 * pause, LONGEST_PAUSE)
+            if busy:
+                continue
+        await asyncio.sleep(pause)
+
+
+async def open_follower(
+    table: Table, streams: Streams, clock: Callable[[], datetime] = now
+) -> "Follower":
+    """Return a follower of the table's stream; StoreRefusedError where there is none."""
+    arn = await table.stream()
+    if arn is None:
+        raise StoreRefusedError(NOT_BEGUN)
+    return Follower(table, streams, arn, clock)
+
+
+class Follower:
+    """One reader of all shards of a stream; others may read the same stream meanwhile."""
+
+    def __init__(
+        self, table: Table, streams: Streams, arn: str, clock: Callable[[], datetime]
+    ) -> None:
+        self._streams = streams
+        self._arn = arn
+        self._clock = clock
+        self._checkpoints = Checkpoints(table, label_of(arn))
+        self._applier = Applier(table, self._checkpoints)
+        self._readers: dict[str, _Reader] = {}
+        self._done: set[str] = set()
+        self._listed: datetime | None = None
+        self._raised: datetime | None = None
+        self._complete = False
+
+    async def round(self) -> bool:
+        """Read each open shard once and apply what it has; False when nothing was left."""
+        began = self._clock()
+        if self._listed is None or began - self._listed >= LISTING:
+            await self._list(began)
+        readers = list(self._readers.values())
+        busy = any(await in_parallel([self._read(one, began) for one in readers]))
+        if not busy and self._complete:
+            await self._caught_up(began)
+        return busy
+
+    async def _list(self, began: datetime) -> None:
+        """Find the shards that can be read now: those whose parent is done, or gone."""
+        stream = await self._streams.describe(self._arn)
+        listed = {shard.shard_id: shard for shard in stream.shards}
+        unknown = [one for one in listed if one not in self._readers and one not in self._done]
+        stored = await self._checkpoints.read(unknown)
+        self._done.update(shard for shard, checkpoint in stored.items() if checkpoint.done)
+        for shard, checkpoint in stored.items():
+            parent = listed[shard].parent
+            if not checkpoint.done and (parent not in listed or parent in self._done):
+                if checkpoint.sequence is None:
+                    await self._check_retention(began)
+                self._readers[shard] = _Reader(checkpoint, saved=began)
+        if not self._readers and not stream.enabled:
+            raise StoreRefusedError(SWITCHED_OFF)
+        # A shard that was closed has a child, though it may not be listed yet.
+        parents = {shard.parent for shard in stream.shards}
+        self._complete = bool(listed) and all(one in parents for one in self._done & set(listed))
+        self._listed = began
+
+    async def _check_retention(self, began: datetime) -> None:
+        """Make sure that no record of a shard that was never read can be gone.
+
+        All that came before the watermark is applied, so what is not is younger.
+        """
+        applied = await self._checkpoints.watermark()
+        if applied is None:
+            raise StoreRefusedError(NOT_BEGUN)
+        if began - applied > RETENTION:
+            raise ChangesLostError(CHANGES_LOST)
+
+    async def _read(self, reader: _Reader, began: datetime) -> bool:
+        """Apply what the shard's next request has; False when it has nothing."""
+        held = reader.checkpoint
+        try:
+            if reader.iterator is None:
+                reader.iterator = await self._streams.iterator(
+                    self._arn, held.shard, after=held.sequence
+                )
+            answer = await self._streams.records(reader.iterator)
+        except IteratorExpiredError:
+            reader.iterator = None
+            return True
+        if answer.records:
+            reader.latest = sequence_of(answer.records[-1])
+        reader.checkpoint = await self._applier.apply(held, answer.records)
+        if reader.checkpoint != held:
+            reader.saved = began
+        reader.iterator = answer.iterator
+        if answer.iterator is None or reader.checkpoint.done:
+            await self._finish(reader)
+            return True
+        await self._skip(reader, began)
+        return bool(answer.records)
+
+    async def _skip(self, reader: _Reader, began: datetime) -> None:
+        """Now and then, save that records were read which change nothing, before they are gone."""
+        if reader.latest is not None and began - reader.saved >= SKIPPING:
+            reader.checkpoint = await self._applier.skip(reader.checkpoint, reader.latest)
+            reader.saved = began
+
+    async def _finish(self, reader: _Reader) -> None:
+        shard = reader.checkpoint.shard
+        await self._applier.finish(reader.checkpoint)
+        del self._readers[shard]
+        self._done.add(shard)
+        self._listed = None  # its children can be read
+
+    async def _caught_up(self, began: datetime) -> None:
+        if self._raised is None or began - self._raised >= WATERMARK:
+            await self._checkpoints.raise_watermark(began)
+            self._raised = began

@@ -1,0 +1,81 @@
+"""The Lambda handler: counts the records that an event source mapping of the stream delivers.
+
+Lambda delivers a record at least once and does not say which shard it is of. So each record that
+changes counters leaves a marker under its event id, in the transaction that counts it: a record
+whose marker is there was counted before. Set ``ReportBatchItemFailures`` on the mapping.
+"""
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from dal.conditions import ABSENT
+from dal.contention import contend
+from dal.counters import Action
+from dal.dynamodb import Connection, Table, connect
+from dal.errors import ConditionFailedError, ConflictError, DalError
+from dal.indexes import EXPIRES
+from stream.applier import commit
+from stream.checkpoints import label_of
+from stream.records import Change, Record, changes_of, parts, total
+
+KEPT_SECONDS = 3 * 24 * 3600
+"""How long a marker is kept at least; the stream keeps its record for one day."""
+
+_log = logging.getLogger(__name__)
+
+
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
+    """Count an event's records; answer which failed, from where Lambda delivers again.
+
+    The table's name is in the environment: ``MARGINALIA_TABLE``.
+    """
+    del context
+    return asyncio.run(_handle(event["Records"], Connection(os.environ["MARGINALIA_TABLE"])))
+
+
+async def _handle(records: Sequence[Record], connection: Connection) -> dict[str, Any]:
+    async with connect(connection) as table:
+        failed = await apply(table, records)
+    return {"batchItemFailures": [] if failed is None else [{"itemIdentifier": failed}]}
+
+
+async def apply(table: Table, records: Sequence[Record]) -> str | None:
+    """Count records of one shard in their order.
+
+    Returns the sequence number of the first that was not counted, and counts none after it; None
+    when all are counted.
+    """
+    stream = label_of(records[0]["eventSourceARN"]) if records else ""
+    for part in parts(changes_of(records), actions_each=1):
+        try:
+            await _count_once(table, stream, part)
+        except DalError as error:
+            _log.error("From record %s on nothing is counted: %s", part[0].sequence, error)
+            return part[0].sequence
+    return None
+
+
+async def _count_once(table: Table, stream: str, part: Sequence[Change]) -> None:
+    """Count those changes of a part that have no marker yet."""
+    left = list({change.event: change for change in part}.values())
+
+    async def attempt() -> None:
+        nonlocal left
+        try:
+            await commit(table, [_marker(stream, change) for change in left], total(left))
+        except ConditionFailedError as error:
+            left = [one for number, one in enumerate(left) if number not in error.failed]
+            if left:
+                raise ConflictError("Others count the same records: they come again.") from None
+
+    await contend(attempt)
+
+
+def _marker(stream: str, change: Change) -> Action:
+    key = {"S": f"EVENT#{stream}#{change.event}"}
+    expires = {EXPIRES: {"N": str(int(time.time()) + KEPT_SECONDS)}}
+    return {"Put": {"Item": {"PK": key, "SK": key, **expires}, **ABSENT}}

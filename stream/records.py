@@ -1,0 +1,80 @@
+"""Records of DynamoDB Streams: what each changes of the counters, and runs that go together.
+
+A record is a map as GetRecords returns it and as Lambda delivers it. One that is about no comment,
+or leaves its product, language and rating alone, changes nothing.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from dal.bundles import MOST_ACTIONS
+from dal.items import Item, decode_comment
+from dal.model import Comment
+from dal.statistics import Deltas, deltas, summed
+
+Record: TypeAlias = dict[str, Any]
+
+_COMMENT = "COMMENT#"
+_NO_COMMENT = (AttributeError, KeyError, StopIteration, TypeError, ValueError)
+"""What decoding raises of an item that another program wrote under a comment's key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A record that changes counters; ``sequence`` is where it stands in its shard."""
+
+    event: str
+    sequence: str
+    deltas: Deltas
+
+
+def sequence_of(record: Record) -> str:
+    """Return a record's sequence number: digits, in the service's own notation."""
+    return str(record["dynamodb"]["SequenceNumber"])
+
+
+def changes_of(records: Iterable[Record]) -> list[Change]:
+    """Return the records that change counters, in their order."""
+    changes = (
+        Change(record["eventID"], sequence_of(record), _deltas(record["dynamodb"]))
+        for record in records
+    )
+    return [change for change in changes if change.deltas]
+
+
+def total(changes: Iterable[Change]) -> Deltas:
+    """Return several changes as one."""
+    return summed(change.deltas for change in changes)
+
+
+def parts(changes: Iterable[Change], actions_each: int) -> Iterator[list[Change]]:
+    """Yield runs of changes that fit a transaction, none of them empty.
+
+    Beside its counters, a transaction has room for one action and ``actions_each`` of a change.
+    """
+    part: list[Change] = []
+    keys: frozenset[object] = frozenset()
+    for change in changes:
+        joint = keys | change.deltas.keys()
+        if part and len(joint) + 1 + actions_each * (len(part) + 1) > MOST_ACTIONS:
+            yield part
+            part, joint = [], frozenset(change.deltas)
+        part.append(change)
+        keys = joint
+    if part:
+        yield part
+
+
+def _deltas(images: Item) -> Deltas:
+    if not images["Keys"]["PK"].get("S", "").startswith(_COMMENT):
+        return {}
+    return deltas(_comment(images.get("OldImage")), _comment(images.get("NewImage")))
+
+
+def _comment(image: Item | None) -> Comment | None:
+    """Return the comment of an image; what cannot be shown as one is not counted as one."""
+    try:
+        return decode_comment(image) if image else None
+    except _NO_COMMENT:
+        return None

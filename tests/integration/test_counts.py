@@ -1,0 +1,218 @@
+"""Counters equal a recount after any history, on real engines."""
+
+import asyncio
+import random
+import time
+import uuid
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dal import dynamodb, errors
+from dal.comments import CommentStore
+from dal.dynamodb import Table
+from dal.model import RATINGS, Comment
+from dal.slices import Slice
+from tests import oracle, recount
+from tests.fakes import Answer, Fault, FaultyClient, Operation, client_error, lose_answer, refuse
+
+IDS = range(6)
+PRODUCTS = 2
+TAGS = ("en", "de", "pt-BR")
+CLIENTS = 32
+
+
+@dataclass(frozen=True)
+class Step:
+    """One client's write; ``number`` names a comment, and its key where ``keyed``."""
+
+    kind: str
+    number: int
+    rating: int
+    language: str
+    keyed: bool = False
+    more: Sequence["Step"] = ()
+
+
+plain = st.builds(
+    Step,
+    st.sampled_from(["add", "add", "update", "delete"]),
+    st.sampled_from(IDS),
+    st.sampled_from(RATINGS),
+    st.sampled_from(TAGS),
+    st.booleans(),
+)
+many = st.builds(
+    Step,
+    st.just("put_many"),
+    st.just(0),
+    st.just(5),
+    st.just("en"),
+    more=st.lists(plain, min_size=1, max_size=8),
+)
+histories = st.lists(st.lists(plain | many, min_size=1, max_size=5), min_size=1, max_size=6)
+"""Rounds; the writes of a round run at once."""
+
+
+async def let_pass(real: Operation, arguments: Answer) -> Answer:
+    return await real(**arguments)
+
+
+async def let_others_first(real: Operation, arguments: Answer) -> Answer:
+    await asyncio.sleep(0.005)
+    return await real(**arguments)
+
+
+BUSY = client_error("ProvisionedThroughputExceededException")
+CONFLICT = client_error("TransactionCanceledException", reasons=("TransactionConflict",))
+REFUSED = client_error("AccessDeniedException")
+FAULTS: list[Fault] = [
+    let_pass,
+    let_others_first,
+    lose_answer,
+    refuse(BUSY),
+    refuse(CONFLICT),
+    refuse(REFUSED),
+]
+faults = st.lists(st.sampled_from(FAULTS), max_size=40)
+
+
+def comment_of(step: Step, products: Sequence[str]) -> Comment:
+    return Comment(
+        comment_id=f"{products[0]}-{step.number}",
+        product_id=products[0],
+        username="ann",
+        rating=step.rating,
+        language=step.language,
+        title="",
+        text="",
+        created_at=oracle.START,
+    )
+
+
+def moved(step: Step, products: Sequence[str]) -> Comment:
+    """As ``comment_of``; some rows of a load belong to another product than before."""
+    return replace(comment_of(step, products), product_id=products[step.keyed])
+
+
+async def do(store: CommentStore, step: Step, products: Sequence[str]) -> None:
+    one = comment_of(step, products)
+    match step.kind:
+        case "add":
+            await store.add(one, f"{one.comment_id}-{step.rating}" if step.keyed else None)
+        case "update":
+            changes: dict[str, Any] = {"rating": step.rating, "language": step.language}
+            await store.update(one.comment_id, changes, lambda _: None)
+        case "delete":
+            await store.delete(one.comment_id, lambda _: None)
+        case _:
+            await store.put_many([moved(row, products) for row in step.more])
+
+
+@settings(max_examples=max(40, settings().max_examples // 4))
+@given(history=histories, met=faults)
+async def test_after_any_history_counters_equal_a_recount(
+    each_table: Table, history: list[list[Step]], met: list[Fault]
+) -> None:
+    """Two processes, one of which meets faults; a write may fail, and is counted if it was done."""
+    faulty = FaultyClient(each_table._client, *met)
+    stores = CommentStore(Table(faulty, each_table.name)), CommentStore(each_table)
+    products = [uuid.uuid4().hex for _ in range(PRODUCTS)]
+    for writes in history:
+        work = [do(stores[n % 2], step, products) for n, step in enumerate(writes)]
+        for end in await asyncio.gather(*work, return_exceptions=True):
+            assert end is None or isinstance(end, errors.DalError), end
+    stored = [await recount.check(each_table, product) for product in products]
+    await _check_board(each_table, dict(zip(products, stored, strict=True)))
+
+
+async def _check_board(table: Table, stored: dict[str, list[Comment]]) -> None:
+    """The products with fives, and no others, are on the board with their counts."""
+    page = await CommentStore(table).leaderboard.page(None, Slice(10_000), ranked=False)
+    shown = {node.product.product_id: node.count for node in page.nodes}
+    fives = {
+        product: sum(row.rating == 5 for row in rows) or None for product, rows in stored.items()
+    }
+    assert {product: shown.get(product) for product in stored} == fives
+
+
+@pytest.mark.parametrize("processes", [1, 4])
+async def test_adds_of_many_clients_to_one_product_all_count(
+    each_table: Table, processes: int
+) -> None:
+    rows = [replace(row, rating=5) for row in oracle.make_comments("hot", 256, seed=8)]
+    client = FaultyClient(each_table._client)
+    stores = [CommentStore(Table(client, each_table.name)) for _ in range(processes)]
+    conflicts = 0
+
+    async def count_conflicts(real: Operation, arguments: Answer) -> Answer:
+        nonlocal conflicts
+        try:
+            return await real(**arguments)
+        except Exception:
+            conflicts += 1
+            raise
+
+    client._faults = [count_conflicts] * 100_000
+    left = iter(enumerate(rows))
+    acknowledged: list[Comment] = []
+
+    async def add_on() -> None:
+        for number, row in left:
+            acknowledged.append((await stores[number % processes].add(row)).node)
+
+    began = time.perf_counter()
+    await asyncio.gather(*(add_on() for _ in range(CLIENTS)))
+    seconds = time.perf_counter() - began
+    print(  # noqa: T201 - figures for who runs pytest -s
+        f"\n{CLIENTS} clients, one product, {processes} process(es): "
+        f"{len(rows) / seconds:.0f} adds/s, {conflicts / len(rows):.2f} conflicts per add, "
+        f"{len(client.calls) / len(rows):.2f} requests per add"
+    )
+    assert set(acknowledged) == set(rows)
+    assert set(await recount.check(each_table, "hot")) == set(rows)
+    if processes == 1:
+        assert conflicts == 0
+
+
+async def test_clients_that_give_up_are_counted_if_they_were_written(
+    each_table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Deadlines pass, clients disconnect, answers get lost; then all of them try once more."""
+    monkeypatch.setattr(dynamodb, "DEADLINE", 0.2)
+    chance = random.Random(9)
+    rows = oracle.make_comments("hot", 60, seed=9)
+    faulty = FaultyClient(each_table._client)
+    faulty._faults = chance.choices([let_pass, lose_answer, let_others_first], (3, 2, 1), k=10_000)
+    store = CommentStore(Table(faulty, each_table.name))
+
+    async def add(row: Comment) -> None:
+        with suppress(TimeoutError, errors.DalError):
+            async with asyncio.timeout(chance.choice([0.01, 0.1, 1.0])):
+                await store.add(row, row.comment_id)
+
+    await asyncio.gather(*map(add, rows))
+    await asyncio.sleep(0.5)  # what clients left behind ends
+    await recount.check(each_table, "hot")
+    faulty._faults.clear()
+    monkeypatch.undo()
+    again = [replace(row, comment_id=f"again-{row.comment_id}") for row in rows]
+    await asyncio.gather(
+        *(store.add(new, row.comment_id) for new, row in zip(again, rows, strict=True))
+    )
+    assert len(await recount.check(each_table, "hot")) == len(rows)
+
+
+async def test_totals_of_every_selection_equal_the_oracles(each_table: Table) -> None:
+    products = ("42", "42/en")
+    data = [row for n, one in enumerate(products) for row in oracle.make_comments(one, 120, seed=n)]
+    store = CommentStore(each_table)
+    await store.put_many(data)
+    for product in products:
+        for selection in oracle.selections(product):
+            assert await store.total(selection) == len(oracle.selected(data, selection))

@@ -1,0 +1,112 @@
+"""Whatever the statistics say, pages hold what the oracle says; only the cost changes."""
+
+import uuid
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dal import counters
+from dal.comments import CommentStore, Selection
+from dal.dynamodb import Table
+from dal.model import RATINGS, Comment
+from dal.slices import Slice
+from dal.statistics import RatingCounts, StatisticsKey
+from tests import oracle
+
+some_ratings = st.none() | st.sets(st.sampled_from(RATINGS), min_size=1).map(frozenset)
+some_languages = st.none() | st.sets(st.sampled_from(oracle.LANGUAGES), min_size=1, max_size=3).map(
+    frozenset
+)
+counts = st.sampled_from([0, 0, 0, 1, 2, 7, 40, 10_000])
+wrong = st.fixed_dictionaries(
+    {language: st.tuples(*[counts] * 5).map(RatingCounts) for language in (None, *oracle.LANGUAGES)}
+)
+
+
+async def lie(table: Table, product: str, said: dict[str | None, RatingCounts]) -> None:
+    """Write statistics that contradict the comments and themselves."""
+    items = [
+        counters.encode(StatisticsKey(product, language), counts)
+        | {"count_total": {"N": str(counts.of() + 1)}}
+        for language, counts in said.items()
+    ]
+    await table.put_many(items)
+
+
+@given(said=wrong, ratings=some_ratings, languages=some_languages, size=st.sampled_from([3, 20]))
+async def test_wrong_statistics_change_no_page(
+    table: Table,
+    said: dict[str | None, RatingCounts],
+    ratings: frozenset[int] | None,
+    languages: frozenset[str] | None,
+    size: int,
+) -> None:
+    product = uuid.uuid4().hex
+    data = oracle.make_comments(product, 24, seed=len(str(said)))
+    store = CommentStore(table)
+    await store.put_many(data)
+    await lie(table, product, said)
+    selection = Selection(product, ratings, languages)
+    reader = CommentStore(table)
+    for backward in (False, True):
+        rows = await oracle.walk(reader, selection, size, backward=backward)
+        assert rows == oracle.selected(data, selection)
+
+
+async def test_missing_statistics_change_no_page(table: Table) -> None:
+    data = oracle.make_comments("42", 60, seed=1)
+    store = CommentStore(table)
+    await store.put_many(data)
+    keys = [counters.item_key(StatisticsKey("42", one)) for one in (None, *oracle.LANGUAGES)]
+    await table.write([{"Delete": {"Key": key}} for key in keys])
+    for selection in oracle.selections("42"):
+        page = await CommentStore(table).page(selection, Slice(20))
+        assert page.nodes == oracle.selected(data, selection)[:20]
+        assert page.reading.estimated_capacity is None
+
+
+async def test_a_comment_of_another_process_shows_at_once(table: Table) -> None:
+    """Where a rating had none, and the reader's statistics are from before."""
+    data = [one for one in oracle.make_comments("42", 80, seed=1) if one.rating in {1, 5}]
+    here, there = CommentStore(table), CommentStore(table)
+    await here.put_many(data)
+    none_yet = Selection("42", frozenset({2, 3, 4}))
+    assert (await here.page(none_yet, Slice(20))).nodes == []
+    for rating in (2, 3, 4):
+        new = replace(data[0], comment_id=f"new-{rating}", rating=rating)
+        await there.add(new)
+        data.append(new)
+        for selection in oracle.selections("42"):
+            page = await here.page(selection, Slice(20))
+            assert page.nodes == oracle.selected(data, selection)[:20]
+
+
+async def test_empty_segments_are_skipped_where_that_is_proved(table: Table) -> None:
+    data = [one for one in oracle.make_comments("42", 80, seed=1) if one.rating in {1, 5}]
+    store = CommentStore(table)
+    await store.put_many(data)
+    page = await store.page(Selection("42", frozenset({2, 3, 4})), Slice(20))
+    assert page.nodes == []
+    assert [segment.skipped for segment in page.reading.segments] == [True] * 3
+    assert (page.reading.requests, page.reading.planning_requests) == (1, 1)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.9])
+async def test_a_residual_read_that_goes_on_too_long_is_planned_anew(
+    table: Table, share: float
+) -> None:
+    """The ratings of a product change at once: what was frequent is now rare."""
+    rows = oracle.make_comments("42", 400, seed=2)
+    newest = oracle.newest_first(rows)
+    data: list[Comment] = [
+        replace(one, rating=3 if number > len(rows) * share else 1, language="en")
+        for number, one in enumerate(newest)
+    ]
+    store = CommentStore(table)
+    await store.put_many(data)
+    selection = Selection("42", frozenset({2, 3, 4, 5}))
+    page = await store.page(selection, Slice(20))
+    assert page.nodes == oracle.selected(data, selection)[:20]
+    assert page.reading.items_read < 200

@@ -1,0 +1,67 @@
+"""The recount: what a product's statistics items must be, from its comments alone."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from dal.comments import CommentStore, Selection
+from dal.dynamodb import Table
+from dal.model import Comment
+from dal.positions import Range
+from dal.requests import QueryRequest
+from dal.slices import Slice
+
+Counts = dict[str, dict[str, str]]
+"""The attributes of each item by its sort key, as plain strings and without zeros."""
+
+
+async def comments_of(store: CommentStore, product_id: str) -> list[Comment]:
+    """All comments of a product, page by page."""
+    rows: list[Comment] = []
+    after = None
+    while True:
+        page = await store.page(Selection(product_id), Slice(100, after=after, next_page=True))
+        rows += page.nodes
+        if not page.page_info.has_next_page:
+            return rows
+        after = page.edges[-1].position
+
+
+def expected(product_id: str, comments: Iterable[Comment]) -> Counts:
+    """The items that these comments ask for; ``product_id`` needs no escaping."""
+    items: dict[str, Counter[str]] = {}
+    for comment in comments:
+        for sort_key in ("S", f"S#{comment.language}"):
+            counts = items.setdefault(sort_key, Counter())
+            counts.update([f"count_{comment.rating}", "count_total"])
+    shown: Counts = {}
+    for sort_key, counts in items.items():
+        shown[sort_key] = {name: str(number) for name, number in counts.items()}
+        if fives := counts["count_5"]:
+            shown[sort_key]["GSIPK"] = "LEADERS" + sort_key[1:]
+            shown[sort_key]["GSISK"] = f"{fives:012}#{product_id}"
+    return shown
+
+
+async def stored(table: Table, product_id: str) -> Counts:
+    """The items as they are in the table."""
+    request = QueryRequest(
+        None, ("PK", f"PRODUCT#{product_id}"), "SK", Range(), False, 1_000, consistent=True
+    )
+    answer = await table.query(request)
+    items = {item["SK"]["S"]: _plain(item) for item in answer.items}
+    return {sort_key: counts for sort_key, counts in items.items() if counts}
+
+
+async def check(table: Table, product_id: str) -> list[Comment]:
+    """Assert that the counters are those of the comments; return these."""
+    comments = await comments_of(CommentStore(table), product_id)
+    assert await stored(table, product_id) == expected(product_id, comments)
+    return comments
+
+
+def _plain(item: dict[str, Any]) -> dict[str, str]:
+    values = {name: next(iter(value.values())) for name, value in item.items()}
+    return {
+        name: value for name, value in values.items() if name not in {"PK", "SK"} and value != "0"
+    }

@@ -1,0 +1,206 @@
+"""Statistics, totals and leaderboards, as a client asks for them."""
+
+from collections import Counter
+
+import pytest
+
+from dal.comments import CommentStore, Selection
+from dal.cursors import encode
+from dal.dynamodb import Table
+from tests import oracle
+from tests.fakes import FaultyClient
+from tests.schema.conftest import ANN, Run
+from tests.strategies import comment
+
+DATA = oracle.make_comments("4/2", 60, seed=3)
+STATISTICS = """
+query ($language: [String!]) {
+  product(productId: "4/2") {
+    statistics(language: $language) {
+      total average histogram { rating count } languages { language count }
+    }
+  }
+}
+"""
+TOTAL = """
+query ($rating: [Int!], $language: [String!], $first: Int, $after: String) {
+  product(productId: "4/2") {
+    comments(rating: $rating, language: $language, first: $first, after: $after) {
+      nodes { id } totalCount pageInfo { endCursor }
+    }
+  }
+}
+"""
+BOARD = """
+query ($language: String, $first: Int = 10, $after: String) {
+  leaderboard(language: $language, first: $first, after: $after) {
+    edges { cursor node { rank count product { productId } } }
+    nodes { rank }
+    pageInfo { hasNextPage hasPreviousPage }
+  }
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+async def stored(comments: CommentStore) -> None:
+    await comments.put_many(DATA)
+
+
+@pytest.mark.parametrize("language", [None, ["en"], ["EN", "de", "xx"], []])
+async def test_statistics(run: Run, language: list[str] | None) -> None:
+    answer = await run(STATISTICS, language=language)
+    assert not answer["errors"]
+    tags = None if language is None else frozenset(one.lower() for one in language)
+    rows = oracle.selected(DATA, Selection("4/2", languages=tags))
+    ratings = Counter(row.rating for row in rows)
+    languages = sorted(
+        Counter(row.language for row in rows).items(), key=lambda one: (-one[1], one[0])
+    )
+    assert answer["data"]["product"]["statistics"] == {
+        "total": len(rows),
+        "average": sum(row.rating for row in rows) / len(rows) if rows else None,
+        "histogram": [{"rating": one, "count": ratings[one]} for one in (5, 4, 3, 2, 1)],
+        "languages": [{"language": tag, "count": count} for tag, count in languages],
+    }
+
+
+async def test_a_product_without_comments_has_statistics(run: Run) -> None:
+    answer = await run('{ product(productId: "new") { statistics { total average } } }')
+    assert answer["data"]["product"]["statistics"] == {"total": 0, "average": None}
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [{}, {"rating": [5, 1]}, {"language": ["de", "EN"]}, {"rating": 4, "language": "en"}],
+    ids=str,
+)
+async def test_the_total_is_of_the_filter_not_of_the_page(
+    run: Run, filters: dict[str, list[object]]
+) -> None:
+    whole = await run(TOTAL, **filters, first=100)
+    wanted = len(whole["data"]["product"]["comments"]["nodes"])
+    after = None
+    for first in (0, 3, 3):
+        answer = await run(TOTAL, **filters, first=first, after=after)
+        page = answer["data"]["product"]["comments"]
+        assert page["totalCount"] == wanted > 4
+        after = page["pageInfo"]["endCursor"]
+
+
+async def test_an_empty_list_selects_none(run: Run) -> None:
+    answer = await run(TOTAL, rating=[])
+    assert answer["data"]["product"]["comments"]["totalCount"] == 0
+
+
+async def test_the_total_knows_the_latest_write(run: Run) -> None:
+    add = "mutation ($input: AddCommentInput!) { addComment(input: $input) { comment { id } } }"
+    given = {"productId": "4/2", "rating": 5, "language": "en", "text": "New"}
+    for more in (1, 2, 3):
+        await run(add, ANN, input=given)
+        answer = await run(TOTAL)
+        assert answer["data"]["product"]["comments"]["totalCount"] == len(DATA) + more
+
+
+async def test_the_total_costs_nothing_unless_it_is_selected(run: Run) -> None:
+    plans = []
+    await run('{ product(productId: "none") { comments { nodes { id } } } }')  # planning is ready
+    for selected in ("", "totalCount"):
+        operation = f"comments(first: 5) {{ {selected} plan {{ consumedCapacity }} }}"
+        answer = await run(f'{{ product(productId: "none") {{ {operation} }} }}', explain=True)
+        plans.append(answer["data"]["product"]["comments"]["plan"]["consumedCapacity"])
+    plain, counted = plans
+    assert counted == plain + 1.0, "one consistent Query more"
+
+
+async def test_leaderboard(run: Run, comments: CommentStore) -> None:
+    counts = {"a": 9, "b": 10, "c": 100}
+    await comments.put_many(
+        [
+            comment(f"{product}-{number}", product_id=product, rating=5, language="fr")
+            for product, count in counts.items()
+            for number in range(count)
+        ]
+    )
+    answer = await run(BOARD, language="FR", first=2)
+    assert not answer["errors"]
+    board = answer["data"]["leaderboard"]
+    places = [
+        (edge["node"]["rank"], edge["node"]["product"]["productId"], edge["node"]["count"])
+        for edge in board["edges"]
+    ]
+    mine = sum(row.rating == 5 and row.language == "fr" for row in DATA)
+    assert mine < 9
+    assert places == [(1, "c", 100), (2, "b", 10)]
+    assert board["pageInfo"] == {"hasNextPage": True, "hasPreviousPage": False}
+    answer = await run(BOARD, language="fr", after=board["edges"][-1]["cursor"])
+    board = answer["data"]["leaderboard"]
+    assert [node["rank"] for node in board["nodes"]] == [3, 4]
+    assert board["pageInfo"] == {"hasNextPage": False, "hasPreviousPage": True}
+
+
+async def test_a_leaderboard_has_ten_rows_unless_told(run: Run, comments: CommentStore) -> None:
+    await comments.put_many([comment(f"c{n}", product_id=f"p{n}") for n in range(15)])
+    for variables in ({}, {"first": None}):
+        answer = await run(BOARD, **variables)
+        assert len(answer["data"]["leaderboard"]["nodes"]) == 10
+
+
+@pytest.mark.parametrize("selected", ["nodes { rank }", "edges { node { rank } }"])
+async def test_a_rank_is_found_wherever_it_is_selected(
+    run: Run, comments: CommentStore, selected: str
+) -> None:
+    await comments.put_many([comment(f"c{n}", product_id=f"p{n}") for n in range(3)])
+    first = (await run(BOARD, first=1))["data"]["leaderboard"]
+    answer = await run(
+        f"query ($after: String) {{ leaderboard(first: 1, after: $after) {{ {selected} }} }}",
+        after=first["edges"][0]["cursor"],
+    )
+    assert answer["errors"] == []
+    assert str(answer["data"]).count("'rank': 2") == 1
+
+
+@pytest.mark.parametrize("selected", ["statistics { total }", "comments(first: 1) { totalCount }"])
+async def test_what_is_shown_is_read_consistently(run: Run, table: Table, selected: str) -> None:
+    client = FaultyClient(table._client)
+    table._client = client
+    await run(f'{{ product(productId: "4/2") {{ {selected} }} }}')
+    read = [arguments for _, arguments in client.calls if "IndexName" not in arguments]
+    assert any(arguments.get("ConsistentRead") for arguments in read)
+
+
+@pytest.mark.parametrize(
+    ("variables", "code"),
+    [
+        ({"language": "english"}, "BAD_ARGUMENT"),
+        ({"first": 101}, "BAD_ARGUMENT"),
+        ({"after": encode("2020-11-20T12:00:00.000000Z#1")}, "BAD_CURSOR"),
+        ({"after": "garbage"}, "BAD_CURSOR"),
+    ],
+)
+async def test_a_bad_argument_has_a_code(run: Run, variables: dict[str, object], code: str) -> None:
+    (error,) = (await run(BOARD, **variables))["errors"]
+    assert error["extensions"]["code"] == code
+
+
+async def test_a_leaderboards_cursor_is_no_cursor_of_comments(run: Run) -> None:
+    (error,) = (await run(TOTAL, after=encode("000000000010#p")))["errors"]
+    assert error["extensions"]["code"] == "BAD_CURSOR"
+
+
+async def test_ranks_beyond_the_ranked_products_are_too_costly(
+    run: Run, comments: CommentStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await comments.put_many([comment(f"c{n}", product_id=f"p{n}") for n in range(5)])
+    first = (await run(BOARD, first=2))["data"]["leaderboard"]
+    monkeypatch.setattr("dal.leaderboard.RANKED", 2)
+    (error,) = (await run(BOARD, after=first["edges"][-1]["cursor"]))["errors"]
+    assert error["extensions"]["code"] == "QUERY_TOO_COSTLY"
+    assert "without rank" in error["message"]
+
+
+async def test_statistics_of_many_rows_are_bounded(run: Run) -> None:
+    nested = "comments(first: 60) { nodes { product { statistics { total } } } }"
+    aliased = " ".join(f"a{number}: {nested}" for number in range(4))
+    answer = await run(f'{{ product(productId: "4/2") {{ {aliased} }} }}')
+    assert {error["extensions"]["code"] for error in answer["errors"]} == {"QUERY_TOO_COSTLY"}

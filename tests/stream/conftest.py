@@ -1,0 +1,48 @@
+"""Fixtures of the stream's tests: tables that record their changes, on both engines."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from dal.dynamodb import Connection, Table, connect_streams
+from dal.streams import Streams
+from stream.begin import begin
+from stream.checkpoints import Checkpoints
+from tests.engines import MINISTACK, _running, free_port
+from tests.stream.fakes import START
+
+
+@pytest.fixture(scope="session")
+def ministack_url() -> Iterator[str]:
+    port = free_port()
+    settings = {
+        "BIND_HOST": "127.0.0.1",
+        "GATEWAY_PORT": str(port),
+        "SERVICES": "dynamodb,dynamodbstreams",
+    }
+    with _running([str(MINISTACK)], port, settings) as url:
+        yield url
+
+
+@pytest.fixture
+async def streams(each_table: Table) -> AsyncIterator[Streams]:
+    async with connect_streams(connection_of(each_table)) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def streamed(each_table: Table, streams: Streams) -> Table:
+    """A fresh table whose stream is counted, on each engine in turn."""
+    await begin(each_table, streams)
+    return each_table
+
+
+@pytest.fixture
+async def begun(table: Table) -> Table:
+    """A fresh table for a fake stream that begins at START."""
+    await Checkpoints(table, "s").raise_watermark(START)
+    return table
+
+
+def connection_of(table: Table) -> Connection:
+    return Connection(table.name, table._client.meta.endpoint_url, embedded=True)

@@ -1,0 +1,19 @@
+"""A follower as a process of its own, to be killed: what ``tests.stream.test_kills`` starts."""
+
+import asyncio
+from multiprocessing.connection import Connection as Pipe
+
+from dal.dynamodb import Connection, connect, connect_streams
+from stream.follower import follow, open_follower
+
+
+def run(connection: Connection, ready: Pipe) -> None:
+    asyncio.run(_follow(connection, ready))
+
+
+async def _follow(connection: Connection, ready: Pipe) -> None:
+    async with connect(connection) as table, connect_streams(connection) as streams:
+        follower = await open_follower(table, streams)
+        await follower.round()  # the first takes longest: both clients make themselves ready
+        ready.send(None)
+        await follow(table, streams)
