@@ -23,6 +23,7 @@ from tests.server.embedded import engine_pid
 SECRET = "a secret of thirty-two bytes, or more"
 
 MARGINALIA = Path(sys.executable).with_name("marginalia")
+AWS = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_DEFAULT_REGION": "us-east-1"}
 
 
 def environment(**settings: str) -> dict[str, str]:

@@ -16,9 +16,7 @@ from dal.errors import DalError
 from server import cli
 from server.cli import COMMANDS, main
 from server.errors import UserError
-from tests.server.serving import MARGINALIA, environment, marginalia, served
-
-AWS = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_DEFAULT_REGION": "us-east-1"}
+from tests.server.serving import AWS, MARGINALIA, environment, marginalia, served
 
 
 def test_help_names_every_command_and_what_it_does() -> None:

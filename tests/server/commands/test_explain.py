@@ -6,9 +6,8 @@ from dal.comments import CommentStore, Selection
 from dal.dynamodb import Table
 from dal.slices import Slice
 from tests import oracle
-from tests.server.serving import marginalia
+from tests.server.serving import AWS, marginalia
 
-AWS = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_DEFAULT_REGION": "us-east-1"}
 DATA = oracle.make_comments("42", 60, seed=1)
 
 
