@@ -1,21 +1,22 @@
 """The cost of pages: requests, rows and capacity of three ways to read the same pages.
 
 *Seeds* asks every selected partition for a full page, as the articles that this project started
-from do. *Planned* is what the API does. *Ideal* is one Query that reads exactly the page's rows; no
-index of five could offer it for each of the 31 combinations of ratings.
+from do. *Planned* is what the API does. *Foreseen* is the least that these indexes can do for a
+page whose rows are known before it is read: what is above it is the price of not knowing. *Ideal*
+is one Query that reads exactly the page's rows; no index of five could offer it for each of the 31
+combinations of ratings.
 """
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, field
 from itertools import combinations
 from operator import add
 
+from bench.foresight import Timeline, capacity_of
 from dal.comments import CommentStore, Selection
-from dal.costs import BLOCK
 from dal.dynamodb import Table
-from dal.indexes import COMMENT_INDEXES
-from dal.items import decode_comment, encode_comment
+from dal.indexes import ALL, COMMENT_INDEXES
+from dal.items import decode_comment
 from dal.model import RATINGS, Comment
 from dal.pages import Page, PageReader
 from dal.rows import RowReader
@@ -23,8 +24,6 @@ from dal.slices import Slice
 
 PAGES = 5
 SIZE = 20
-
-_PROJECTED = {"PK", "SK", "GSI4PK", "GSISK", "rating", "language", "data"}
 
 
 @dataclass(slots=True)
@@ -51,10 +50,11 @@ class Tally:
 
 @dataclass(slots=True)
 class Comparison:
-    """The three ways over one set of data."""
+    """The ways to read one set of data, side by side."""
 
     seeds: Tally = field(default_factory=Tally)
     planned: Tally = field(default_factory=Tally)
+    foreseen: Tally = field(default_factory=Tally)
     ideal: Tally = field(default_factory=Tally)
     refills: int = 0
     differing: int = 0
@@ -64,6 +64,7 @@ class Comparison:
         return Comparison(
             self.seeds + other.seeds,
             self.planned + other.planned,
+            self.foreseen + other.foreseen,
             self.ideal + other.ideal,
             self.refills + other.refills,
             self.differing + other.differing,
@@ -79,20 +80,25 @@ def selections(products: Sequence[str], language: str) -> Iterator[Selection]:
                     yield Selection(product, frozenset(ratings), languages)
 
 
-async def compare(table: Table, store: CommentStore, chosen: Iterator[Selection]) -> Comparison:
-    """Walk the first pages of each selection in all three ways."""
+async def compare(
+    table: Table, store: CommentStore, comments: Sequence[Comment], chosen: Iterator[Selection]
+) -> Comparison:
+    """Walk the first pages of each selection of ``comments``, all that the table holds."""
     seeds = PageReader(RowReader(table.query, COMMENT_INDEXES), decode_comment, descending=True)
+    timeline = Timeline(comments)
     result = Comparison()
     for selection in chosen:
-        position = None
+        query, position = selection.query(), None
         for _ in range(PAGES):
             cut = Slice(SIZE, after=position)
-            plain = await seeds.read(selection.query(), cut)
+            plain = await seeds.read(query, cut)
             if not plain.edges:
                 break
             planned = await store.page(selection, cut)
+            last = plain.edges[-1].position
             _count(result, plain, planned)
-            position = plain.edges[-1].position
+            result.foreseen.count(len(plain.edges), *timeline.cheapest(query, position, last))
+            position = last
     return result
 
 
@@ -106,16 +112,6 @@ def _count(result: Comparison, plain: Page[Comment], planned: Page[Comment]) -> 
             read.items_read,
             read.consumed_capacity + read.planning_capacity,
         )
-    size = sum(map(_bytes, plain.nodes))
-    result.ideal.count(rows, 1, rows, 0.5 * max(1, math.ceil(size / BLOCK)))
+    result.ideal.count(rows, 1, rows, capacity_of(plain.nodes, ALL))
     result.refills += sum(segment.refills for segment in planned.reading.segments)
     result.differing += plain.nodes != planned.nodes
-
-
-def _bytes(comment: Comment) -> int:
-    item: Mapping[str, Mapping[str, str]] = encode_comment(comment)
-    return sum(
-        len(name) + len(next(iter(value.values())).encode())
-        for name, value in item.items()
-        if name in _PROJECTED
-    )

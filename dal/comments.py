@@ -78,7 +78,7 @@ class CommentStore:
         self._writes = CountedWrites(table, self.statistics)
         self._upserts = Upserts(table, self._writes)
         self.leaderboard = Leaderboard(table)
-        profiles = CommentProfiles(self.statistics)
+        profiles = CommentProfiles(table.query, self.statistics)
         rows = RowReader(table.query, COMMENT_INDEXES, profiles)
         self._pages = PageReader(rows, decode_comment, descending=True)
 

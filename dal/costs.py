@@ -17,9 +17,11 @@ REQUEST = 0.35
 ROW = 0.02
 """What a row costs besides its capacity, in RCU: it is sent, parsed, and maybe thrown away."""
 
-
 VARIATION = 0.5
 """Deviation of a row's size as a part of its mean: comments are short and long."""
+
+_CANDIDATES = 64
+"""So many limits are weighed at most, evenly spread: a rare residual may need thousands of rows."""
 
 
 @cache
@@ -83,8 +85,8 @@ def best_ask(odds: Odds, wanted: int, row_bytes: float, *, most: int) -> Ask:
     """
     mean, deviation = odds.spread(wanted)
     top = min(math.ceil(mean + 4 * deviation) + 1, most + 1)
-    asks = (_ask(limit, odds, wanted, row_bytes, most) for limit in range(1, top + 1))
-    return min(asks, key=_cost)
+    limits = range(top, 0, -math.ceil(top / _CANDIDATES))
+    return min((_ask(limit, odds, wanted, row_bytes, most) for limit in limits), key=_cost)
 
 
 def _ask(limit: int, odds: Odds, wanted: int, row_bytes: float, most: int) -> Ask:

@@ -17,20 +17,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dal.bounded import BoundedDict
+from dal.indexes import ALL, TABLE_KEYS
 from dal.items import Item
 from dal.plans import Filters, Profile, Query
+from dal.positions import Range
 from dal.reading import Reading
+from dal.requests import QueryRequest
+from dal.segments import RunQuery
 from dal.statistics import Statistics
 from dal.statistics_store import StatisticsStore
-
-FIRST_GUESS = 450.0
-"""Bytes of a row of which nothing was read yet."""
 
 KEPT_PRODUCTS = 10_000
 
 _SAMPLE = 8
 _WEIGHT = 0.2
 """How many rows of a page are measured, and how much they move what was known."""
+
+_MEASURED = (*TABLE_KEYS, ALL.sort_key, "rating", "language", "data")
+"""What the rows of all indexes have in common; a partition key's bytes are counted as of ``all``,
+so that a product's rows are of one size whichever index they were read from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +55,10 @@ class CommentProfile:
 
 
 class CommentProfiles:
-    """Knows the products that were read lately."""
+    """Knows the products that were read lately. ``run`` is a table's ``query``."""
 
-    def __init__(self, statistics: StatisticsStore) -> None:
+    def __init__(self, run: RunQuery, statistics: StatisticsStore) -> None:
+        self._run = run
         self._statistics = statistics
         self._row_bytes: BoundedDict[str, float] = BoundedDict(KEPT_PRODUCTS)
 
@@ -60,7 +66,11 @@ class CommentProfiles:
         """Return a profile that may lag by seconds; None when the product has no statistics."""
         product = _product_of(query)
         statistics = await self._statistics.recent(product, spend=reading.spend_planning)
-        return self._profile(product, statistics) if statistics.total else None
+        if not statistics.total:
+            return None
+        if product not in self._row_bytes:
+            await self._sample(query, reading)
+        return self._profile(product, statistics)
 
     async def certain(self, query: Query, reading: Reading) -> Profile | None:
         """Return a profile read now; it proves absence where the statistics are sound."""
@@ -76,14 +86,31 @@ class CommentProfiles:
             return
         product = _product_of(query)
         sample = rows[:: max(1, len(rows) // _SAMPLE)]
-        seen = sum(_bytes(row) for _, row in sample) / len(sample)
+        seen = sum(_bytes(row) for _, row in sample) / len(sample) + _partition_bytes(product)
         known = self._row_bytes.get(product, seen)
         self._row_bytes[product] = known + _WEIGHT * (seen - known)
 
+    async def _sample(self, query: Query, reading: Reading) -> None:
+        """Measure a product's newest rows, once: its first page is then planned as the others."""
+        request = QueryRequest(
+            index=ALL.name,
+            partition=(ALL.partition_key, ALL.partition_of({"product": _product_of(query)})),
+            sort_key=ALL.sort_key,
+            range=Range(),
+            descending=True,
+            limit=_SAMPLE,
+        )
+        answer = await self._run(request)
+        reading.spend_planning(answer.capacity)
+        self.learn(query, [(row[ALL.sort_key]["S"], row) for row in answer.items])
+
     def _profile(
         self, product: str, statistics: Statistics, *, proves_absence: bool = False
-    ) -> CommentProfile:
-        row_bytes = self._row_bytes.get(product, FIRST_GUESS)
+    ) -> CommentProfile | None:
+        """Return what is known; None of a product that has no row yet, whatever is counted."""
+        row_bytes = self._row_bytes.get(product)
+        if row_bytes is None:
+            return None
         return CommentProfile(statistics, row_bytes, proves_absence)
 
 
@@ -94,4 +121,8 @@ def _product_of(query: Query) -> str:
 
 def _bytes(row: Item) -> int:
     """Return a row's size as DynamoDB counts it: names and values, numbers about as written."""
-    return sum(len(name) + len(next(iter(value.values())).encode()) for name, value in row.items())
+    return sum(len(name) + len(next(iter(row[name].values())).encode()) for name in _MEASURED)
+
+
+def _partition_bytes(product: str) -> int:
+    return len(ALL.partition_key) + len(ALL.partition_of({"product": product}).encode())
