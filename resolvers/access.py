@@ -24,7 +24,12 @@ def require_viewer(context: Context) -> Viewer:
     return context.viewer
 
 
+def changes(viewer: Viewer, username: str) -> bool:
+    """Return whether ``viewer`` may change what ``username`` wrote."""
+    return viewer.username == username or MODERATOR in viewer.roles
+
+
 def may_change(viewer: Viewer, comment: Comment) -> None:
     """Raise ForbiddenError unless ``viewer`` wrote the comment or is a moderator."""
-    if viewer.username != comment.username and MODERATOR not in viewer.roles:
+    if not changes(viewer, comment.username):
         raise ForbiddenError("Only its author or a moderator may change a comment.")

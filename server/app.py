@@ -1,4 +1,4 @@
-"""The HTTP application: GraphQL, GraphiQL and a health check."""
+"""The HTTP application: the pages, GraphQL, GraphiQL and a health check."""
 
 import asyncio
 import re
@@ -8,7 +8,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
 from dal.comments import CommentStore
@@ -19,6 +19,7 @@ from server import graphiql
 from server.auth import Authenticator
 from server.failures import FailureMiddleware, failure, http_failure
 from server.graphql import GraphQLView
+from server.pages.routes import page_routes
 
 HEALTH_DEADLINE = 2.0
 """Seconds; a probe that waits for longer gives up anyway."""
@@ -41,10 +42,10 @@ def create_app(*, table: Table, authenticator: Authenticator, explain: bool) -> 
 
     return Starlette(
         routes=[
-            Route("/", _home),
             Route("/graphql", view, methods=["GET", "POST"]),
             Route("/health", health),
             Mount("/static/graphiql", graphiql.GraphiQLFiles()),
+            *page_routes(view),
         ],
         middleware=[
             Middleware(CorrelationIdMiddleware, validator=_is_request_id),
@@ -57,11 +58,6 @@ def create_app(*, table: Table, authenticator: Authenticator, explain: bool) -> 
 def _is_request_id(given: str) -> bool:
     """Return whether a proxy's or client's id can stand in logs as it is."""
     return re.fullmatch(r"[\w.:=-]{1,128}", given, re.ASCII) is not None
-
-
-async def _home(request: Request) -> Response:
-    del request
-    return RedirectResponse("/graphql")
 
 
 async def _health(comments: CommentStore) -> Response:

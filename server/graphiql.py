@@ -5,10 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from starlette.responses import FileResponse, Response
-from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
 
-ROOT = Path(__file__).parent.parent
+from server.files import FILE_HEADERS, ROOT, RevalidatedFiles
 
 PAGE = ROOT / "web/graphiql/index.html"
 
@@ -42,8 +40,6 @@ _POLICY = (
     "frame-ancestors 'none'",
 )
 
-FILE_HEADERS = {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
-
 PAGE_HEADERS = {
     **FILE_HEADERS,
     "Content-Security-Policy": "; ".join(_POLICY),
@@ -58,22 +54,10 @@ def page() -> Response:
     return FileResponse(NOT_INSTALLED, status_code=503, headers=PAGE_HEADERS)
 
 
-class GraphiQLFiles(StaticFiles):
-    """Serves ``FILES``; browsers keep them and ask by ETag whether they are still the same."""
+class GraphiQLFiles(RevalidatedFiles):
+    """Serves ``FILES`` and nothing else."""
 
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
         """Return the whitelisted file and its stat, or an empty path and None."""
         file = FILES.get(path)
         return (str(file), file.stat()) if file and file.is_file() else ("", None)
-
-    def file_response(
-        self,
-        full_path: str | os.PathLike[str],
-        stat_result: os.stat_result,
-        scope: Scope,
-        status_code: int = 200,
-    ) -> Response:
-        """Return the file, or 304 for a browser that has it."""
-        response = super().file_response(full_path, stat_result, scope, status_code)
-        response.headers.update(FILE_HEADERS)
-        return response

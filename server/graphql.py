@@ -77,10 +77,18 @@ class GraphQLView(GraphQL[Context, None]):
     async def get_context(
         self, request: Request | WebSocket, response: Response | WebSocket
     ) -> Context:
-        """Return what resolvers see of this request; InvalidTokenError for a JWT that fails."""
+        """Return what resolvers see of this request.
+
+        Only the header says who asks, never the pages' cookie: what a browser sends by itself
+        could be made to act by any site, and so this endpoint needs no defence against that.
+        """
         del response
+        return await self.context(request.headers.get("authorization"))
+
+    async def context(self, authorization: str | None) -> Context:
+        """Return what resolvers see of who this is; InvalidTokenError for a JWT that fails."""
         return Context(
-            viewer=await self._authenticator.viewer(request.headers.get("authorization")),
+            viewer=await self._authenticator.viewer(authorization),
             comments=self._comments,
             explain=self._explain,
         )

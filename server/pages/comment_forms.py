@@ -1,0 +1,89 @@
+"""The form of a comment: what was typed, and what is to be mended before it can be stored."""
+
+import secrets
+from dataclasses import dataclass, field
+from typing import Any
+
+from server.pages.faults import PageFault
+from server.pages.operations import Answer
+from server.pages.sessions import Session
+
+_FIELDS = ("rating", "language", "title", "text")
+
+OTHER_SESSION = "This form was made before you signed in here: look it over and send it again."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommentForm:
+    """Fields as typed, and errors by field; those under an empty name are the form's own.
+
+    ``key`` makes a form that is sent twice, by a double click or because no answer came, the same
+    comment both times.
+    """
+
+    rating: str = ""
+    language: str = ""
+    title: str = ""
+    text: str = ""
+    key: str = field(default_factory=secrets.token_urlsafe)
+    errors: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def typed(cls, fields: dict[str, str]) -> "CommentForm":
+        """Return a form as it was sent."""
+        typed = {name: fields.get(name, "") for name in _FIELDS}
+        return cls(**typed, key=fields.get("key") or secrets.token_urlsafe())
+
+    @classmethod
+    def showing(cls, comment: dict[str, Any]) -> "CommentForm":
+        """Return a form to edit a comment by."""
+        return cls(**{name: str(comment[name]) for name in _FIELDS})
+
+    def refused(self, errors: dict[str, str], key: str | None = None) -> "CommentForm":
+        """Return the same form with what to mend, under a new key where the old one is used up."""
+        typed = {name: getattr(self, name) for name in _FIELDS}
+        return CommentForm(**typed, key=key or self.key, errors=errors)
+
+    def input(self) -> dict[str, Any]:
+        """Return the fields of the mutation's input; ``check`` has found a rating in them."""
+        return {
+            "rating": int(self.rating),
+            "language": self.language.strip(),
+            "title": self.title.strip(),
+            "text": self.text.strip(),
+        }
+
+    def check(self, session: Session, fields: dict[str, str]) -> dict[str, str]:
+        """Return what stands in the way before the API is asked; by field, empty for nothing."""
+        if session.username is None:
+            return {"": session.ended or "Sign in first: your text stays here."}
+        if not session.made(fields.get("form_key", "")):
+            return {"": OTHER_SESSION}
+        errors = {}
+        if self.rating not in set("12345"):
+            errors["rating"] = "Choose from one to five stars."
+        if not self.text.strip():
+            errors["text"] = "Write a few words."
+        return errors
+
+
+def user_errors(answer: Answer) -> list[dict[str, Any]]:
+    """Return the user errors of a mutation's only field."""
+    (payload,) = answer.data.values()
+    errors: list[dict[str, Any]] = payload["userErrors"]
+    return errors
+
+
+def by_field(errors: list[dict[str, Any]]) -> dict[str, str]:
+    """Return user errors by the form's fields; one about no field of the form stands above it."""
+    return {
+        error["field"] if error["field"] in _FIELDS else "": error["message"] for error in errors
+    }
+
+
+def require_own(session: Session, fields: dict[str, str]) -> None:
+    """Raise PageFault unless a post without anything typed comes from this session's own form."""
+    if session.username is None:
+        raise PageFault(401, session.ended or "Sign in first.")
+    if not session.made(fields.get("form_key", "")):
+        raise PageFault(403, OTHER_SESSION)

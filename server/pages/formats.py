@@ -1,0 +1,48 @@
+"""How numbers, dates and languages read in English text."""
+
+import json
+from datetime import datetime
+from typing import cast
+
+from server.pages.operations import TEMPLATES
+
+LANGUAGES: dict[str, str] = json.loads((TEMPLATES / "languages.json").read_text("utf-8"))
+"""What languages call themselves, by tag."""
+
+
+def number(value: float) -> str:
+    """Return 1234567 as ``1,234,567``."""
+    return f"{value:,}"
+
+
+def decimal(value: float) -> str:
+    """Return a mean or a cost to one place, such as ``4.3``."""
+    return f"{value:.1f}"
+
+
+def day(instant: str) -> str:
+    """Return an ISO instant as ``20 November 2020``."""
+    when = datetime.fromisoformat(instant)
+    return f"{when.day} {when:%B %Y}"
+
+
+def language(tag: str) -> str:
+    """Return a language's name for itself: ``Deutsch``, ``português (BR)``; else its tag."""
+    base, _, rest = tag.partition("-")
+    name = LANGUAGES.get(tag) or (f"{LANGUAGES[base]} ({rest})" if base in LANGUAGES else tag)
+    return cast("str", name)
+
+
+def plural(count: int, one: str) -> str:
+    """Return ``1 comment``, ``2 comments``."""
+    return f"{number(count)} {one}" if count == 1 else f"{number(count)} {one}s"
+
+
+FILTERS = {
+    "number": number,
+    "decimal": decimal,
+    "day": day,
+    "language": language,
+    "plural": plural,
+}
+"""The filters of all templates, by name."""

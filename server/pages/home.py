@@ -1,0 +1,55 @@
+"""``/``: the products, which is to say the leaderboard, overall or of one language.
+
+DynamoDB has no list of all products that could be read without a Scan, so the list is the board of
+those with a comment rated 5. Any other product's page opens by its id.
+"""
+
+from collections import Counter
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from server.pages.addresses import product_path
+from server.pages.product import account
+from server.pages.visits import Visit
+
+
+async def show(visit: Visit) -> Response:
+    """Show one page of the board."""
+    given = visit.request.query_params
+    language, after = given.get("language") or None, given.get("after") or None
+    answer = await visit.run("home", language=language, languages=language, after=after)
+    board = answer.data["leaderboard"]
+    info = board["pageInfo"]
+    return visit.render(
+        "home.html",
+        ranks=board["nodes"],
+        languages=_languages(board["nodes"]),
+        language=language,
+        after=after,
+        canonical=_address(language, after),
+        older=_address(language, info["endCursor"]) if info["hasNextPage"] else None,
+        account=account(board["plan"], answer),
+    )
+
+
+async def find(visit: Visit) -> Response:
+    """Lead from the form that asks for a product's id to that product's page."""
+    product_id = visit.request.query_params.get("id", "").strip()
+    return visit.to(product_path(product_id) if product_id else "/")
+
+
+def _languages(ranks: list[dict[str, Any]]) -> list[str]:
+    """Return the languages of the products shown, the most frequent first."""
+    counts: Counter[str] = Counter()
+    for rank in ranks:
+        for one in rank["product"]["statistics"]["languages"]:
+            counts[one["language"]] += one["count"]
+    return sorted(counts, key=lambda tag: (-counts[tag], tag))
+
+
+def _address(language: str | None, after: str | None) -> str:
+    pairs = {"language": language, "after": after}
+    query = urlencode({name: value for name, value in pairs.items() if value})
+    return f"/?{query}" if query else "/"

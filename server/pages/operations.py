@@ -1,0 +1,51 @@
+"""Runs the pages' GraphQL documents on the schema that serves everybody, in process."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import orjson
+from strawberry import Schema
+
+from resolvers.context import Context
+from server.files import ROOT
+from server.pages.faults import fault_of
+
+TEMPLATES = ROOT / "web/templates"
+
+
+def _documents(directory: Path) -> dict[str, str]:
+    return {path.stem: path.read_text("utf-8") for path in directory.glob("*.graphql")}
+
+
+DOCUMENTS: Mapping[str, str] = _documents(TEMPLATES)
+"""Every document by its file's name without the suffix, such as ``product.comments``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an operation answered, what was asked, and how long it took in milliseconds."""
+
+    data: dict[str, Any]
+    name: str
+    variables: dict[str, Any]
+    took: float
+
+    @property
+    def graphiql(self) -> str:
+        """The address that opens the same operation in GraphiQL."""
+        variables = orjson.dumps(self.variables, option=orjson.OPT_INDENT_2).decode()
+        return "/graphql?" + urlencode({"query": DOCUMENTS[self.name], "variables": variables})
+
+
+async def run(schema: Schema, context: Context, name: str, variables: dict[str, Any]) -> Answer:
+    """Run a document; PageFault tells the first of its errors."""
+    started = time.perf_counter()
+    result = await schema.execute(DOCUMENTS[name], variables, context_value=context)
+    took = (time.perf_counter() - started) * 1000
+    if result.errors:
+        raise fault_of(result.errors[0])
+    return Answer(result.data or {}, name, variables, took)

@@ -1,0 +1,24 @@
+"""Where pages begin: counted from the oldest comment, so that an older page stays what it is.
+
+Pages of 20 counted from the newest would all move on by one with each new comment. Counted from the
+oldest, only the first page grows: it takes the remainder, 20 to 39 comments, or all while there are
+fewer than 40. An older page is named by the cursor that it comes after.
+"""
+
+from collections.abc import Sequence
+
+SIZE = 20
+
+
+def first_size(total: int) -> int:
+    """Return how many of ``total`` comments the first page shows."""
+    return total if total < 2 * SIZE else SIZE + total % SIZE
+
+
+def cursor_of_newer(cursors: Sequence[str]) -> str | None:
+    """Return what the page of the last 20 of ``cursors`` comes after, None for the first page.
+
+    ``cursors`` are those of up to 40 comments before the page that is left, newest first. With
+    fewer than 40 there is no full page before those 20, so they belong to the first.
+    """
+    return cursors[-SIZE - 1] if len(cursors) == 2 * SIZE else None

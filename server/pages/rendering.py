@@ -1,0 +1,77 @@
+"""Templates to responses: escaped HTML, a strict policy, and a validator for repeat visits."""
+
+import hashlib
+from typing import Any
+
+import jinja2
+import orjson
+
+from server.files import ROOT
+from server.pages import addresses, formats
+from server.pages.operations import TEMPLATES
+
+_POLICY = (
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+)
+
+HEADERS = {
+    "Content-Security-Policy": "; ".join(_POLICY),
+    # Forms within the site tell their origin by it; other sites learn nothing.
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Vary": "Cookie, Authorization",
+}
+"""On every page. No inline script or style is allowed: widths are SVG attributes."""
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters.update(formats.FILTERS)
+    environment.globals.update(
+        product_path=addresses.product_path, comment_path=addresses.comment_path
+    )
+    # tojson writes <, > and & as \u003c and so on: no text ends a script element early.
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
+    return environment
+
+
+_TEMPLATES = _environment()
+
+
+def _digest_of_files() -> bytes:
+    """Return a hash of what makes pages out of facts, which changes with a release."""
+    paths = [*ROOT.glob("web/templates/*"), *ROOT.glob("server/pages/*.py")]
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in sorted(paths))).digest()
+
+
+_FILES = _digest_of_files()
+
+
+def render(template: str, facts: dict[str, Any]) -> str:
+    """Return the HTML of a template."""
+    return _TEMPLATES.get_template(template).render(facts)
+
+
+def etag(template: str, facts: dict[str, Any]) -> str:
+    """Return the validator of a page made of ``facts``.
+
+    It is weak, as the account of the reading is left out: each reading costs and takes something
+    else, and says the same.
+    """
+    said = {name: fact for name, fact in facts.items() if name != "account"}
+    digest = hashlib.sha256(_FILES + template.encode() + orjson.dumps(said))
+    return f'W/"{digest.hexdigest()[:32]}"'

@@ -1,0 +1,105 @@
+"""Who looks at a page: a JWT in a cookie, or in the Authorization header as for the API.
+
+The cookie is HttpOnly, so no script reads it, and SameSite=Strict, so no other site's link or form
+brings it along. Each form carries a second proof besides (``form_key``), which needs the JWT to be
+made. The GraphQL endpoint takes no cookie at all.
+"""
+
+import hashlib
+import hmac
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from resolvers.context import Context
+from server.auth import InvalidTokenError
+from server.graphql import GraphQLView
+
+COOKIE = "marginalia_jwt"
+
+_JWT = re.compile(r"[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Who asks, as the resolvers see it, and the credentials that say so.
+
+    ``ended`` says why a cookie's JWT counts no more: whoever sent it is anybody then.
+    """
+
+    context: Context
+    credentials: str | None = None
+    ended: str | None = None
+
+    @property
+    def username(self) -> str | None:
+        """The name of who is signed in."""
+        return self.context.viewer.username if self.context.viewer else None
+
+    @property
+    def form_key(self) -> str:
+        """What this session's forms carry to show that they are ours; empty for anybody.
+
+        It is an HMAC keyed by the JWT: another site, which can read neither the cookie nor our
+        pages, cannot make it, and it needs no memory of the server's, so it outlives a restart.
+        """
+        if self.credentials is None:
+            return ""
+        return hmac.new(self.credentials.encode(), b"form", hashlib.sha256).hexdigest()
+
+    def made(self, form_key: str) -> bool:
+        """Return whether a form that carries ``form_key`` is of this session."""
+        return bool(form_key) and hmac.compare_digest(self.form_key.encode(), form_key.encode())
+
+
+async def open_session(view: GraphQLView, request: Request) -> Session:
+    """Return who asks; InvalidTokenError when the header, and not a cookie, holds a bad JWT."""
+    header = request.headers.get("authorization")
+    if header is not None:
+        return Session(await view.context(header), header)
+    cookie = request.cookies.get(COOKIE)
+    if cookie is None:
+        return Session(await view.context(None))
+    try:
+        return Session(await view.context(f"Bearer {cookie}"), cookie)
+    except InvalidTokenError as error:
+        return Session(await view.context(None), ended=str(error))
+
+
+def pasted_jwt(text: str) -> str:
+    """Return the JWT in what a person pasted: alone, after ``Bearer``, or a whole JSON header."""
+    found = _JWT.search(text)
+    return found[0] if found else text.strip()
+
+
+def keep(response: Response, request: Request, jwt: str) -> None:
+    """Sign the browser in until it is closed or the JWT expires."""
+    secure = request.url.scheme == "https"
+    response.set_cookie(
+        COOKIE, jwt, path=_path(request), httponly=True, samesite="strict", secure=secure
+    )
+
+
+def forget(response: Response, request: Request) -> None:
+    """Sign the browser out."""
+    response.delete_cookie(COOKIE, path=_path(request), httponly=True, samesite="strict")
+
+
+def from_here(request: Request) -> bool:
+    """Return whether a browser sends this form from one of our own pages.
+
+    Signing in has no session yet whose key its form could carry, and another site must not sign a
+    visitor in as somebody else. Every browser of today sends one of these headers with a form.
+    """
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site in {"same-origin", "none"}
+    origin = request.headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == request.headers.get("host")
+
+
+def _path(request: Request) -> str:
+    return request.scope.get("root_path") or "/"
