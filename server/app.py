@@ -17,9 +17,9 @@ from dal.errors import DalError
 from schema.build import build_schema
 from server import graphiql
 from server.auth import Authenticator
-from server.failures import FailureMiddleware, failure, http_failure
+from server.failures import FailureMiddleware, failure
 from server.graphql import GraphQLView
-from server.pages.routes import page_routes
+from server.pages.routes import page_routes, refusal
 
 HEALTH_DEADLINE = 2.0
 """Seconds; a probe that waits for longer gives up anyway."""
@@ -51,7 +51,7 @@ def create_app(*, table: Table, authenticator: Authenticator, explain: bool) -> 
             Middleware(CorrelationIdMiddleware, validator=_is_request_id),
             Middleware(FailureMiddleware),
         ],
-        exception_handlers={HTTPException: http_failure},
+        exception_handlers={HTTPException: refusal(view)},
     )
 
 

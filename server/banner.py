@@ -21,7 +21,8 @@ def banner(settings: Settings, *, url: str, place: str, secret: str | None) -> s
     """Return a few lines for a person: where to look and, in the demo, how to write."""
     lines = [
         "",
-        f"  GraphiQL  {url}/graphql  (open it in a browser)",
+        f"  Pages     {url}/  (open them in a browser)",
+        f"  GraphiQL  {url}/graphql",
         f"  GraphQL   POST {url}/graphql",
         f"  Data      {place}",
     ]
@@ -30,7 +31,7 @@ def banner(settings: Settings, *, url: str, place: str, secret: str | None) -> s
         lines += [
             "",
             f'  This header lets you write as user "{DEMO_USER}" for {DEMO_LIFETIME.days} days;',
-            '  in GraphiQL it goes into the tab "Headers" below the query:',
+            '  the pages take it under "Sign in", GraphiQL in its tab "Headers":',
             "",
             f'  {{"Authorization": "Bearer {encoded}"}}',
         ]

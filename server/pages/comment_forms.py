@@ -1,7 +1,7 @@
 """The form of a comment: what was typed, and what is to be mended before it can be stored."""
 
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from server.pages.faults import PageFault
@@ -31,18 +31,22 @@ class CommentForm:
     @classmethod
     def typed(cls, fields: dict[str, str]) -> "CommentForm":
         """Return a form as it was sent."""
-        typed = {name: fields.get(name, "") for name in _FIELDS}
-        return cls(**typed, key=fields.get("key") or secrets.token_urlsafe())
+        return cls(
+            rating=fields.get("rating", ""),
+            language=fields.get("language", ""),
+            title=fields.get("title", ""),
+            text=fields.get("text", ""),
+            key=fields.get("key") or secrets.token_urlsafe(),
+        )
 
     @classmethod
     def showing(cls, comment: dict[str, Any]) -> "CommentForm":
         """Return a form to edit a comment by."""
-        return cls(**{name: str(comment[name]) for name in _FIELDS})
+        return cls.typed({name: str(comment[name]) for name in _FIELDS})
 
     def refused(self, errors: dict[str, str], key: str | None = None) -> "CommentForm":
         """Return the same form with what to mend, under a new key where the old one is used up."""
-        typed = {name: getattr(self, name) for name in _FIELDS}
-        return CommentForm(**typed, key=key or self.key, errors=errors)
+        return replace(self, key=key or self.key, errors=errors)
 
     def input(self) -> dict[str, Any]:
         """Return the fields of the mutation's input; ``check`` has found a rating in them."""

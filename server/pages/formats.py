@@ -2,7 +2,6 @@
 
 import json
 from datetime import datetime
-from typing import cast
 
 from server.pages.operations import TEMPLATES
 
@@ -29,8 +28,7 @@ def day(instant: str) -> str:
 def language(tag: str) -> str:
     """Return a language's name for itself: ``Deutsch``, ``português (BR)``; else its tag."""
     base, _, rest = tag.partition("-")
-    name = LANGUAGES.get(tag) or (f"{LANGUAGES[base]} ({rest})" if base in LANGUAGES else tag)
-    return cast("str", name)
+    return LANGUAGES.get(tag) or (f"{LANGUAGES[base]} ({rest})" if base in LANGUAGES else tag)
 
 
 def plural(count: int, one: str) -> str:

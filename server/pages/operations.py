@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import orjson
-from strawberry import Schema
+from strawberry.schema import BaseSchema
 
 from resolvers.context import Context
 from server.files import ROOT
@@ -41,7 +41,7 @@ class Answer:
         return "/graphql?" + urlencode({"query": DOCUMENTS[self.name], "variables": variables})
 
 
-async def run(schema: Schema, context: Context, name: str, variables: dict[str, Any]) -> Answer:
+async def run(schema: BaseSchema, context: Context, name: str, variables: dict[str, Any]) -> Answer:
     """Run a document; PageFault tells the first of its errors."""
     started = time.perf_counter()
     result = await schema.execute(DOCUMENTS[name], variables, context_value=context)

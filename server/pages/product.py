@@ -99,7 +99,7 @@ def _facts(
         "name": name,
         "path": path,
         "filters": asdict(filters),
-        "unfiltered": not filters.query(),
+        "unfiltered": filters == Filters(),
         "comments": comments,
         "after": after,
         "canonical": path + filters.essential.query(**({"after": after} if after else {})),

@@ -1,11 +1,19 @@
 """Which handler answers which page."""
 
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 
+from server.failures import http_failure
 from server.files import ROOT, RevalidatedFiles
 from server.graphql import GraphQLView
 from server.pages import comment, crawlers, home, product, signing
-from server.pages.visits import Handler, endpoint
+from server.pages.faults import PageFault
+from server.pages.visits import Handler, Visit, endpoint
 
 _ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/", home.show),
@@ -29,3 +37,20 @@ def page_routes(view: GraphQLView) -> list[BaseRoute]:
         Route(path, endpoint(view, handler), methods=[method]) for method, path, handler in _ROUTES
     ]
     return [*pages, Mount("/static/pages", RevalidatedFiles(directory=ROOT / "web/static"))]
+
+
+def refusal(view: GraphQLView) -> Callable[[Request, Exception], Awaitable[Response]]:
+    """Return what answers for Starlette's own refusals: a page to browsers, JSON to the rest."""
+    page = endpoint(view, _nothing_here)
+
+    async def answer(request: Request, error: Exception) -> Response:
+        missing = isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND
+        if missing and "text/html" in request.headers.get("accept", ""):
+            return await page(request)
+        return await http_failure(request, error)
+
+    return answer
+
+
+async def _nothing_here(visit: Visit) -> Response:
+    raise PageFault(404, f"There is nothing at {visit.request.url.path[:200]}.")

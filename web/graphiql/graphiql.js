@@ -100,11 +100,23 @@ mutation AddComment($input: AddCommentInput!) {
   headers: `{"Authorization": "Bearer <JWT>"}`,
 };
 
-// GraphiQL leaves out the first default tab's variables, and on the next visit finds its tabs by
-// what these two keys hold.
-if (localStorage.getItem("graphiql:tabState") === null) {
-  localStorage.setItem("graphiql:query", newestComments.query);
-  localStorage.setItem("graphiql:variables", newestComments.variables);
+/* The query that a link leads to, by ?query=…&variables=…; null without one. It opens in a tab of
+   its own, so what was written before stays, and leaves the address, so that a reload keeps edits. */
+function linked() {
+  const given = new URLSearchParams(location.search);
+  if (!given.has("query")) return null;
+  history.replaceState(null, "", location.pathname);
+  return { query: given.get("query"), variables: given.get("variables") ?? "" };
+}
+
+const asked = linked();
+const firstTab = asked ?? newestComments;
+
+// GraphiQL leaves out the first default tab's variables, and on the next visit opens the tab that
+// holds what these two keys hold, or a new one.
+if (asked || localStorage.getItem("graphiql:tabState") === null) {
+  localStorage.setItem("graphiql:query", firstTab.query);
+  localStorage.setItem("graphiql:variables", firstTab.variables);
 }
 
 ReactDOM.createRoot(document.getElementById("graphiql")).render(
@@ -113,7 +125,7 @@ ReactDOM.createRoot(document.getElementById("graphiql")).render(
     {
       fetcher: GraphiQL.createFetcher({ url: window.location.pathname }),
       plugins: [GraphiQLPluginExplorer.explorerPlugin()],
-      defaultTabs: [newestComments, addComment],
+      defaultTabs: asked ? [asked, newestComments, addComment] : [newestComments, addComment],
       defaultEditorToolsVisibility: true,
     },
     React.createElement(GraphiQL.Logo, null, "Marginalia"),

@@ -1,0 +1,179 @@
+"""The application over a real engine, and pages as a parser sees them."""
+
+import json
+import subprocess
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+
+from dal.comments import CommentStore
+from dal.dynamodb import Connection, Table, connect
+from dal.model import Comment
+from server.app import create_app
+from server.auth import Authenticator, make_token
+from tests.engines import ROOT
+
+SECRET = "a secret of thirty-two bytes, or more"
+SITE = "http://shop.example"
+START = datetime(2024, 1, 1, tzinfo=UTC)
+
+COMMENT = Comment(
+    comment_id="c1",
+    product_id="p1",
+    username="ann",
+    rating=4,
+    language="en",
+    title="Good",
+    text="It boils.",
+    created_at=START,
+)
+
+
+@pytest.fixture(scope="package")
+async def table(dynoxide_url: str) -> AsyncIterator[Table]:
+    """One table for all: each test takes products of its own."""
+    async with connect(Connection("pages", endpoint_url=dynoxide_url, embedded=True)) as opened:
+        await opened.create()
+        yield opened
+
+
+@pytest.fixture(scope="package")
+def app(table: Table) -> Starlette:
+    return create_app(table=table, authenticator=Authenticator(secret=lambda: SECRET), explain=True)
+
+
+def client_of(app: Starlette, jwt: str | None = None) -> httpx.AsyncClient:
+    cookies = {} if jwt is None else {"marginalia_jwt": jwt}
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=SITE, cookies=cookies)
+
+
+def jwt_of(username: str, *roles: str, lifetime: float = 60) -> str:
+    return make_token(SECRET, username=username, roles=roles, lifetime=timedelta(seconds=lifetime))
+
+
+@pytest.fixture
+async def client(app: Starlette) -> AsyncIterator[httpx.AsyncClient]:
+    """A visitor whom nobody knows."""
+    async with client_of(app) as client:
+        yield client
+
+
+@pytest.fixture
+async def ann(app: Starlette) -> AsyncIterator[httpx.AsyncClient]:
+    """A visitor who is signed in as ann."""
+    async with client_of(app, jwt_of("ann")) as client:
+        yield client
+
+
+def numbered(product_id: str, count: int, start: int = 0, **fields: Any) -> list[Comment]:
+    """Comments of a product, one a minute, each named by its number from the oldest."""
+    return [
+        replace(
+            COMMENT,
+            comment_id=f"{product_id}-{number:05}",
+            product_id=product_id,
+            title=f"{number}",
+            rating=number % 5 + 1,
+            created_at=START + timedelta(minutes=number),
+            **fields,
+        )
+        for number in range(start, start + count)
+    ]
+
+
+async def stored(table: Table, comments: Iterable[Comment]) -> None:
+    await CommentStore(table).put_many(list(comments))
+
+
+class Parsed(HTMLParser):
+    """What a test asks of a page: its links, its titles in order, its forms, its texts."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.linked: Any = None
+        self._path: list[str] = []
+        self.headings: list[str] = []
+        self._pairs: list[list[str]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self._path.append(tag)
+        if tag == "h3":
+            self.headings.append("")
+        if tag in {"dt", "dd"}:
+            self._pairs.append([])
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._path and self._path.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if self._path and self._path[-1] == "script":
+            self.linked = json.loads(data)
+        else:
+            self.texts.append(data)
+        if "h3" in self._path:
+            self.headings[-1] += data.strip()
+        if "dt" in self._path or "dd" in self._path:
+            self._pairs[-1].append(data)
+
+    def link(self, rel: str) -> str | None:
+        """Return where the head's link of this relation leads, without the site."""
+        found = [
+            given["href"]
+            for tag, given in self.elements
+            if tag == "link" and given.get("rel") == rel
+        ]
+        return str(found[0]).removeprefix(SITE) if found else None
+
+    def fields(self, tag: str = "input") -> dict[str, str]:
+        """Return the fields that a form sends, by name."""
+        return {
+            str(given["name"]): given.get("value") or ""
+            for kind, given in self.elements
+            if kind == tag and "name" in given
+        }
+
+    @property
+    def account(self) -> dict[str, str]:
+        """What the panel says of the reading."""
+        texts = ["".join(parts).strip() for parts in self._pairs]
+        return dict(zip(texts[::2], texts[1::2], strict=True))
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self.texts).split())
+
+
+async def opened(client: httpx.AsyncClient, address: str) -> Parsed:
+    """Open a page that is there."""
+    answer = await client.get(address)
+    assert answer.status_code == 200, answer.text
+    return Parsed(answer.text)
+
+
+def invalid_html(directory: Path) -> list[str]:
+    """Return what html-validate has against the pages in ``directory``."""
+    validator = ROOT / "node_modules/html-validate/bin/html-validate.mjs"
+    config = Path(__file__).with_name("html-validate.json")
+    outcome = subprocess.run(
+        ["node", validator, "--config", config, "--formatter", "json", f"{directory}/*.html"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return [
+        f"{Path(page['filePath']).name}: {message['message']}"
+        for page in json.loads(outcome.stdout)
+        for message in page["messages"]
+    ]
