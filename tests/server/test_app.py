@@ -265,12 +265,6 @@ async def test_websockets_are_refused(app: Starlette) -> None:
     assert [message["type"] for message in sent] == ["websocket.close"]
 
 
-async def test_the_root_leads_to_graphql(client: httpx.AsyncClient) -> None:
-    response = await client.get("/")
-    assert response.is_redirect
-    assert response.headers["location"] == "/graphql"
-
-
 async def test_health_when_the_store_answers(client: httpx.AsyncClient) -> None:
     response = await client.get("/health")
     assert (response.status_code, response.json()) == (200, {"status": "ok"})

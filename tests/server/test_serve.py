@@ -40,7 +40,8 @@ async def test_it_serves_what_was_written_before_it_was_stopped(tmp_path: Path) 
 
 async def test_the_demo_shows_how_to_read_and_to_write(tmp_path: Path) -> None:
     with served(tmp_path, "--demo", "--explain", MARGINALIA_JWT_SECRET="") as server:
-        assert f"  GraphiQL  {server.url}/graphql " in server.said
+        assert f"  Pages     {server.url}/ " in server.said
+        assert f"  GraphiQL  {server.url}/graphql\n" in server.said
         assert f"  Data      {tmp_path}/marginalia.db, table marginalia" in server.said
         (header,) = [line for line in server.said.splitlines() if "Bearer" in line]
         async with client_of(server, orjson.loads(header)) as client:

@@ -50,8 +50,10 @@ def app(table: Table) -> Starlette:
 
 
 def client_of(app: Starlette, jwt: str | None = None) -> httpx.AsyncClient:
-    cookies = {} if jwt is None else {"marginalia_jwt": jwt}
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=SITE, cookies=cookies)
+    client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=SITE)
+    if jwt is not None:
+        client.cookies.set("marginalia_jwt", jwt, domain="shop.example")
+    return client
 
 
 def jwt_of(username: str, *roles: str, lifetime: float = 60) -> str:

@@ -1,0 +1,68 @@
+"""Repeat visits, and the headers of every page."""
+
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from dal.dynamodb import Table
+from tests.server.pages.conftest import COMMENT, numbered, stored
+
+PAGES = ("/", "/products/cache", "/products/cache?rating=1", "/comments/cache-00001", "/sign-in")
+
+
+@pytest.fixture(scope="module", autouse=True)
+async def cache(table: Table) -> None:
+    await stored(table, numbered("cache", 45))
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_a_repeat_visit_is_not_sent_again(client: httpx.AsyncClient, path: str) -> None:
+    first = await client.get(path)
+    assert (first.status_code, first.headers["cache-control"]) == (200, "no-cache")
+    again = await client.get(path, headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["etag"] == first.headers["etag"]
+    assert again.headers["vary"] == "Cookie, Authorization"
+
+
+async def test_every_change_makes_another_page(client: httpx.AsyncClient, table: Table) -> None:
+    comment = replace(COMMENT, comment_id="n1", product_id="news")
+    seen = set()
+    for changed in (
+        comment,
+        replace(comment, text="Other words."),
+        replace(comment, rating=1),
+        replace(comment, verified_purchase=True),
+    ):
+        await stored(table, [changed])
+        seen.add((await client.get("/products/news")).headers["etag"])
+    seen.add((await client.get("/products/news?rating=1")).headers["etag"])
+    assert len(seen) == 5
+
+
+async def test_who_is_signed_in_shares_no_cache(ann: httpx.AsyncClient) -> None:
+    answer = await ann.get("/products/cache")
+    assert answer.headers["cache-control"] == "private, no-cache"
+    assert "etag" not in answer.headers
+
+
+@pytest.mark.parametrize("path", [*PAGES, "/comments/none", "/products/1?rating=x", "/nowhere"])
+async def test_every_page_is_strict(client: httpx.AsyncClient, path: str) -> None:
+    answer = await client.get(path, headers={"Accept": "text/html"})
+    policy = answer.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")
+    assert "unsafe" not in policy
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["referrer-policy"] == "same-origin"
+    assert " style=" not in answer.text
+    assert "<style" not in answer.text
+
+
+async def test_static_files_are_kept_too(client: httpx.AsyncClient) -> None:
+    for file in ("page.css", "page.js"):
+        first = await client.get(f"/static/pages/{file}")
+        assert first.headers["x-content-type-options"] == "nosniff"
+        headers = {"If-None-Match": first.headers["etag"]}
+        assert (await client.get(f"/static/pages/{file}", headers=headers)).status_code == 304
+    assert (await client.get("/static/pages/../templates/home.html")).status_code == 404

@@ -1,0 +1,186 @@
+"""Writing through the pages: who may, how often, and what an error leaves standing."""
+
+import asyncio
+from dataclasses import replace
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+
+from dal.comments import CommentStore, Selection
+from dal.dynamodb import Table
+from dal.slices import Slice
+from server.pages.comment_forms import OTHER_SESSION
+from tests.server.pages.conftest import COMMENT, Parsed, client_of, jwt_of, opened, stored
+
+TYPED = {"rating": "4", "language": "en", "title": "Typed title", "text": "Typed\r\ntext"}
+
+
+async def form_of(client: httpx.AsyncClient, address: str) -> dict[str, str]:
+    """Return the hidden fields of a page's form."""
+    fields = (await opened(client, address)).fields()
+    return {name: fields[name] for name in ("form_key", "key")}
+
+
+async def titles(table: Table, product_id: str) -> list[str]:
+    page = await CommentStore(table).page(Selection(product_id), Slice(50))
+    return [comment.title for comment in page.nodes]
+
+
+async def test_a_comment_is_written_and_shown(ann: httpx.AsyncClient, table: Table) -> None:
+    hidden = await form_of(ann, "/products/w1")
+    answer = await ann.post("/products/w1", data=hidden | TYPED)
+    assert answer.status_code == 303
+    page = await opened(ann, answer.headers["location"])
+    assert "Your comment is stored." in page.text
+    assert page.linked["reviewBody"] == "Typed\ntext"
+    assert page.linked["author"]["name"] == "ann"
+    assert await titles(table, "w1") == ["Typed title"]
+
+
+async def test_a_double_click_writes_once(ann: httpx.AsyncClient, table: Table) -> None:
+    body = await form_of(ann, "/products/w2") | TYPED
+    answers = await asyncio.gather(*(ann.post("/products/w2", data=body) for _ in range(4)))
+    assert {answer.status_code for answer in answers} == {303}
+    assert len({answer.headers["location"] for answer in answers}) == 1
+    assert await titles(table, "w2") == ["Typed title"]
+
+
+async def test_the_same_form_with_other_words_asks_first(
+    ann: httpx.AsyncClient, table: Table
+) -> None:
+    body = await form_of(ann, "/products/w3") | TYPED
+    await ann.post("/products/w3", data=body)
+    second = await ann.post("/products/w3", data=body | {"title": "Another"})
+    assert second.status_code == 422
+    page = Parsed(second.text)
+    assert page.fields()["key"] != body["key"]
+    third = await ann.post("/products/w3", data=body | {"title": "Another"} | hidden_of(page))
+    assert third.status_code == 303
+    assert sorted(await titles(table, "w3")) == ["Another", "Typed title"]
+
+
+def hidden_of(page: Parsed) -> dict[str, str]:
+    return {name: page.fields()[name] for name in ("form_key", "key")}
+
+
+@pytest.mark.parametrize(
+    ("changed", "name", "sentence"),
+    [
+        ({"rating": ""}, "rating", "one to five stars"),
+        ({"rating": "6"}, "rating", "one to five stars"),
+        ({"text": " "}, "text", "a few words"),
+        ({"language": "not a tag"}, "language", "BCP 47"),
+        ({"title": "x" * 201}, "title", "201 characters"),
+        ({"text": "x" * 10_001}, "text", "10,001 characters"),
+    ],
+)
+async def test_errors_stand_beside_their_field_and_the_text_stays(
+    ann: httpx.AsyncClient, table: Table, changed: dict[str, str], name: str, sentence: str
+) -> None:
+    body = await form_of(ann, "/products/w4") | TYPED | changed
+    answer = await ann.post("/products/w4", data=body)
+    assert answer.status_code == 422
+    page = Parsed(answer.text)
+    described = [
+        given
+        for _, given in page.elements
+        if given.get("aria-describedby") == f"{name}-error" and "aria-invalid" in given
+    ]
+    assert len(described) == 1
+    (error,) = [given for _, given in page.elements if given.get("id") == f"{name}-error"]
+    assert error["class"] == "error"
+    assert sentence in page.text
+    assert page.fields()["title"] == body["title"]
+    assert page.fields()["key"] == body["key"]
+    assert body["text"].replace("\r\n", " ").strip() in page.text
+    assert await titles(table, "w4") == []
+
+
+@pytest.mark.parametrize("form_key", ["", "0" * 64, "é"])
+async def test_a_form_from_elsewhere_changes_nothing(
+    ann: httpx.AsyncClient, table: Table, form_key: str
+) -> None:
+    product = f"w5-{len(form_key)}{form_key[:1]}"
+    body = await form_of(ann, f"/products/{product}") | TYPED | {"form_key": form_key}
+    answer = await ann.post(f"/products/{product}", data=body)
+    assert answer.status_code == 422
+    page = Parsed(answer.text)
+    assert OTHER_SESSION in page.text
+    assert page.fields()["title"] == "Typed title"
+    assert await titles(table, product) == []
+    again = await ann.post(f"/products/{product}", data=body | hidden_of(page))
+    assert again.status_code == 303
+
+
+async def test_anothers_form_key_does_not_do(app: Starlette, ann: httpx.AsyncClient) -> None:
+    async with client_of(app, jwt_of("bob")) as bob:
+        hidden = await form_of(bob, "/products/w6")
+    answer = await ann.post("/products/w6", data=hidden | TYPED)
+    assert (answer.status_code, OTHER_SESSION in answer.text) == (422, True)
+
+
+async def test_whoever_is_signed_out_keeps_the_text(app: Starlette, table: Table) -> None:
+    async with client_of(app, jwt_of("ann", lifetime=-60)) as client:
+        answer = await client.post("/products/w7", data=TYPED)
+        page = Parsed(answer.text)
+        assert answer.status_code == 422
+        assert "The JWT has expired" in page.text
+        assert "Sign in in another tab" in page.text
+        assert page.fields()["title"] == "Typed title"
+        assert "marginalia_jwt" not in client.cookies
+    assert await titles(table, "w7") == []
+
+
+async def test_the_author_edits_and_deletes(ann: httpx.AsyncClient, table: Table) -> None:
+    comment = replace(COMMENT, comment_id="e1", product_id="e", title="<b>old</b>")
+    await stored(table, [comment])
+    page = await opened(ann, "/comments/e1")
+    assert page.fields()["title"] == "<b>old</b>"
+    body = hidden_of(page) | TYPED | {"action": "save"}
+    answer = await ann.post("/comments/e1", data=body | {"rating": "9"})
+    assert (answer.status_code, "one to five stars" in answer.text) == (422, True)
+    answer = await ann.post("/comments/e1", data=body)
+    assert answer.headers["location"] == "/comments/e1?notice=changed"
+    page = await opened(ann, "/comments/e1?notice=changed")
+    assert "Your changes are stored." in page.text
+    assert page.linked["name"] == "Typed title"
+
+    answer = await ann.post("/comments/e1", data=body | {"action": "delete", "form_key": "x"})
+    assert answer.status_code == 403
+    answer = await ann.post("/comments/e1", data=body | {"action": "delete"})
+    assert answer.headers["location"] == "/products/e?notice=deleted"
+    assert (await ann.get("/comments/e1")).status_code == 404
+    assert await titles(table, "e") == []
+
+
+async def test_others_have_no_forms_and_cannot_post_them(
+    app: Starlette, client: httpx.AsyncClient, table: Table
+) -> None:
+    await stored(table, [replace(COMMENT, comment_id="e2", product_id="e2")])
+    assert "Delete" not in (await opened(client, "/comments/e2")).text
+    delete = {"action": "delete"}
+    assert (await client.post("/comments/e2", data=delete)).status_code == 401
+    async with client_of(app, jwt_of("bob")) as bob:
+        page = await opened(bob, "/comments/e2")
+        assert "Delete" not in page.text
+        forged = await bob.post(
+            "/comments/e2", data=delete | {"form_key": page.fields()["form_key"]}
+        )
+        assert forged.status_code == 403
+    async with client_of(app, jwt_of("mo", "moderator")) as moderator:
+        page = await opened(moderator, "/comments/e2")
+        assert "Delete for good" in page.text
+        body = delete | {"form_key": page.fields()["form_key"]}
+        assert (await moderator.post("/comments/e2", data=body)).status_code == 303
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [(b"\xff\xfe", 400), (b"text=%ff", 400), (b"a=1&" * 60, 400), (b"x" * 1_000_001, 413)],
+)
+async def test_a_body_that_is_no_form(ann: httpx.AsyncClient, body: bytes, status: int) -> None:
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = await ann.post("/products/w8", content=body, headers=headers)
+    assert answer.status_code == status
+    assert answer.headers["content-type"].startswith("text/html")

@@ -1,0 +1,130 @@
+"""The list of products, and what crawlers are told of the site."""
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest
+
+from dal.dynamodb import Connection, Table, connect
+from server.app import create_app
+from server.auth import Authenticator
+from tests.server.pages.conftest import (
+    COMMENT,
+    SITE,
+    Parsed,
+    client_of,
+    invalid_html,
+    opened,
+    stored,
+)
+
+PRODUCTS = 23
+
+
+@pytest.fixture(scope="module")
+async def table(dynoxide_url: str) -> AsyncIterator[Table]:
+    """A table of its own: the list shows everything."""
+    async with connect(Connection("home", endpoint_url=dynoxide_url, embedded=True)) as opened:
+        await opened.create()
+        for number in range(1, PRODUCTS + 1):
+            await stored(
+                opened,
+                [
+                    replace(
+                        COMMENT,
+                        comment_id=f"{number}-{one}",
+                        product_id=f"p/{number}",
+                        rating=5,
+                        language="fr" if number > 20 else "en",
+                    )
+                    for one in range(number)
+                ],
+            )
+        await stored(opened, [replace(COMMENT, comment_id="x", product_id="low", rating=1)])
+        yield opened
+
+
+@pytest.fixture
+async def client(table: Table) -> AsyncIterator[httpx.AsyncClient]:
+    app = create_app(table=table, authenticator=Authenticator(secret=lambda: None), explain=True)
+    async with client_of(app) as client:
+        yield client
+
+
+def products(page: Parsed) -> list[str]:
+    return [
+        str(given["href"])
+        for tag, given in page.elements
+        if tag == "a" and str(given.get("href")).startswith("/products/")
+    ]
+
+
+async def test_the_most_loved_come_first(client: httpx.AsyncClient) -> None:
+    page = await opened(client, "/")
+    assert products(page) == [f"/products/p%2F{number}" for number in range(23, 3, -1)]
+    assert "5.0 from 23 comments" in page.text
+    more = page.link("next")
+    assert more is not None
+    second = await opened(client, more)
+    assert products(second) == [f"/products/p%2F{number}" for number in (3, 2, 1)]
+    assert second.link("next") is None
+    assert ("ol", {"class": "board", "start": "21"}) in second.elements
+
+
+async def test_a_language_has_a_list_of_its_own(client: httpx.AsyncClient) -> None:
+    page = await opened(client, "/?language=fr")
+    assert products(page) == [f"/products/p%2F{number}?language=fr" for number in (23, 22, 21)]
+    assert page.link("canonical") == "/?language=fr"
+    assert "français" in page.text
+    assert products(await opened(client, "/?language=de")) == []
+    assert (await client.get("/?language=---")).status_code == 400
+
+
+async def test_any_product_opens_by_its_id(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/products?id=+low+")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/products/low")
+    assert (await client.get("/products")).headers["location"] == "/"
+
+
+async def test_crawlers_find_the_products(client: httpx.AsyncClient) -> None:
+    robots = (await client.get("/robots.txt")).text
+    assert f"Sitemap: {SITE}/sitemap.xml" in robots
+    assert "Disallow: /graphql" in robots
+    answer = await client.get("/sitemap.xml")
+    assert answer.headers["content-type"].startswith("application/xml")
+    addresses = re.findall("<loc>(.*)</loc>", answer.text)
+    assert addresses[:2] == [f"{SITE}/", f"{SITE}/products/p%2F23"]
+    assert len(addresses) == PRODUCTS + 1
+
+
+async def test_addresses_follow_the_place_where_a_proxy_serves(table: Table) -> None:
+    app = create_app(table=table, authenticator=Authenticator(secret=lambda: None), explain=True)
+    transport = httpx.ASGITransport(app, root_path="/shop")
+    async with httpx.AsyncClient(transport=transport, base_url=SITE) as client:
+        page = await opened(client, "/shop/")
+        assert products(page) == []
+        assert page.link("canonical") == "/shop/"
+        assert page.link("stylesheet") == "/shop/static/pages/page.css"
+        for path in (page.link("stylesheet"), page.link("next")):
+            assert path is not None
+            assert (await client.get(path)).status_code == 200
+
+
+async def test_a_browser_gets_a_page_for_what_is_not_there(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/nowhere", headers={"Accept": "text/html"})
+    assert answer.status_code == 404
+    assert "There is nothing at /nowhere." in Parsed(answer.text).text
+
+
+async def test_the_html_is_valid(client: httpx.AsyncClient, tmp_path: Path) -> None:
+    paths = ["/", "/?language=fr", "/?language=de", "/products/low", "/products/p%2F23?rating=1"]
+    paths += ["/products/none", "/comments/x", "/sign-in", "/comments/none"]
+    for number, path in enumerate(paths):
+        page = await client.get(path, headers={"Accept": "text/html"})
+        (tmp_path / f"{number}.html").write_text(page.text)
+    assert invalid_html(tmp_path) == []
+    (tmp_path / "wrong.html").write_text("<p>no title<img>")
+    assert invalid_html(tmp_path)

@@ -1,0 +1,237 @@
+"""A product's page: filters, addresses, what crawlers read, and texts that mean harm."""
+
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from dal.dynamodb import Table
+from server.app import create_app
+from server.auth import Authenticator
+from tests.server.pages.conftest import (
+    COMMENT,
+    SITE,
+    Parsed,
+    client_of,
+    numbered,
+    opened,
+    stored,
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+async def kettle(table: Table) -> None:
+    english = numbered("kettle", 30)
+    german = [
+        replace(one, language="de", comment_id=f"de-{one.comment_id}")
+        for one in numbered("kettle", 10)
+    ]
+    await stored(table, [*english, *german])
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ("", 20),
+        ("?rating=5", 8),
+        ("?rating=1&rating=2", 16),
+        ("?language=de", 10),
+        ("?language=de&rating=3", 2),
+        ("?language=de&language=en&rating=3", 8),
+        ("?rating=1&rating=2&rating=3&rating=4&rating=5", 20),
+        ("?language=DE", 10),
+        ("?language=fr", 0),
+        ("?rating=&language=", None),
+        ("?colour=red", 20),
+    ],
+)
+async def test_filters(client: httpx.AsyncClient, query: str, count: int | None) -> None:
+    answer = await client.get(f"/products/kettle{query}")
+    if count is None:
+        assert answer.status_code == 400
+    else:
+        assert len(Parsed(answer.text).headings) == count
+
+
+async def test_the_filters_that_hold_are_checked(client: httpx.AsyncClient) -> None:
+    page = await opened(client, "/products/kettle?language=DE&language=fr&rating=4")
+    checked = {given["value"] for tag, given in page.elements if "checked" in given}
+    assert checked == {"4", "de", "fr"}
+    assert "in Deutsch or français" in page.text
+
+
+@pytest.mark.parametrize(
+    ("given", "canonical"),
+    [
+        ("", ""),
+        ("?rating=5&rating=1", "?rating=1&rating=5"),
+        ("?language=en&rating=2&rating=2", "?rating=2&language=en"),
+        ("?language=EN&language=de", "?language=de&language=en"),
+        ("?rating=5&rating=4&rating=3&rating=2&rating=1&language=de", "?language=de"),
+        ("?notice=added&utm_source=mail", ""),
+    ],
+)
+async def test_a_page_has_one_address(
+    client: httpx.AsyncClient, given: str, canonical: str
+) -> None:
+    page = await opened(client, f"/products/kettle{given}")
+    assert page.link("canonical") == f"/products/kettle{canonical}"
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "sentence"),
+    [
+        ("?rating=6", 400, "from 1 to 5"),
+        ("?rating=five", 400, "from 1 to 5"),
+        ("?rating=%C2%B2", 400, "from 1 to 5"),
+        ("?language=not%20a%20tag", 400, "BCP 47"),
+        ("?after=nonsense", 400, "The cursor is not one of this list"),
+        ("?before=nonsense", 400, "The cursor is not one of this list"),
+        ("?after=EQ", 400, "The cursor is not one of this list"),
+        ("?" + "&".join(f"language=en-x-a{n}&rating=1" for n in range(61)), 400, "partitions"),
+    ],
+)
+async def test_what_does_not_do_is_told_on_a_page(
+    client: httpx.AsyncClient, query: str, status: int, sentence: str
+) -> None:
+    answer = await client.get(f"/products/kettle{query}")
+    assert answer.status_code == status
+    assert sentence in Parsed(answer.text).text
+    assert "Traceback" not in answer.text
+
+
+async def test_beyond_the_oldest_there_is_nothing(client: httpx.AsyncClient, table: Table) -> None:
+    await stored(table, numbered("short", 41))
+    older = (await opened(client, "/products/short")).link("next")
+    assert older is not None
+    emptier = older.replace("/short", "/nobody-knows-it")
+    assert (await client.get(emptier)).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "product_id", ["42/en", "a?b#c", "a%2Fb", "/x", "100% <b>", "الغلاية", "a b"]
+)
+async def test_an_id_may_hold_any_character(
+    client: httpx.AsyncClient, table: Table, product_id: str
+) -> None:
+    comment = replace(COMMENT, comment_id=f"of {product_id}", product_id=product_id)
+    await stored(table, [comment])
+    found = await client.get("/products", params={"id": product_id})
+    address = found.headers["location"]
+    page = await opened(client, address)
+    assert page.headings == ["Good"]
+    assert page.link("canonical") == address
+    assert page.linked["name"] == f"Product {product_id}"
+    (permalink,) = [
+        given["href"] for tag, given in page.elements if "/comments/" in (given.get("href") or "")
+    ]
+    assert permalink is not None
+    assert (await opened(client, permalink)).linked["reviewBody"] == "It boils."
+
+
+async def test_a_product_without_comments_is_not_for_search_engines(
+    client: httpx.AsyncClient,
+) -> None:
+    page = await opened(client, "/products/unheard-of")
+    assert "No comments yet." in page.text
+    assert ("meta", {"name": "robots", "content": "noindex"}) in page.elements
+    assert "aggregateRating" not in page.linked
+
+
+async def test_linked_data_has_what_review_snippets_require(client: httpx.AsyncClient) -> None:
+    linked = (await opened(client, "/products/kettle")).linked
+    assert (linked["@context"], linked["@type"]) == ("https://schema.org", "Product")
+    assert linked["name"] == "Product kettle"
+    assert linked["url"] == f"{SITE}/products/kettle"
+    assert linked["aggregateRating"] == {
+        "@type": "AggregateRating",
+        "ratingValue": 3.0,
+        "reviewCount": 40,
+        "bestRating": 5,
+        "worstRating": 1,
+    }
+    assert len(linked["review"]) == 20
+    newest = linked["review"][0]
+    assert newest["@type"] == "Review"
+    assert newest["author"] == {"@type": "Person", "name": "ann"}
+    assert newest["reviewRating"]["ratingValue"] == 5
+    assert newest["datePublished"].startswith("2024-01-01T00:29")
+
+
+async def test_a_permalinks_review_names_its_product(client: httpx.AsyncClient) -> None:
+    linked = (await opened(client, "/comments/kettle-00007")).linked
+    assert linked["@type"] == "Review"
+    assert linked["itemReviewed"]["@type"] == "Product"
+    assert linked["itemReviewed"]["name"] == "Product kettle"
+    assert linked["itemReviewed"]["aggregateRating"]["reviewCount"] == 40
+    assert linked["reviewRating"]["ratingValue"] == 3
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "</script><!--",
+    "<!-- <script> -->",
+    '"><img src=x onerror=alert(1)>',
+    "{{ 7 * 7 }} {% raw %} &amp; &lt;",
+    "\u2028 \u202e reversed 👩‍👩‍👧‍👦",
+    "x" * 10_000,
+]
+
+
+async def test_texts_are_texts(client: httpx.AsyncClient, table: Table) -> None:
+    comments = [
+        replace(
+            COMMENT,
+            comment_id=f"h{number}",
+            product_id="hostile",
+            title=text[:200],
+            text=text,
+            username=text[:60],
+        )
+        for number, text in enumerate(HOSTILE)
+    ]
+    await stored(table, comments)
+    ids = [comment.comment_id for comment in comments]
+    for address in ("/products/hostile", *(f"/comments/{one}" for one in ids)):
+        page = await opened(client, address)
+        scripts = [given for tag, given in page.elements if tag == "script"]
+        assert len(scripts) == 2  # page.js and the linked data
+        assert not any(name.startswith("on") for _, given in page.elements for name in given)
+    page = await opened(client, "/products/hostile")
+    assert {review["reviewBody"] for review in page.linked["review"]} == set(HOSTILE)
+    for text in HOSTILE:
+        assert " ".join(text.split()) in page.text
+
+
+async def test_without_explain_no_plan_is_shown(table: Table) -> None:
+    app = create_app(table=table, authenticator=Authenticator(secret=lambda: None), explain=False)
+    async with client_of(app) as client:
+        page = await opened(client, "/products/kettle")
+    assert page.account == {}
+    assert "GraphiQL" not in page.text.partition("Write a comment")[2].partition("These pages")[0]
+
+
+async def test_the_panel_tells_how_the_list_was_read(client: httpx.AsyncClient) -> None:
+    page = await opened(client, "/products/kettle?rating=4&language=de")
+    account = page.account
+    assert account["Access pattern"] == "AP3a"
+    assert account["Queries"][0] in "01"
+    assert {"Index", "Items read", "Read capacity", "Time"} < set(account)
+    (link,) = [
+        given["href"]
+        for _, given in page.elements
+        if "/graphql?query=" in (given.get("href") or "")
+    ]
+    assert link is not None
+    params = httpx.URL(link).params
+    answer = await client.post(
+        "/graphql",
+        content=f'{{"query": {quoted(params["query"])}, "variables": {params["variables"]}}}',
+        headers={"Content-Type": "application/json"},
+    )
+    nodes = answer.json()["data"]["product"]["comments"]["nodes"]
+    assert [node["title"] for node in nodes] == page.headings
+
+
+def quoted(text: str) -> str:
+    return str(httpx.Request("POST", "/", json=text).content.decode())

@@ -1,0 +1,92 @@
+"""Signing in and out, and what the cookie can and cannot do."""
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+
+from tests.server.pages.conftest import SITE, Parsed, client_of, jwt_of, opened
+
+FORM = {"next": "/products/1?rating=5#write"}
+
+
+@pytest.mark.parametrize(
+    "form", ["{jwt}", "Bearer {jwt}", ' {{"Authorization": "Bearer {jwt}"}}\n']
+)
+async def test_a_pasted_jwt_signs_in(client: httpx.AsyncClient, form: str) -> None:
+    pasted = form.format(jwt=jwt_of("ann"))
+    answer = await client.post("/sign-in", data=FORM | {"jwt": pasted}, headers={"Origin": SITE})
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/products/1?rating=5#write"
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert "secure" not in cookie
+    page = await opened(client, "/")
+    assert "Signed in as ann" in page.text
+    left = await client.post("/sign-out", data={"form_key": page.fields()["form_key"]})
+    assert left.status_code == 303
+    assert "Signed in as" not in (await opened(client, "/")).text
+
+
+async def test_over_https_the_cookie_stays_there(app: Starlette) -> None:
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="https://shop.example") as client:
+        answer = await client.post("/sign-in", data={"jwt": jwt_of("ann")})
+    assert "; Secure" in answer.headers["set-cookie"]
+
+
+async def test_a_bad_jwt_is_told_beside_the_field(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/sign-in", data=FORM | {"jwt": "a.b.c"})
+    assert answer.status_code == 422
+    page = Parsed(answer.text)
+    assert "The JWT cannot be read" in page.text
+    assert page.fields()["next"] == FORM["next"]
+    assert "set-cookie" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:x", "", "/a\r\nb: c"],
+)
+async def test_it_leads_nowhere_else(client: httpx.AsyncClient, elsewhere: str) -> None:
+    body = {"jwt": jwt_of("ann"), "next": elsewhere}
+    answer = await client.post("/sign-in", data=body)
+    assert answer.headers["location"] == "/"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site", "Origin": SITE},
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+    ],
+)
+async def test_another_site_cannot_sign_a_visitor_in(
+    client: httpx.AsyncClient, headers: dict[str, str]
+) -> None:
+    answer = await client.post("/sign-in", data={"jwt": jwt_of("eve")}, headers=headers)
+    assert answer.status_code == 403
+    assert "set-cookie" not in answer.headers
+
+
+async def test_a_cookie_that_counts_no_more_is_told_once(app: Starlette) -> None:
+    async with client_of(app, jwt_of("ann", lifetime=-60)) as client:
+        assert "You are signed out. The JWT has expired" in (await opened(client, "/")).text
+        assert "You are signed out" not in (await opened(client, "/")).text
+
+
+async def test_the_header_signs_in_too(client: httpx.AsyncClient) -> None:
+    headers = {"Authorization": f"Bearer {jwt_of('ann')}"}
+    page = Parsed((await client.get("/", headers=headers)).text)
+    assert "Signed in as ann" in page.text
+    answer = await client.get("/", headers={"Authorization": "Bearer x"})
+    assert (answer.status_code, "send it whole" in answer.text) == (401, True)
+
+
+async def test_graphql_takes_no_cookie(ann: httpx.AsyncClient) -> None:
+    comment = {"productId": "none", "rating": 5, "language": "en", "text": "x"}
+    query = "mutation ($i: AddCommentInput!) { addComment(input: $i) { comment { commentId } } }"
+    answer = await ann.post("/graphql", json={"query": query, "variables": {"i": comment}})
+    assert answer.json()["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
