@@ -1,0 +1,302 @@
+"""The pages in Chromium: everything with JavaScript and without, on a desk and on a phone."""
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.async_api import Browser, Locator, Page, expect
+
+from tests.browser.conftest import CHROMIUM, Server, Witness
+from tests.engines import ROOT
+from tests.server.pages.conftest import invalid_html
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        not CHROMIUM.exists(),
+        reason=f"{CHROMIUM} is missing: on Debian, 'apt-get install chromium' puts it there",
+    ),
+]
+
+AXE = (ROOT / "node_modules/axe-core/axe.min.js").read_text("utf-8")
+
+
+class Reader:
+    """A person at the pages, whose browser runs scripts or does not."""
+
+    def __init__(self, page: Page, url: str, *, scripts: bool) -> None:
+        self.page = page
+        self.url = url
+        self.scripts = scripts
+
+    async def open(self, path: str) -> None:
+        await self.page.goto(self.url + path)
+
+    async def toggle(self, *labels: str) -> None:
+        """Click toggles, and the button where nothing happens by itself."""
+        for label in labels:
+            await self.filters.get_by_role("checkbox", name=label).click()
+        if not self.scripts:
+            await self.filters.get_by_role("button", name="Show").click()
+
+    @property
+    def filters(self) -> Locator:
+        return self.page.get_by_role("form", name="Which comments to show")
+
+    @property
+    def comments(self) -> Locator:
+        return self.page.locator("article.comment")
+
+    async def titles(self) -> list[str]:
+        return await self.comments.locator("h3 a").evaluate_all("all => all.map(a => a.href)")
+
+    @property
+    def query(self) -> dict[str, list[str]]:
+        return {name: sorted(v) for name, v in parse_qs(urlsplit(self.page.url).query).items()}
+
+    async def sign_in(self, jwt: str) -> None:
+        await self.open("/sign-in?next=/")
+        await self.page.get_by_label("Your JWT").fill(jwt)
+        await self.page.get_by_role("button", name="Sign in").click()
+        await expect(self.page.get_by_role("button", name="Sign out")).to_be_visible()
+
+
+@pytest.fixture(params=[True, False], ids=["scripts", "no-scripts"])
+async def reader(
+    request: pytest.FixtureRequest, chromium: Browser, server: Server, witness: Witness
+) -> AsyncIterator[Reader]:
+    async with await chromium.new_context(
+        viewport={"width": 1280, "height": 800}, java_script_enabled=request.param
+    ) as context:
+        await witness.watch(context)
+        yield Reader(await context.new_page(), server.url, scripts=request.param)
+
+
+def said(witness: Witness, status: int) -> None:
+    """Take out the browser's own word for an answer that was not to be 200."""
+    assert any(str(status) in complaint for complaint in witness.complaints)
+    witness.complaints[:] = [one for one in witness.complaints if str(status) not in one]
+
+
+async def test_ratings_are_toggled(reader: Reader) -> None:
+    await reader.open("/products/1")
+    everything = await reader.titles()
+    await reader.toggle("5 stars", "2 stars")
+    await expect(reader.page).to_have_title("Product 1, rated 2 or 5 · Marginalia")
+    assert reader.query == {"rating": ["2", "5"]}
+    shown = reader.comments.locator("[role=img]")
+    labels = await shown.evaluate_all("all => all.map(one => one.getAttribute('aria-label'))")
+    assert set(labels) == {"2 out of 5 stars", "5 out of 5 stars"}
+    await reader.toggle("5 stars")
+    await expect(reader.page).to_have_title("Product 1, rated 2 · Marginalia")
+    await reader.page.go_back()
+    await expect(reader.page).to_have_title("Product 1, rated 2 or 5 · Marginalia")
+    await expect(reader.filters.locator(":checked")).to_have_count(2)
+    await reader.filters.get_by_role("link", name="Show all").click()
+    await expect(reader.filters.locator(":checked")).to_have_count(0)
+    assert await reader.titles() == everything
+
+
+async def test_languages_are_chosen(reader: Reader) -> None:
+    await reader.open("/products/1")
+    await reader.toggle("Deutsch", "العربية")
+    await expect(reader.page).to_have_title("Product 1, in العربية or Deutsch · Marginalia")
+    assert reader.query == {"language": ["ar", "de"]}
+    languages = await reader.comments.evaluate_all("all => all.map(one => one.lang)")
+    assert set(languages) == {"ar", "de"}
+    arabic = reader.page.locator("article[lang=ar] .text").first
+    assert await arabic.evaluate("text => getComputedStyle(text).direction") == "rtl"
+
+
+async def test_pages_lead_to_the_end_and_back(reader: Reader, chromium: Browser) -> None:
+    await reader.open("/products/7?rating=5")
+    heading = reader.page.locator("#comments-heading")
+    there, seen = [reader.page.url], await reader.titles()
+    while await (older := reader.page.get_by_role("link", name="Older")).count():
+        await older.click()
+        await reader.page.wait_for_url(lambda url: url != there[-1])
+        await expect(heading).to_contain_text("Older comments")
+        there.append(reader.page.url)
+        seen += await reader.titles()
+    assert len(there) == 5
+    assert len(seen) == len(set(seen)) == 110
+    shared = await chromium.new_page()
+    await shared.goto(there[2])
+    assert await Reader(shared, "", scripts=True).titles() == seen[50:70]
+    await shared.close()
+    back = [reader.page.url]
+    while await (newer := reader.page.get_by_role("link", name="Newer")).count():
+        await newer.click()
+        await reader.page.wait_for_url(lambda url: url != back[-1] and "before" not in url)
+        back.append(reader.page.url)
+    assert back == there[::-1]
+
+
+async def test_a_comment_has_a_page_of_its_own(reader: Reader) -> None:
+    await reader.open("/products/3")
+    title = reader.comments.first.get_by_role("link")
+    name = await title.inner_text()
+    await title.click()
+    await expect(reader.page.get_by_role("heading", level=1)).to_have_text(name)
+    await reader.page.get_by_role("link", name="All 800 comments of this product").click()
+    await expect(reader.page.get_by_role("heading", level=1)).to_have_text("Product 3")
+
+
+async def test_a_comment_is_added_edited_and_deleted(
+    reader: Reader, witness: Witness, adas_jwt: str
+) -> None:
+    page = reader.page
+    await reader.sign_in(f'{{"Authorization": "Bearer {adas_jwt}"}}')
+    await reader.open("/products/brush")
+    await page.get_by_role("radio", name="4 stars").check()
+    await page.get_by_label("Language", exact=True).fill("not a tag")
+    await page.get_by_label("Title").fill("It sweeps")
+    await page.get_by_label("Comment", exact=True).fill("Well,\nmostly.")
+    await page.get_by_role("button", name="Publish").click()
+    await expect(page.locator("#language-error")).to_contain_text("BCP 47")
+    await expect(page.get_by_label("Title")).to_have_value("It sweeps")
+    await expect(page.get_by_role("radio", name="4 stars")).to_be_checked()
+    said(witness, 422)
+
+    await page.get_by_label("Language", exact=True).fill("EN-gb")
+    await page.get_by_role("button", name="Publish").dblclick()
+    await expect(page.get_by_role("status")).to_contain_text("Your comment is stored.")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("It sweeps")
+    await page.get_by_text("Edit", exact=True).click()
+    await page.get_by_label("Title").fill("It sweeps well")
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("It sweeps well")
+    await page.get_by_role("link", name=re.compile("All 1 comment of")).click()
+    await expect(reader.comments).to_have_count(1)
+    await expect(reader.comments).to_contain_text("English (GB)")
+
+    await reader.comments.get_by_role("link").click()
+    await page.get_by_text("Delete", exact=True).click()
+    await page.get_by_role("button", name="Delete for good").click()
+    await expect(page.get_by_role("status").first).to_contain_text("The comment is deleted.")
+    await expect(reader.comments).to_have_count(0)
+    await page.get_by_role("button", name="Sign out").click()
+    await expect(page.get_by_role("link", name="Sign in").first).to_be_visible()
+
+
+HOSTILE = "<script>alert(1)</script></script><!-- 👩‍👩‍👧‍👦 غلاية \u202e" + "x" * 9_000
+
+
+async def test_a_text_that_means_harm_is_a_text(
+    chromium: Browser, server: Server, witness: Witness, adas_jwt: str
+) -> None:
+    async with await chromium.new_context(
+        viewport={"width": 390, "height": 844}, is_mobile=True
+    ) as context:
+        await witness.watch(context)
+        reader = Reader(await context.new_page(), server.url, scripts=True)
+        dialogues: list[str] = []
+        reader.page.on("dialog", lambda dialogue: dialogues.append(dialogue.message))
+        await reader.sign_in(adas_jwt)
+        await reader.open("/products/trap")
+        await reader.page.get_by_role("radio", name="1 star").check()
+        await reader.page.get_by_label("Language", exact=True).fill("ar")
+        await reader.page.get_by_label("Title").fill(HOSTILE[:200])
+        await reader.page.get_by_label("Comment", exact=True).fill(HOSTILE)
+        await reader.page.get_by_role("button", name="Publish").click()
+        for _ in range(2):
+            await expect(reader.comments.locator(".text")).to_have_text(HOSTILE)
+            assert await width(reader.page) <= 390
+            await reader.open("/products/trap")
+        assert dialogues == []
+
+
+async def width(page: Page) -> int:
+    found: int = await page.evaluate("document.documentElement.scrollWidth")
+    return found
+
+
+async def test_the_keyboard_reaches_everything(page: Page, server: Server) -> None:
+    await page.goto(f"{server.url}/products/2")
+    await page.keyboard.press("Tab")
+    await expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    await page.keyboard.press("Enter")
+    await page.keyboard.press("Tab")
+    await expect(page.locator("#rating-5")).to_be_focused()
+    await page.keyboard.press("Space")
+    await expect(page).to_have_title("Product 2, rated 5 · Marginalia")
+    await expect(page.locator("#rating-5")).to_be_focused()
+    await expect(page.get_by_role("status")).to_contain_text("comments match")
+    await page.get_by_role("link", name="Older").press("Enter")
+    await expect(page.locator("#comments-heading")).to_be_focused()
+
+
+async def test_the_plan_opens_in_graphiql(page: Page, server: Server) -> None:
+    """In a browser that has tabs already; a second visit finds the same ones."""
+    await page.goto(f"{server.url}/graphql")
+    await expect(page.locator(".graphiql-tab-button")).to_have_count(2)
+    await page.locator(".graphiql-execute-button").click()
+    await page.wait_for_function("() => localStorage.getItem('graphiql:tabState') !== null")
+    await page.goto(f"{server.url}/products/1?rating=1&rating=2&language=de")
+    titles = await Reader(page, "", scripts=True).comments.locator("h3").all_inner_texts()
+    await page.get_by_role("link", name="Open this query in GraphiQL").click()
+    for _ in range(2):
+        tabs = page.locator(".graphiql-tab-button")
+        await expect(tabs).to_have_text(["NewestComments", "AddComment", "ProductComments"])
+        assert page.url == f"{server.url}/graphql"
+        await page.reload()
+    await page.locator(".graphiql-execute-button").click()
+    result = page.locator(".result-window")
+    await expect(result.locator(".CodeMirror-code")).to_contain_text('"commentId"')
+    answer = await result.locator(".CodeMirror").evaluate("editor => editor.CodeMirror.getValue()")
+    assert all(title in answer for title in titles if title != "Without a title")
+
+
+PAGES = (
+    "/",
+    "/products/8",
+    "/products/7?rating=1&rating=4&language=es&language=ar",
+    "/products/unheard-of",
+    "/comments/demo-00008",
+    "/sign-in",
+    "/comments/none",
+)
+
+
+async def test_axe_and_the_validator_find_nothing(
+    page: Page, server: Server, witness: Witness, adas_jwt: str, tmp_path: Path
+) -> None:
+    """Each page on a desk by day and on a phone by night, also signed in and with errors."""
+    for number, path in enumerate(PAGES):
+        await look(page, f"{server.url}{path}", tmp_path / f"{number}.html")
+    said(witness, 404)
+    await Reader(page, server.url, scripts=True).sign_in(adas_jwt)
+    await look(page, f"{server.url}/products/8?rating=5", tmp_path / "signed-in.html")
+    await page.locator(".comment-form").evaluate("form => form.noValidate = true")
+    async with page.expect_response(f"{server.url}/products/8") as posted:
+        await page.get_by_role("button", name="Publish").click()
+    await expect(page.locator("#rating-error")).to_be_visible()
+    (tmp_path / "errors.html").write_bytes(await (await posted.value).body())
+    assert await violations(page) == []
+    said(witness, 422)
+    assert invalid_html(tmp_path) == []
+    assert invalid_html(ROOT / "web/graphiql") == []
+
+
+async def look(page: Page, address: str, file: Path) -> None:
+    """Show a page to axe, and keep it for the validator."""
+    await page.set_viewport_size({"width": 1280, "height": 800})
+    await page.emulate_media(color_scheme="light")
+    answer = await page.goto(address)
+    assert answer is not None
+    file.write_bytes(await answer.body())  # noqa: ASYNC240 - a small file of a test
+    assert await violations(page) == [], address
+    await page.emulate_media(color_scheme="dark")
+    await page.set_viewport_size({"width": 390, "height": 800})
+    assert await width(page) <= 390, address
+    assert await violations(page) == [], address
+
+
+async def violations(page: Page) -> list[str]:
+    """Return what axe finds against the page as it stands."""
+    await page.evaluate(AXE)
+    found = await page.evaluate("axe.run()")
+    assert found["passes"]
+    return [f"{one['id']}: {one['nodes'][0]['html']}" for one in found["violations"]]
