@@ -19,7 +19,9 @@ async def show(visit: Visit) -> Response:
     """Show one page of the board."""
     given = visit.request.query_params
     language, after = given.get("language") or None, given.get("after") or None
-    answer = await visit.run("home", language=language, languages=language, after=after)
+    answer = await visit.run(
+        "home", language=language, after=after, languages=language, narrowed=language is not None
+    )
     board = answer.data["leaderboard"]
     info = board["pageInfo"]
     return visit.render(

@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from server.pages import linked_data
-from server.pages.addresses import Filters, comment_path, product_path
+from server.pages.addresses import RATINGS, Filters, comment_path, product_path
 from server.pages.comment_forms import CommentForm, by_field, user_errors
 from server.pages.faults import PageFault
 from server.pages.operations import Answer
@@ -66,16 +66,20 @@ async def _page(visit: Visit, form: CommentForm | None, status: int = 200) -> Re
     after = visit.request.query_params.get("after") or None
     # The first page's size follows from the counts, so they come first.
     counts = await visit.run(
-        "product.counts", productId=product_id, language=filters.variables()["language"]
+        "product.counts",
+        productId=product_id,
+        language=filters.languages,
+        narrowed=bool(filters.languages),
     )
     product = counts.data["product"]
     filters = filters.among(one["language"] for one in product["statistics"]["languages"])
-    total = _total(product["chosen"], filters)
+    histogram = (product.get("chosen") or product["statistics"])["histogram"]
+    total = _total(histogram, filters)
     first = SIZE if after else first_size(total)
     comments = await visit.run(
         "product.comments", productId=product_id, first=first, after=after, **filters.variables()
     )
-    facts = _facts(visit, product, filters, comments)
+    facts = _facts(visit, product, filters, comments) | {"histogram": histogram}
     if after and not facts["comments"]:
         raise PageFault(404, "There are no comments here any more. Start from the newest.")
     return visit.render("product.html", status, **facts, total=total, form=form and asdict(form))
@@ -115,10 +119,7 @@ def account(plan: dict[str, Any] | None, answer: Answer) -> dict[str, Any] | Non
     return plan and {"plan": plan, "took": answer.took, "graphiql": answer.graphiql}
 
 
-def _total(statistics: dict[str, Any], filters: Filters) -> int:
+def _total(histogram: list[dict[str, int]], filters: Filters) -> int:
     """Return how many comments pass the filters, from the counts of the chosen languages."""
-    return sum(
-        one["count"]
-        for one in statistics["histogram"]
-        if not filters.ratings or one["rating"] in filters.ratings
-    )
+    ratings = filters.ratings or RATINGS
+    return sum(one["count"] for one in histogram if one["rating"] in ratings)

@@ -91,8 +91,8 @@ def forget(response: Response, request: Request) -> None:
 def from_here(request: Request) -> bool:
     """Return whether a browser sends this form from one of our own pages.
 
-    Signing in has no session yet whose key its form could carry, and another site must not sign a
-    visitor in as somebody else. Every browser of today sends one of these headers with a form.
+    Every browser of today sends one of these headers with a form. Signing in depends on it, as it
+    has no session yet whose key its form could carry; the other forms have both.
     """
     site = request.headers.get("sec-fetch-site")
     if site is not None:

@@ -8,7 +8,6 @@ from server.auth import InvalidTokenError
 from server.pages import sessions
 from server.pages.addresses import local
 from server.pages.comment_forms import require_own
-from server.pages.faults import PageFault
 from server.pages.visits import Visit
 
 
@@ -19,8 +18,6 @@ async def show(visit: Visit) -> Response:
 
 async def sign_in(visit: Visit) -> Response:
     """Keep the JWT when it proves who somebody is, and lead back to where they came from."""
-    if not sessions.from_here(visit.request):
-        raise PageFault(403, "This form was sent from another site: sign in here.")
     fields = await visit.form()
     jwt, following = sessions.pasted_jwt(fields.get("jwt", "")), fields.get("next", "/")
     try:

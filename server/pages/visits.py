@@ -57,7 +57,12 @@ class Visit:
         return await operations.run(self.view.schema, self.session.context, name, variables)
 
     async def form(self) -> dict[str, str]:
-        """Return the fields of a form post, lines ended by a line feed; PageFault if it is none."""
+        """Return the fields of a form post, lines ended by a line feed.
+
+        PageFault when it is none, or when another site sends it.
+        """
+        if not sessions.from_here(self.request):
+            raise PageFault(403, "This form was sent from another site: open its page here.")
         try:
             body = await BoundedBody(self.request).get_body()
             pairs = parse_qsl(

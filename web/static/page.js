@@ -2,7 +2,9 @@
    reload and with the history kept. Everything works without it. */
 
 const filters = () => document.querySelector("form#filters");
+const here = () => location.pathname + location.search;
 let latest = 0;
+let shown = here();
 
 /* Shows the page at an address. A slower answer to an earlier question is dropped. */
 async function show(address, { push, landing }) {
@@ -19,6 +21,7 @@ async function show(address, { push, landing }) {
     }
     if (push) history.pushState(null, "", answer.url);
     swap(fresh, landing);
+    shown = here();
   } catch {
     if (mine === latest) location.assign(address);
   } finally {
@@ -70,7 +73,9 @@ if (filters()) {
     event.preventDefault();
     show(link.href, { push: true, landing: "comments-heading" });
   });
-  addEventListener("popstate", () => show(location.href, { push: false }));
+  addEventListener("popstate", () => {
+    if (here() !== shown) show(location.href, { push: false }); // not for a mere #fragment
+  });
 }
 
 document.querySelector(".errors")?.focus();

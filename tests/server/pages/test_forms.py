@@ -184,3 +184,12 @@ async def test_a_body_that_is_no_form(ann: httpx.AsyncClient, body: bytes, statu
     answer = await ann.post("/products/w8", content=body, headers=headers)
     assert answer.status_code == status
     assert answer.headers["content-type"].startswith("text/html")
+
+
+async def test_another_sites_form_changes_nothing(ann: httpx.AsyncClient, table: Table) -> None:
+    body = await form_of(ann, "/products/w9") | TYPED
+    elsewhere = {"Origin": "https://evil.example"}
+    assert (await ann.post("/products/w9", data=body, headers=elsewhere)).status_code == 403
+    left = await ann.post("/sign-out", data={}, headers=elsewhere)
+    assert (left.status_code, "set-cookie" in left.headers) == (403, False)
+    assert await titles(table, "w9") == []
