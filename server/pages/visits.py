@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 from cross_web import HTTPException
 from starlette.requests import Request
@@ -49,7 +49,8 @@ class Visit:
     @property
     def here(self) -> str:
         """The path and query that were asked for, without the site's root."""
-        path, query = self.request.url.path.removeprefix(self.root), self.request.url.query
+        path = quote(self.request.scope["path"].removeprefix(self.root))
+        query = self.request.url.query
         return f"{path}?{query}" if query else path
 
     async def run(self, name: str, **variables: Any) -> Answer:

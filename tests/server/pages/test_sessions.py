@@ -28,6 +28,22 @@ async def test_a_pasted_jwt_signs_in(client: httpx.AsyncClient, form: str) -> No
     assert "Signed in as" not in (await opened(client, "/")).text
 
 
+@pytest.mark.parametrize("product_id", ["الغلاية", "a?b#c", "a%2Fb", "42/en", "a b"])
+async def test_it_leads_back_to_any_page(client: httpx.AsyncClient, product_id: str) -> None:
+    found = await client.get("/products", params={"id": product_id})
+    page = await opened(client, found.headers["location"] + "?rating=5")
+    (link,) = [
+        str(given["href"])
+        for _, given in page.elements
+        if "/sign-in?next=" in (given.get("href") or "") and "write" not in str(given["href"])
+    ]
+    following = (await opened(client, link)).fields()["next"]
+    answer = await client.post("/sign-in", data={"jwt": jwt_of("ann"), "next": following})
+    back = await opened(client, answer.headers["location"])
+    assert back.linked["name"] == f"Product {product_id}"
+    assert answer.headers["location"].endswith("?rating=5")
+
+
 async def test_over_https_the_cookie_stays_there(app: Starlette) -> None:
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="https://shop.example") as client:
