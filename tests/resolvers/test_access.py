@@ -27,7 +27,9 @@ def test_a_viewer_is_required() -> None:
         (Viewer("bob", frozenset({"reader", "moderator"})), True),
         (Viewer("moderator"), False),
     ],
-    ids=str,
+    ids=lambda value: (
+        f"{value.username}-{sorted(value.roles)}" if isinstance(value, Viewer) else None
+    ),
 )
 def test_authors_and_moderators_change_a_comment(viewer: Viewer, allowed: bool) -> None:
     written = comment(username="ana")
