@@ -16,8 +16,9 @@ def unchanged(item: Item, names: tuple[str, ...] = COMPARED) -> dict[str, Any]:
     clauses = [
         f"#{name} = :{name}" if name in item else f"attribute_not_exists(#{name})" for name in names
     ]
+    values = {f":{name}": item[name] for name in names if name in item}
     return {
         "ConditionExpression": " AND ".join(clauses),
         "ExpressionAttributeNames": {f"#{name}": name for name in names},
-        "ExpressionAttributeValues": {f":{name}": item[name] for name in names if name in item},
+        **({"ExpressionAttributeValues": values} if values else {}),  # an empty map is refused
     }

@@ -34,6 +34,9 @@ _PRODUCT = "PRODUCT#"
 _RECOUNT = "RECOUNT#"
 _TOTAL = "count_total"
 _FIVES = "count_5"
+COUNTS = tuple(f"count_{rating}" for rating in RATINGS)
+"""The attributes of the five counts."""
+
 _SEAL = "seal"
 _WEIGHTS = (7_919, 104_729, 1_299_709, 15_485_863, 179_424_673)
 """The seal's multiples of the five counts, primes all."""
@@ -157,7 +160,10 @@ def _update(key: StatisticsKey, change: RatingDeltas, fives: int) -> Item:
         "ExpressionAttributeValues": values,
     }
     if key.generation is not None:
-        return _expiring(update)
+        values[":until"] = {"N": str(int(time.time()) + RECOUNT_KEPT_SECONDS)}
+        added_to = update["UpdateExpression"] if len(values) > 1 else ""  # zero makes the item
+        update["UpdateExpression"] = f"{added_to} SET {EXPIRES} = :until".strip()
+        return update
     if not change.fives:
         return update
     values[":read"] = {"N": str(fives)}
@@ -166,15 +172,6 @@ def _update(key: StatisticsKey, change: RatingDeltas, fives: int) -> Item:
     )
     update["UpdateExpression"] += _move(key, fives + change.fives, values)
     return update
-
-
-def _expiring(update: Item) -> Item:
-    """Return an update that keeps a rebuild's counter for some weeks."""
-    until = {":until": {"N": str(int(time.time()) + RECOUNT_KEPT_SECONDS)}}
-    return update | {
-        "UpdateExpression": update["UpdateExpression"] + f" SET {EXPIRES} = :until",
-        "ExpressionAttributeValues": update["ExpressionAttributeValues"] | until,
-    }
 
 
 def _move(key: StatisticsKey, fives: int, values: Item) -> str:
