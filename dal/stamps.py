@@ -68,6 +68,8 @@ class Stamps:
         async def attempt() -> None:
             changes = run.changes(self._generation)
             actions = [self._action(item) for item in run.comments.values()]
+            if not changes:  # others stamped all of it
+                return
             try:
                 await self._table.write([*actions, *counters.actions(changes, {})])
             except ConditionFailedError:
