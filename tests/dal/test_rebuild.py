@@ -259,7 +259,7 @@ async def test_what_is_interrupted_goes_on_where_it_was(table: Table) -> None:
     await CommentStore(table).put_many(ROWS)
     engine = Engine(table._client)
     again = Table(engine, table.name)
-    engine.left = 60
+    engine.left = 30
     with suppress(BaseExceptionGroup, Killed):
         await rebuild(again, at_once, ignore)
     engine.left, first = None, scans(engine)
@@ -267,7 +267,7 @@ async def test_what_is_interrupted_goes_on_where_it_was(table: Table) -> None:
     second = scans(engine) - first
     await rebuild(again, at_once, ignore)
     whole = scans(engine) - first - second
-    assert first + second < whole + 5
+    assert 0 < first < whole
     assert second < whole
 
 
