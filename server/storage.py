@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from dal.counting import create_counted
 from dal.dynamodb import Connection, Table, connect
 from dal.errors import StoreFullError, StoreRefusedError, StoreUnavailableError
 from server.directory import DataDirectory
@@ -50,7 +51,7 @@ async def _embedded(settings: Settings, *, share: bool) -> AsyncIterator[Store]:
         connection = Connection(settings.table, engine.endpoint_url, embedded=True)
         try:
             async with connect(connection) as table:
-                created = await table.create()
+                created = await create_counted(table)
                 place = f"{directory.database}, table {settings.table}"
                 yield Store(table, place, engine.died, created)
         except (StoreFullError, StoreRefusedError, StoreUnavailableError):

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from dal.counting import CountingStore
 from dal.dynamodb import Table
 from dal.errors import StoreRefusedError
 from dal.streams import Streams
@@ -22,7 +23,7 @@ async def begin(table: Table, streams: Streams) -> None:
     if arn is None:
         raise StoreRefusedError("The table's stream was switched off at once: try again.")
     checkpoints = Checkpoints(table, label_of(arn))
-    applier = Applier(table, checkpoints)
+    applier = Applier(table, checkpoints, CountingStore(table))
     for shard in (await streams.describe(arn)).shards:
         # The embedded engine goes on with the records of the stream before.
         if shard.last is not None:

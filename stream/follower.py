@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from dal.concurrency import in_parallel
+from dal.counting import CountingStore
 from dal.dynamodb import Table
 from dal.errors import (
     ChangesLostError,
@@ -22,7 +23,7 @@ from dal.errors import (
 )
 from dal.faults import CHANGES_LOST
 from dal.streams import Streams
-from stream.applier import Applier
+from stream.applier import Applier, check_followed
 from stream.checkpoints import Checkpoint, Checkpoints, label_of
 from stream.records import sequence_of
 
@@ -70,9 +71,9 @@ def now() -> datetime:
 async def follow(table: Table, streams: Streams) -> None:
     """Keep the table's counters up with its stream until cancelled.
 
-    Raises StoreRefusedError where no stream was begun, or it was switched off, and ChangesLostError
-    when changes are gone before they were counted. When DynamoDB does not answer, it goes on
-    trying.
+    Raises StoreRefusedError where no stream was begun, it was switched off, or it is no longer what
+    is counted, and ChangesLostError when changes are gone before they were counted. When DynamoDB
+    does not answer, it goes on trying.
     """
     follower = await open_follower(table, streams)
     pause = SHORTEST_PAUSE
@@ -109,7 +110,8 @@ class Follower:
         self._arn = arn
         self._clock = clock
         self._checkpoints = Checkpoints(table, label_of(arn))
-        self._applier = Applier(table, self._checkpoints)
+        self._counting = CountingStore(table)
+        self._applier = Applier(table, self._checkpoints, self._counting)
         self._readers: dict[str, _Reader] = {}
         self._done: set[str] = set()
         self._listed: datetime | None = None
@@ -118,6 +120,7 @@ class Follower:
 
     async def round(self) -> bool:
         """Read each open shard once and apply what it has; False when nothing was left."""
+        check_followed(await self._counting.current())
         began = self._clock()
         if self._listed is None or began - self._listed >= LISTING:
             await self._list(began)

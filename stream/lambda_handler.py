@@ -15,10 +15,11 @@ from typing import Any
 from dal.conditions import ABSENT
 from dal.contention import contend
 from dal.counters import Action
+from dal.counting import CountingStore
 from dal.dynamodb import Connection, Table, connect
 from dal.errors import ConditionFailedError, ConflictError, DalError
 from dal.indexes import EXPIRES
-from stream.applier import commit
+from stream.applier import count
 from stream.checkpoints import label_of
 from stream.records import Change, Record, changes_of, parts, total
 
@@ -50,23 +51,26 @@ async def apply(table: Table, records: Sequence[Record]) -> str | None:
     when all are counted.
     """
     stream = label_of(records[0]["eventSourceARN"]) if records else ""
+    counting = CountingStore(table)
     for part in parts(changes_of(records), actions_each=1):
         try:
-            await _count_once(table, stream, part)
+            await _count_once(table, counting, stream, part)
         except DalError as error:
             _log.error("From record %s on nothing is counted: %s", part[0].sequence, error)
             return part[0].sequence
     return None
 
 
-async def _count_once(table: Table, stream: str, part: Sequence[Change]) -> None:
+async def _count_once(
+    table: Table, counting: CountingStore, stream: str, part: Sequence[Change]
+) -> None:
     """Count those changes of a part that have no marker yet."""
     left = list({change.event: change for change in part}.values())
 
     async def attempt() -> None:
         nonlocal left
         try:
-            await commit(table, [_marker(stream, change) for change in left], total(left))
+            await count(table, counting, [_marker(stream, change) for change in left], total(left))
         except ConditionFailedError as error:
             left = [one for number, one in enumerate(left) if number not in error.failed]
             if left:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from dal.comments import CommentStore
+from dal.counting import create_counted
 from dal.dynamodb import Connection, Table, connect
 from tests.engines import dynoxide, ministack
 
@@ -61,5 +62,5 @@ def comments(table: Table) -> CommentStore:
 async def _fresh_table(url: str) -> AsyncIterator[Table]:
     name = f"test-{uuid.uuid4().hex}"
     async with connect(Connection(name, endpoint_url=url, embedded=True)) as opened:
-        await opened.create()
+        await create_counted(opened)
         yield opened

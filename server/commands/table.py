@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
+from dal.counting import create_counted
 from server import options
 from server.settings import Settings
 from server.storage import open_store, open_table
@@ -57,7 +58,7 @@ def describe(
 
 async def _create(settings: Settings) -> bool:
     async with open_store(settings, share=True) as store:
-        return store.created or await store.table.create()
+        return store.created or await create_counted(store.table)
 
 
 async def _describe(settings: Settings) -> dict[str, Any]:

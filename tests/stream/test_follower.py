@@ -11,6 +11,7 @@ import pytest
 from dal import errors
 from dal.comments import CommentStore
 from dal.counters import item_key
+from dal.counting import CountingStore, Mode
 from dal.dynamodb import Table
 from dal.model import Comment
 from dal.statistics import StatisticsKey
@@ -78,18 +79,33 @@ async def test_counters_follow_a_program_that_knows_nothing_of_them(
     assert await check_all(streamed) > 10
 
 
-async def test_both_modes_come_to_the_same_items(
-    streamed: Table, streams: Streams, each_table: Table
-) -> None:
-    store = CommentStore(each_table)
-    steps = list(history(2, 60))
-    for step in steps:
+async def test_both_modes_come_to_the_same_items(streamed: Table, streams: Streams) -> None:
+    counting = CountingStore(streamed)
+    transactional = await counting.announce(await counting.read(), mode=Mode.TRANSACTIONAL)
+    store = CommentStore(streamed)
+    for step in history(2, 60):
         await write_counted(store, step)
-    transactional = {one: await recount.stored(each_table, one) for one in PRODUCTS}
+    counted = {one: await recount.stored(streamed, one) for one in PRODUCTS}
     for product in PRODUCTS:
-        await forget_counters(each_table, product)
+        await forget_counters(streamed, product)
+    await counting.announce(transactional, mode=Mode.STREAM)
     await catch_up(streamed, streams)
-    assert {one: await recount.stored(streamed, one) for one in PRODUCTS} == transactional
+    assert {one: await recount.stored(streamed, one) for one in PRODUCTS} == counted
+
+
+async def test_where_writers_count_it_counts_nothing(streamed: Table, streams: Streams) -> None:
+    """Also once it has begun: what was said is obeyed within seconds."""
+    follower = await open_follower(streamed, streams)
+    await write_raw(streamed, history(2, 20))
+    assert await follower.round()
+    before = {one: await recount.stored(streamed, one) for one in PRODUCTS}
+    counting = CountingStore(streamed)
+    await counting.announce(await counting.read(), mode=Mode.TRANSACTIONAL)
+    follower._counting.forget()
+    await write_raw(streamed, history(3, 20))
+    with pytest.raises(errors.StoreRefusedError, match="stats rebuild --mode stream"):
+        await follower.round()
+    assert {one: await recount.stored(streamed, one) for one in PRODUCTS} == before
 
 
 async def test_two_followers_at_once_count_once(streamed: Table, streams: Streams) -> None:
