@@ -27,10 +27,11 @@ from tenacity.wait import wait_random_exponential
 from dal import errors
 from dal.concurrency import batched, in_parallel
 from dal.faults import translated
-from dal.indexes import EXPIRES, table_definition
+from dal.indexes import EXPIRES
 from dal.items import Item
 from dal.requests import QueryAnswer, QueryRequest, Spend, query_arguments
 from dal.streams import WHOLE_IMAGES, Streams, stream_of
+from dal.tables import table_definition
 
 DEADLINE = 10.0
 """Seconds a request may take, retries included."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
 RATINGS = (1, 2, 3, 4, 5)
 
@@ -27,6 +28,15 @@ class Comment:
     created_at: datetime
     updated_at: datetime | None = None
     verified_purchase: bool = False
+
+
+class OrderStatus(StrEnum):
+    """What became of an order."""
+
+    PLACED = "PLACED"
+    SHIPPED = "SHIPPED"
+    DELIVERED = "DELIVERED"
+    CANCELLED = "CANCELLED"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from dal.indexes import Index
 from dal.items import Item
-from dal.positions import Range
+from dal.positions import UNBOUNDED, Range
 
 PATIENCE = 2
 """A residual read goes on to this many times the rows expected; then the page is planned anew."""
@@ -21,6 +21,10 @@ class Query:
 
     access_pattern: str
     filters: Filters
+    within: Range = UNBOUNDED
+    """The positions that it is bounded to, such as a time."""
+    consistent: bool = False
+    """Whether it must see the latest acknowledged write: only the table and local indexes can."""
 
 
 class Profile(Protocol):
@@ -44,11 +48,19 @@ class Segment:
 
     partition: str
     range: Range
+    """Of positions."""
     limit: int
+    prefix: str = ""
+    """What its sort keys have before the position."""
     share: float | None = None
     """The part of the plan's rows that is expected to stand here; None without a profile."""
     absent: bool = False
     """Whether it is certain to hold no row."""
+
+    @property
+    def keys(self) -> Range:
+        """The range of sort keys."""
+        return self.range.under(self.prefix)
 
     @property
     def skipped(self) -> bool:
@@ -64,8 +76,9 @@ class Plan:
     index: Index
     segments: tuple[Segment, ...]
     descending: bool
+    consistent: bool = False
     residual: Filters = field(default_factory=dict)
-    """The filters that the partitions do not cover, left to the rows."""
+    """The filters that the segments do not cover, left to the rows."""
     passing: float = 1.0
     """The part of the rows read that is expected to pass the residual."""
     doubtful: int = 0

@@ -88,8 +88,6 @@ async def _prepare(settings: Settings, store: Store, listener: socket.socket) ->
         ensure_secret(settings.data_dir)
     if settings.demo:
         await load_demo(CommentStore(store.table))
-    elif not settings.embedded:
-        await store.table.describe()
     authenticator = Authenticator(
         secret=secret, jwks_url=settings.jwks_url, audience=settings.jwt_audience
     )

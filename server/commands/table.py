@@ -10,7 +10,7 @@ from rich.table import Table as Grid
 
 from server import options
 from server.settings import Settings
-from server.storage import open_store, open_table
+from server.storage import open_store
 
 
 def create(
@@ -56,13 +56,13 @@ def describe(
 
 
 async def _create(settings: Settings) -> bool:
-    async with open_store(settings, share=True) as store:
+    async with open_store(settings, share=True, usable=False) as store:
         return store.created or await store.table.create()
 
 
 async def _describe(settings: Settings) -> dict[str, Any]:
-    async with open_table(settings, share=True) as table:
-        return await table.describe()
+    async with open_store(settings, share=True, usable=False) as store:
+        return await store.table.describe()
 
 
 def _grid(description: dict[str, Any]) -> Grid:
