@@ -7,6 +7,9 @@ from dal.items import Item
 ABSENT = {"ConditionExpression": "attribute_not_exists(PK)"}
 """No item is under the key."""
 
+PRESENT = {"ConditionExpression": "attribute_exists(PK)"}
+"""An item is under the key."""
+
 
 def unchanged(item: Item) -> dict[str, Any]:
     """Return the condition that a comment is still as ``item``: its filters, place and data."""

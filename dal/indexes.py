@@ -33,6 +33,8 @@ class Index:
     order: tuple[str, ...]
     prefix: tuple[str, ...] = ()
     label: str = ""
+    head: str = ""
+    """The label of the item that stands at the beginning of each partition's list."""
     between: str = "/"
     shards: int = 1
     """Each partition is spread over this many, by a hash of the row's id."""
@@ -110,3 +112,23 @@ OPEN_ORDERS = Index(
     covers={"status": frozenset({OrderStatus.PLACED})},
 )
 ORDER_INDEXES = (ORDERS_BY_DATE, ORDERS_BY_STATUS, ORDER_BY_ID, OPEN_ORDERS)
+
+USERS_OF_ORGANIZATION = Index(
+    None, "PK", "SK", "ORG", ("organization",), ("username",), label="USER#", head="METADATA#"
+)
+TICKETS_OF_USER = Index(
+    "GSI1",
+    "GSI1PK",
+    "GSI1SK",
+    "ORG",
+    ("organization", "username"),
+    NEWEST,
+    label="TICKET#",
+    head="USER#",
+    between="#USER#",
+)
+TICKETS_BY_STATUS = Index(
+    "byLangAndRating", "GSIPK", "GSISK", "TICKET", ("organization", "username", "status"), NEWEST
+)
+ORGANIZATION_INDEXES = (USERS_OF_ORGANIZATION,)
+TICKET_INDEXES = (TICKETS_OF_USER, TICKETS_BY_STATUS)

@@ -86,8 +86,9 @@ class _Read:
         return self._blind() if profile is None else self._weighed(profile)
 
     def _blind(self) -> Plan:
+        head = self.index.head if self.query.head else ""
         segments = (
-            Segment(partition, self.span, self.limit, prefix)
+            Segment(partition, self.span, self.limit, prefix, head)
             for partition, prefix, _ in self._ranges()
         )
         return Plan(
@@ -118,7 +119,7 @@ class _Read:
                     self.span,
                     ask.limit,
                     prefix,
-                    count / max(1, total),
+                    share=count / max(1, total),
                     absent=ask.limit == 0,
                 )
                 for (partition, prefix, _), count, ask in zip(ranges, held, asks, strict=True)

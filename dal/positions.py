@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 from dal.keys import LAST_CHARACTER
 
+HEADS = ("", LAST_CHARACTER)
+"""Where the item at the beginning of a list stands: before all positions, or above them."""
+
 _LAST_BEFORE_SURROGATES, _AFTER_SURROGATES = 0xD7FF, 0xE000
 
 

@@ -38,7 +38,7 @@ async def segment_rows(
         answer = await run(_request(plan, segment, limit, start))
         reading.count(account, answer)
         for row in answer.items:
-            yield row[plan.index.sort_key]["S"][len(segment.prefix) :], row
+            yield segment.position_of(row[plan.index.sort_key]["S"]), row
         start = answer.last_key
         if start is None:
             return

@@ -4,9 +4,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from dal.errors import StoreRefusedError
-from dal.indexes import COMMENT_INDEXES, LEADER_INDEXES, ORDER_INDEXES, TABLE_KEYS, Index
+from dal.indexes import (
+    COMMENT_INDEXES,
+    LEADER_INDEXES,
+    ORDER_INDEXES,
+    ORGANIZATION_INDEXES,
+    TABLE_KEYS,
+    TICKET_INDEXES,
+    Index,
+)
 
-DECLARED = (*COMMENT_INDEXES, *LEADER_INDEXES, *ORDER_INDEXES)
+DECLARED = (
+    *COMMENT_INDEXES,
+    *LEADER_INDEXES,
+    *ORDER_INDEXES,
+    *ORGANIZATION_INDEXES,
+    *TICKET_INDEXES,
+)
 """Every kind of row in every index; kinds that share an index agree on its key attributes."""
 
 _COMMENT = ("rating", "language", "data")

@@ -4,6 +4,7 @@ from dal.model import Comment
 from resolvers.context import Context, Viewer
 
 MODERATOR = "moderator"
+STAFF = "staff"
 
 
 class UnauthenticatedError(Exception):
@@ -28,3 +29,8 @@ def may_change(viewer: Viewer, comment: Comment) -> None:
     """Raise ForbiddenError unless ``viewer`` wrote the comment or is a moderator."""
     if viewer.username != comment.username and MODERATOR not in viewer.roles:
         raise ForbiddenError("Only its author or a moderator may change a comment.")
+
+
+def is_staff(viewer: Viewer) -> bool:
+    """Return whether ``viewer`` works for the shop."""
+    return STAFF in viewer.roles

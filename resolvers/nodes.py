@@ -3,20 +3,29 @@
 A global id is the base64 of ``<Type>:<own id>``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import strawberry
 from strawberry.relay.utils import from_base64, to_base64
 
 from dal import rules
+from dal.concurrency import in_parallel
 from dal.errors import InvalidArgumentError
 from dal.model import Comment, Product
+from dal.organization_model import Organization, OrganizationUser, Ticket
+from resolvers.access import ForbiddenError, UnauthenticatedError
+from resolvers.context import Context
+from resolvers.organization_nodes import LOADERS, user_names
 from resolvers.selection import Info
 
 MAX_NODES = 100
 
-AnyNode = Product | Comment
+AnyNode = Product | Comment | Organization | OrganizationUser | Ticket
+Fault = InvalidArgumentError | ForbiddenError | UnauthenticatedError
+"""What fails one id of several alone."""
+
+_TYPES = ("Product", "Comment", *LOADERS)
 NodeId = Annotated[strawberry.ID, strawberry.argument(name="id")]
 NodeIds = Annotated[list[strawberry.ID], strawberry.argument(name="ids")]
 
@@ -41,34 +50,51 @@ def parse_node_id(argument: str, node_id: str, *types: str) -> tuple[str, str]:
         raise InvalidArgumentError(
             argument, f"{argument} {node_id[:60]!r} is not the id of a {' or '.join(types)}."
         )
-    return kind, rules.identifier(argument, own_id)
+    check = user_names if kind == "OrganizationUser" else rules.identifier
+    return kind, check(argument, own_id)
 
 
 async def node(info: Info, node_id: NodeId) -> AnyNode | None:
     """Return the object under a global id; None when it is missing."""
-    parsed = parse_node_id("id", node_id, "Product", "Comment")
-    return (await _load(info, [parsed]))[0]
+    found = (await _load(info.context, [parse_node_id("id", node_id, *_TYPES)]))[0]
+    if isinstance(found, Exception):
+        raise found
+    return found
 
 
-async def nodes(info: Info, node_ids: NodeIds) -> list[AnyNode | InvalidArgumentError | None]:
-    """Return the objects under global ids in the same order; a malformed id fails alone."""
+async def nodes(info: Info, node_ids: NodeIds) -> list[AnyNode | Fault | None]:
+    """Return the objects under global ids in the same order; a bad or forbidden one fails alone."""
     if len(node_ids) > MAX_NODES:
         raise InvalidArgumentError("ids", f"ids lists {len(node_ids)}; the most is {MAX_NODES}.")
     parsed = [_parsed_or_fault(one) for one in node_ids]
-    found = iter(await _load(info, [one for one in parsed if isinstance(one, tuple)]))
+    found = iter(await _load(info.context, [one for one in parsed if isinstance(one, tuple)]))
     return [next(found) if isinstance(one, tuple) else one for one in parsed]
 
 
 def _parsed_or_fault(node_id: str) -> tuple[str, str] | InvalidArgumentError:
     try:
-        return parse_node_id("ids", node_id, "Product", "Comment")
+        return parse_node_id("ids", node_id, *_TYPES)
     except InvalidArgumentError as fault:
         return fault
 
 
-async def _load(info: Info, parsed: Sequence[tuple[str, str]]) -> list[AnyNode | None]:
+async def _load(
+    context: Context, parsed: Sequence[tuple[str, str]]
+) -> list[AnyNode | Fault | None]:
     wanted = [own_id for kind, own_id in parsed if kind == "Comment"]
-    comments = await info.context.comments.get_many(wanted)
-    return [
-        Product(own_id) if kind == "Product" else comments.get(own_id) for kind, own_id in parsed
-    ]
+    comments = await context.comments.get_many(wanted)
+    return await in_parallel([_load_one(context, one, comments) for one in parsed])
+
+
+async def _load_one(
+    context: Context, parsed: tuple[str, str], comments: Mapping[str, Comment]
+) -> AnyNode | Fault | None:
+    kind, own_id = parsed
+    if kind == "Product":
+        return Product(own_id)
+    if kind == "Comment":
+        return comments.get(own_id)
+    try:
+        return await LOADERS[kind](context, own_id)
+    except (ForbiddenError, UnauthenticatedError) as fault:
+        return fault

@@ -15,10 +15,10 @@ from strawberry.extensions import (
 )
 from strawberry.types import ExecutionContext, ExecutionResult
 
+from schema import organizations, types
 from schema.errors import log_faults, shown
 from schema.mutation import Mutation
 from schema.query import Query
-from schema.types import NODE_TYPES
 
 MAX_DEPTH = 10
 MAX_ALIASES = 30
@@ -53,7 +53,7 @@ def build_schema() -> Schema:
     return _Schema(
         query=Query,
         mutation=Mutation,
-        types=NODE_TYPES,
+        types=(*types.NODE_TYPES, *organizations.NODE_TYPES),
         extensions=[
             partial(AddValidationRules, _LIMITS),
             partial(MaxTokensLimiter, max_token_count=MAX_TOKENS),

@@ -5,16 +5,9 @@ from __future__ import annotations
 import strawberry
 
 from resolvers import comments, payloads
+from schema.organization_mutations import OrganizationMutation
 from schema.types import Comment, Edge
-
-
-@strawberry.type(description="A reason why nothing was changed.")
-class UserError:
-    """Shows resolvers.payloads.UserError."""
-
-    field: str | None = strawberry.field(description="The input field to blame, if it is one.")
-    message: str
-    code: str
+from schema.user_errors import UserError
 
 
 @strawberry.type
@@ -42,7 +35,7 @@ class DeleteCommentPayload:
 
 
 @strawberry.type
-class Mutation:
+class Mutation(OrganizationMutation):
     """Binds each mutation to its resolver."""
 
     add_comment: payloads.CommentPayload | None = strawberry.mutation(

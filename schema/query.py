@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import strawberry
 
-from dal import model, pages
-from dal.errors import InvalidArgumentError
-from resolvers import comments, leaderboard, products
+from dal import model, organization_model, pages
+from resolvers import comments, leaderboard, organizations, products, tickets
 from resolvers import nodes as node_resolvers
 from schema.leaderboard import LeaderboardConnection
+from schema.organizations import Organization, Ticket
 from schema.types import Comment, Node, Product
 
 
@@ -21,7 +21,7 @@ class Query:
         graphql_type=Node | None,
         description="Any object by its global id.",
     )
-    nodes: list[node_resolvers.AnyNode | InvalidArgumentError | None] = strawberry.field(
+    nodes: list[node_resolvers.AnyNode | node_resolvers.Fault | None] = strawberry.field(
         resolver=node_resolvers.nodes,
         graphql_type=list[Node | None],
         description="Objects by their global ids, in the same order; null for a miss.",
@@ -34,4 +34,14 @@ class Query:
         resolver=leaderboard.leaderboard,
         graphql_type=LeaderboardConnection,
         description="The products with the most comments rated 5, in one language or in any.",
+    )
+    organization: organization_model.Organization | None = strawberry.field(
+        resolver=organizations.organization,
+        graphql_type=Organization | None,
+        description="An organisation by its name, for its users and for staff.",
+    )
+    ticket: organization_model.Ticket | None = strawberry.field(
+        resolver=tickets.ticket,
+        graphql_type=Ticket | None,
+        description="A ticket by its own id, for who opened it, admins and staff.",
     )

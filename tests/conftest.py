@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 
 from dal.comments import CommentStore
 from dal.dynamodb import Connection, Table, connect
+from dal.stores import Stores, open_stores
 from tests.engines import dynoxide, ministack
 
 # A shell that runs the tests in the background makes them ignore Ctrl-C, and so would every process
@@ -53,8 +54,13 @@ async def each_table(request: pytest.FixtureRequest) -> AsyncIterator[Table]:
 
 
 @pytest.fixture
-def comments(table: Table) -> CommentStore:
-    return CommentStore(table)
+def comments(stores: Stores) -> CommentStore:
+    return stores.comments
+
+
+@pytest.fixture
+def stores(table: Table) -> Stores:
+    return open_stores(table)
 
 
 @asynccontextmanager

@@ -1,18 +1,19 @@
 import pytest
 
+from dal.stores import open_stores
 from resolvers.access import ForbiddenError, UnauthenticatedError, may_change, require_viewer
 from resolvers.context import Context, Viewer
-from tests.resolvers.recording import RecordingStore
+from tests.resolvers.recording import NOWHERE
 from tests.strategies import comment
 
 
 def test_a_viewer_is_required() -> None:
     viewer = Viewer("ana")
-    assert require_viewer(Context(viewer, RecordingStore())) is viewer
+    assert require_viewer(Context(viewer, open_stores(NOWHERE))) is viewer
     with pytest.raises(
         UnauthenticatedError, match=r"'Authorization: Bearer <JWT>'.*marginalia token"
     ):
-        require_viewer(Context(None, RecordingStore()))
+        require_viewer(Context(None, open_stores(NOWHERE)))
 
 
 @pytest.mark.parametrize(

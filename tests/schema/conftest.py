@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from strawberry import Schema
 
-from dal.comments import CommentStore
+from dal.stores import Stores
 from resolvers.budget import Budget
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
@@ -17,6 +17,7 @@ Run = Callable[..., Awaitable[Answer]]
 ANN = Viewer("ann")
 BOB = Viewer("bob")
 MODERATOR = Viewer("mo", frozenset({"moderator"}))
+STAFF = Viewer("stan", frozenset({"staff"}))
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +26,7 @@ def schema() -> Schema:
 
 
 @pytest.fixture
-def run(schema: Schema, comments: CommentStore) -> Run:
+def run(schema: Schema, stores: Stores) -> Run:
     """Execute an operation; the answer has ``data`` and ``errors`` as a client sees them."""
 
     async def run(
@@ -36,7 +37,7 @@ def run(schema: Schema, comments: CommentStore) -> Run:
         budget: Budget | None = None,
         **variables: object,
     ) -> Answer:
-        context = Context(viewer, comments, explain, budget or Budget())
+        context = Context(viewer, stores, explain, budget or Budget())
         result = await schema.execute(operation, variables, context_value=context)
         errors = [error.formatted for error in result.errors or []]
         return {"data": result.data, "errors": errors}
