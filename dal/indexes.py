@@ -52,6 +52,10 @@ class Index:
         """Whether a read can be sure to see the latest acknowledged write."""
         return self.local or self.name is None
 
+    def holds(self, values: Mapping[str, str]) -> bool:
+        """Return whether a row with ``values`` stands in this index."""
+        return all(values[name] in held for name, held in self.covers.items())
+
     def partition_of(self, values: Mapping[str, str], shard: int = 0) -> str:
         """Return the partition key of the rows that carry ``values``, in one shard."""
         parts = [escape(values[name]) for name in self.partition]
@@ -75,6 +79,7 @@ class Index:
 
 
 NEWEST = ("created_at", "id")
+ITSELF = ("id",)
 
 BY_LANGUAGE_AND_RATING = Index(
     "byLangAndRating", "GSIPK", "GSISK", "PRODUCT", ("product", "language", "rating"), NEWEST
@@ -100,7 +105,7 @@ ORDERS_BY_DATE = Index("byDate", "PK", "OrderDate", "USER", ("user",), NEWEST, l
 ORDERS_BY_STATUS = Index(
     "byStatusDate", "PK", "OrderStatusDate", "USER", ("user",), NEWEST, ("status",), local=True
 )
-ORDER_BY_ID = Index("GSI1", "GSI1PK", "GSI1SK", "ORDER", ("order",), ("id",), label="ORDER#")
+ORDER_BY_ID = Index("GSI1", "GSI1PK", "GSI1SK", "ORDER", ("order",), ITSELF, label="ORDER#")
 OPEN_ORDERS = Index(
     "openOrders",
     "PlacedId",
