@@ -1,22 +1,32 @@
-"""The stores over one table."""
+"""All stores over one table."""
 
 from dataclasses import dataclass
 
 from dal.comments import CommentStore
 from dal.dynamodb import Table
+from dal.orders import OrderStore
 from dal.organizations import OrganizationStore
 from dal.tickets import TicketStore
+from dal.users import UserStore
 
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """One store for each kind of item."""
+    """What resolvers read and write through."""
 
     comments: CommentStore
+    orders: OrderStore
+    users: UserStore
     organizations: OrganizationStore
     tickets: TicketStore
 
-
-def open_stores(table: Table) -> Stores:
-    """Return the stores of an open table."""
-    return Stores(CommentStore(table), OrganizationStore(table), TicketStore(table))
+    @classmethod
+    def of(cls, table: Table) -> "Stores":
+        """Return the stores over ``table``."""
+        return cls(
+            CommentStore(table),
+            OrderStore(table),
+            UserStore(table),
+            OrganizationStore(table),
+            TicketStore(table),
+        )

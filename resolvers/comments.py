@@ -16,7 +16,7 @@ from resolvers.selection import Info
 
 async def comment(info: Info, comment_id: str) -> Comment | None:
     """Return a comment by its own id."""
-    return await info.context.comments.get(rules.identifier("commentId", comment_id))
+    return await info.context.stores.comments.get(rules.identifier("commentId", comment_id))
 
 
 @reported(CommentPayload)
@@ -32,7 +32,7 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
     )
     key = input.idempotency_key
     key = None if key is None else rules.identifier("idempotencyKey", key)
-    return CommentPayload(await info.context.comments.add(new, key))
+    return CommentPayload(await info.context.stores.comments.add(new, key))
 
 
 @reported(CommentPayload)
@@ -40,7 +40,9 @@ async def update_comment(info: Info, input: UpdateCommentInput) -> CommentPayloa
     """Change a comment of the viewer's, or any as a moderator."""
     check = partial(may_change, require_viewer(info.context))
     _, comment_id = parse_node_id("id", input.id, "Comment")
-    edge: Edge[Comment] = await info.context.comments.update(comment_id, stated(input), check)
+    edge: Edge[Comment] = await info.context.stores.comments.update(
+        comment_id, stated(input), check
+    )
     return CommentPayload(edge)
 
 
@@ -49,5 +51,5 @@ async def delete_comment(info: Info, input: DeleteCommentInput) -> DeletePayload
     """Delete a comment of the viewer's, or any as a moderator."""
     check = partial(may_change, require_viewer(info.context))
     _, comment_id = parse_node_id("id", input.id, "Comment")
-    await info.context.comments.delete(comment_id, check)
+    await info.context.stores.comments.delete(comment_id, check)
     return DeletePayload(input.id)

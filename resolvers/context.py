@@ -2,10 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from dal.comments import CommentStore
-from dal.organizations import OrganizationStore
 from dal.stores import Stores
-from dal.tickets import TicketStore
 from resolvers.budget import Budget
 from resolvers.remembered import Once, Prefetched
 
@@ -28,18 +25,3 @@ class Context:
     budget: Budget = field(default_factory=Budget)
     once: Once = field(default_factory=Once)
     prefetched: Prefetched = field(default_factory=Prefetched)
-
-    @property
-    def comments(self) -> CommentStore:
-        """The store of comments."""
-        return self.stores.comments
-
-    @property
-    def organizations(self) -> OrganizationStore:
-        """The store of organisations."""
-        return self.stores.organizations
-
-    @property
-    def tickets(self) -> TicketStore:
-        """The store of tickets."""
-        return self.stores.tickets

@@ -17,7 +17,7 @@ async def membership(context: Context, organization: str) -> OrganizationUser | 
 
 async def user_of(context: Context, organization: str, username: str) -> OrganizationUser | None:
     """Return a user of an organisation, read once a request; None for no user of it."""
-    return await context.once.read(context.organizations.get_user, organization, username)
+    return await context.once.read(context.stores.organizations.get_user, organization, username)
 
 
 async def require_member(context: Context, organization: str) -> None:

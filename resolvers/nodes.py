@@ -15,7 +15,6 @@ from dal.errors import InvalidArgumentError
 from dal.model import Comment, Product
 from dal.organization_model import Organization, OrganizationUser, Ticket
 from resolvers.access import ForbiddenError, UnauthenticatedError
-from resolvers.context import Context
 from resolvers.organization_nodes import LOADERS, user_names
 from resolvers.selection import Info
 
@@ -56,7 +55,7 @@ def parse_node_id(argument: str, node_id: str, *types: str) -> tuple[str, str]:
 
 async def node(info: Info, node_id: NodeId) -> AnyNode | None:
     """Return the object under a global id; None when it is missing."""
-    found = (await _load(info.context, [parse_node_id("id", node_id, *_TYPES)]))[0]
+    found = (await _load(info, [parse_node_id("id", node_id, *_TYPES)]))[0]
     if isinstance(found, Exception):
         raise found
     return found
@@ -67,7 +66,7 @@ async def nodes(info: Info, node_ids: NodeIds) -> list[AnyNode | Fault | None]:
     if len(node_ids) > MAX_NODES:
         raise InvalidArgumentError("ids", f"ids lists {len(node_ids)}; the most is {MAX_NODES}.")
     parsed = [_parsed_or_fault(one) for one in node_ids]
-    found = iter(await _load(info.context, [one for one in parsed if isinstance(one, tuple)]))
+    found = iter(await _load(info, [one for one in parsed if isinstance(one, tuple)]))
     return [next(found) if isinstance(one, tuple) else one for one in parsed]
 
 
@@ -78,16 +77,14 @@ def _parsed_or_fault(node_id: str) -> tuple[str, str] | InvalidArgumentError:
         return fault
 
 
-async def _load(
-    context: Context, parsed: Sequence[tuple[str, str]]
-) -> list[AnyNode | Fault | None]:
+async def _load(info: Info, parsed: Sequence[tuple[str, str]]) -> list[AnyNode | Fault | None]:
     wanted = [own_id for kind, own_id in parsed if kind == "Comment"]
-    comments = await context.comments.get_many(wanted)
-    return await in_parallel([_load_one(context, one, comments) for one in parsed])
+    comments = await info.context.stores.comments.get_many(wanted)
+    return await in_parallel([_load_one(info, one, comments) for one in parsed])
 
 
 async def _load_one(
-    context: Context, parsed: tuple[str, str], comments: Mapping[str, Comment]
+    info: Info, parsed: tuple[str, str], comments: Mapping[str, Comment]
 ) -> AnyNode | Fault | None:
     kind, own_id = parsed
     if kind == "Product":
@@ -95,6 +92,6 @@ async def _load_one(
     if kind == "Comment":
         return comments.get(own_id)
     try:
-        return await LOADERS[kind](context, own_id)
+        return await LOADERS[kind](info, own_id)
     except (ForbiddenError, UnauthenticatedError) as fault:
         return fault

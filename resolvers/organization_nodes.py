@@ -14,8 +14,8 @@ from dal.errors import InvalidArgumentError
 from dal.keys import escape, unescape
 from dal.organization_model import Organization, OrganizationUser, Ticket
 from resolvers.access import require_viewer
-from resolvers.context import Context
 from resolvers.memberships import require_member, require_tickets, user_of
+from resolvers.selection import Info
 
 
 def organization_node_id(root: strawberry.Parent[Organization]) -> strawberry.ID:
@@ -45,31 +45,31 @@ def user_names(argument: str, own_id: str) -> str:
     return own_id
 
 
-async def load_organization(context: Context, own_id: str) -> Organization | None:
+async def load_organization(info: Info, own_id: str) -> Organization | None:
     """Return an organisation to those who may see it."""
-    await require_member(context, own_id)
-    return await context.organizations.get(own_id)
+    await require_member(info.context, own_id)
+    return await info.context.stores.organizations.get(own_id)
 
 
-async def load_organization_user(context: Context, own_id: str) -> OrganizationUser | None:
+async def load_organization_user(info: Info, own_id: str) -> OrganizationUser | None:
     """Return an organisation's user to those who may see the organisation."""
     organization, _, username = own_id.partition("/")
-    await require_member(context, unescape(organization))
-    return await user_of(context, unescape(organization), unescape(username))
+    await require_member(info.context, unescape(organization))
+    return await user_of(info.context, unescape(organization), unescape(username))
 
 
-async def load_ticket(context: Context, own_id: str) -> Ticket | None:
+async def load_ticket(info: Info, own_id: str) -> Ticket | None:
     """Return a ticket to those who may see it."""
-    require_viewer(context)
-    found = await context.tickets.get(own_id)
+    require_viewer(info.context)
+    found = await info.context.stores.tickets.get(own_id)
     if found is not None:
-        await require_tickets(context, found.organization, found.username)
+        await require_tickets(info.context, found.organization, found.username)
     return found
 
 
 LOADERS: Mapping[
     str,
-    Callable[[Context, str], Coroutine[Any, Any, Organization | OrganizationUser | Ticket | None]],
+    Callable[[Info, str], Coroutine[Any, Any, Organization | OrganizationUser | Ticket | None]],
 ] = {
     "Organization": load_organization,
     "OrganizationUser": load_organization_user,

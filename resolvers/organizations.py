@@ -26,7 +26,7 @@ from resolvers.selection import Info
 
 async def organization(info: Info, name: str) -> Organization | None:
     """Return an organisation by its name; its first users come along when they are selected."""
-    context, store = info.context, info.context.organizations
+    context, store = info.context, info.context.stores.organizations
     await require_member(context, rules.identifier("name", name))
     cut = first_slice(info, "users", kind=Kind.NAME)
     if cut is None:
@@ -50,7 +50,7 @@ async def users(
     cut = slice_of(info, first, after, last, before, kind=Kind.NAME)
     info.context.budget.spend()
     page = info.context.prefetched.take(root, cut)
-    return page or await info.context.organizations.users(root.name, cut)
+    return page or await info.context.stores.organizations.users(root.name, cut)
 
 
 async def user(
@@ -62,7 +62,7 @@ async def user(
     rules.identifier("username", username)
     cut = first_slice(info, "tickets")
     if cut is not None and await sees_tickets(context, root.name, username):
-        found, page = await context.tickets.with_user(root.name, username, cut)
+        found, page = await context.stores.tickets.with_user(root.name, username, cut)
         if found is not None:
             context.prefetched.keep(found, cut, page)
             return found
@@ -78,7 +78,7 @@ async def create_organization(info: Info, input: CreateOrganizationInput) -> Org
     if not is_staff(viewer):
         types[viewer.username] = UserType.ADMIN
     first_users = [OrganizationUser(new.name, *one) for one in types.items()]
-    await info.context.organizations.create(Roster(new, first_users))
+    await info.context.stores.organizations.create(Roster(new, first_users))
     info.context.once.forget()
     return OrganizationPayload(new)
 
@@ -105,6 +105,6 @@ async def add_organization_user(
     new = OrganizationUser(
         input.organization, rules.identifier("username", input.username), input.type
     )
-    edge = await info.context.organizations.add_user(new)
+    edge = await info.context.stores.organizations.add_user(new)
     info.context.once.forget()
     return OrganizationUserPayload(edge)

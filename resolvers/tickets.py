@@ -23,7 +23,7 @@ from resolvers.selection import Info
 
 async def ticket(info: Info, ticket_id: str) -> Ticket | None:
     """Return a ticket by its own id."""
-    return await load_ticket(info.context, rules.identifier("ticketId", ticket_id))
+    return await load_ticket(info, rules.identifier("ticketId", ticket_id))
 
 
 def organization_name(root: strawberry.Parent[Ticket]) -> str:
@@ -46,9 +46,13 @@ async def tickets(
     info.context.budget.spend()
     if status is not None:
         statuses = frozenset(status)
-        return await info.context.tickets.page(root.organization, root.username, statuses, cut)
+        return await info.context.stores.tickets.page(
+            root.organization, root.username, statuses, cut
+        )
     page = info.context.prefetched.take(root, cut)
-    return page or await info.context.tickets.page(root.organization, root.username, None, cut)
+    return page or await info.context.stores.tickets.page(
+        root.organization, root.username, None, cut
+    )
 
 
 @reported(TicketPayload)
@@ -63,15 +67,15 @@ async def create_ticket(info: Info, input: CreateTicketInput) -> TicketPayload: 
         text=rules.text("text", input.text),
         created_at=datetime.now(UTC),
     )
-    return TicketPayload(await info.context.tickets.create(new))
+    return TicketPayload(await info.context.stores.tickets.create(new))
 
 
 @reported(TicketPayload)
 async def close_ticket(info: Info, input: CloseTicketInput) -> TicketPayload:  # noqa: A002
     """Close a ticket that the viewer may see."""
     _, ticket_id = parse_node_id("id", input.id, "Ticket")
-    found = await load_ticket(info.context, ticket_id)
+    found = await load_ticket(info, ticket_id)
     if found is None:
         raise NotFoundError("There is no such ticket.")
-    closed = await info.context.tickets.close(found)
+    closed = await info.context.stores.tickets.close(found)
     return TicketPayload(Edge(closed, ticket_position(closed)))

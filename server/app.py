@@ -14,7 +14,7 @@ from starlette.routing import Mount, Route
 from dal.comments import CommentStore
 from dal.dynamodb import Table
 from dal.errors import DalError
-from dal.stores import open_stores
+from dal.stores import Stores
 from schema.build import build_schema
 from server import graphiql
 from server.auth import Authenticator
@@ -27,7 +27,7 @@ HEALTH_DEADLINE = 2.0
 
 def create_app(*, table: Table, authenticator: Authenticator, explain: bool) -> Starlette:
     """Return the application over an open table; with ``explain``, pages show their plan."""
-    stores = open_stores(table)
+    stores = Stores.of(table)
     view = GraphQLView(
         build_schema(),
         stores=stores,

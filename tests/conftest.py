@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 
 from dal.comments import CommentStore
 from dal.dynamodb import Connection, Table, connect
-from dal.stores import Stores, open_stores
+from dal.stores import Stores
 from tests.engines import dynoxide, ministack
 
 # A shell that runs the tests in the background makes them ignore Ctrl-C, and so would every process
@@ -60,7 +60,7 @@ def comments(stores: Stores) -> CommentStore:
 
 @pytest.fixture
 def stores(table: Table) -> Stores:
-    return open_stores(table)
+    return Stores.of(table)
 
 
 @asynccontextmanager

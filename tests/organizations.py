@@ -11,7 +11,6 @@ from dal.organization_model import (
     UserType,
 )
 from dal.stores import Stores
-from resolvers.context import Viewer
 
 ACME = Organization("ac/me#1%", "Enterprise")
 OTHER = Organization("ac", "Pro")
@@ -35,7 +34,6 @@ ROSTERS = (
         ],
     ),
 )
-STAFF = Viewer("stan", frozenset({"staff"}))
 NEWEST = datetime(2024, 5, 1, tzinfo=UTC)
 
 

@@ -14,19 +14,25 @@ from dal.organization_items import ticket_position
 from dal.organization_model import OrganizationUser, Roster, Ticket, TicketStatus
 from dal.organizations import OrganizationStore
 from dal.slices import Slice
-from dal.stores import Stores, open_stores
+from dal.stores import Stores
 from dal.tickets import TicketStore
 from tests.calls import calls_of
 from tests.dal.paging import expected, next_cut
 from tests.organizations import ACME, COLLEAGUE, MEMBER, OTHER, TICKETS, fill, ticket
 
 OPEN, CLOSED = TicketStatus.OPEN, TicketStatus.CLOSED
-SUBSETS = (None, frozenset(), frozenset({OPEN}), frozenset({CLOSED}), frozenset(TicketStatus))
+SUBSETS: tuple[frozenset[TicketStatus] | None, ...] = (
+    None,
+    frozenset(),
+    frozenset({OPEN}),
+    frozenset({CLOSED}),
+    frozenset(TicketStatus),
+)
 
 
 @pytest.fixture
 async def stores(each_table: Table) -> Stores:
-    stores = open_stores(each_table)
+    stores = Stores.of(each_table)
     await fill(stores)
     return stores
 

@@ -9,7 +9,7 @@ from dal.model import Comment
 from dal.pages import Page, PageInfo
 from dal.reading import Reading
 from dal.slices import Slice
-from dal.stores import open_stores
+from dal.stores import Stores
 from resolvers.context import Context
 from schema.build import build_schema
 
@@ -35,6 +35,6 @@ async def ask(
 ) -> tuple[list[tuple[Selection, Slice]], list[dict[str, Any]]]:
     """Execute an operation; return what the store was asked and the errors that a client sees."""
     store = RecordingStore()
-    context = Context(None, replace(open_stores(NOWHERE), comments=store))
+    context = Context(None, replace(Stores.of(NOWHERE), comments=store))
     result = await SCHEMA.execute(operation, variables, context_value=context)
     return store.asked, [dict(error.formatted) for error in result.errors or []]

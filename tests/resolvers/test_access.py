@@ -1,6 +1,6 @@
 import pytest
 
-from dal.stores import open_stores
+from dal.stores import Stores
 from resolvers.access import ForbiddenError, UnauthenticatedError, may_change, require_viewer
 from resolvers.context import Context, Viewer
 from tests.resolvers.recording import NOWHERE
@@ -9,11 +9,11 @@ from tests.strategies import comment
 
 def test_a_viewer_is_required() -> None:
     viewer = Viewer("ana")
-    assert require_viewer(Context(viewer, open_stores(NOWHERE))) is viewer
+    assert require_viewer(Context(viewer, Stores.of(NOWHERE))) is viewer
     with pytest.raises(
         UnauthenticatedError, match=r"'Authorization: Bearer <JWT>'.*marginalia token"
     ):
-        require_viewer(Context(None, open_stores(NOWHERE)))
+        require_viewer(Context(None, Stores.of(NOWHERE)))
 
 
 @pytest.mark.parametrize(

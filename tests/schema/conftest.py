@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from strawberry import Schema
 
+from dal.dynamodb import Table
 from dal.stores import Stores
 from resolvers.budget import Budget
 from resolvers.context import Context, Viewer
@@ -17,7 +18,7 @@ Run = Callable[..., Awaitable[Answer]]
 ANN = Viewer("ann")
 BOB = Viewer("bob")
 MODERATOR = Viewer("mo", frozenset({"moderator"}))
-STAFF = Viewer("stan", frozenset({"staff"}))
+STAFF = Viewer("sam", frozenset({"staff"}))
 
 
 @pytest.fixture(scope="session")
@@ -26,8 +27,19 @@ def schema() -> Schema:
 
 
 @pytest.fixture
-def run(schema: Schema, stores: Stores) -> Run:
+def run(schema: Schema, table: Table) -> Run:
     """Execute an operation; the answer has ``data`` and ``errors`` as a client sees them."""
+    return runner(schema, Stores.of(table))
+
+
+@pytest.fixture
+def run_each(schema: Schema, each_table: Table) -> Run:
+    """Execute operations as ``run`` does, on each engine in turn."""
+    return runner(schema, Stores.of(each_table))
+
+
+def runner(schema: Schema, stores: Stores) -> Run:
+    """Return what executes operations over ``stores``."""
 
     async def run(
         operation: str,
