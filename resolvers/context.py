@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from dal.comments import CommentStore
+from dal.stores import Stores
 from resolvers.budget import Budget
 
 
@@ -19,6 +19,6 @@ class Context:
     """The context value of one GraphQL request; ``viewer`` is None for anybody."""
 
     viewer: Viewer | None
-    comments: CommentStore
+    stores: Stores
     explain: bool = False
     budget: Budget = field(default_factory=Budget)
