@@ -13,6 +13,7 @@ from dal.pages import Page
 from resolvers.access import is_staff, require_viewer
 from resolvers.arguments import slice_of
 from resolvers.memberships import require_admin, require_member, sees_tickets, user_of
+from resolvers.node_ids import user_names
 from resolvers.organization_inputs import (
     AddOrganizationUserInput,
     CreateOrganizationInput,
@@ -22,6 +23,19 @@ from resolvers.organization_payloads import OrganizationPayload, OrganizationUse
 from resolvers.payloads import reported
 from resolvers.prefetch import first_slice
 from resolvers.selection import Info
+
+
+async def load(info: Info, name: str) -> Organization | None:
+    """Return an organisation that the viewer may see."""
+    await require_member(info.context, name)
+    return await info.context.stores.organizations.get(name)
+
+
+async def load_user(info: Info, own_id: str) -> OrganizationUser | None:
+    """Return a user of an organisation that the viewer may see."""
+    organization, username = user_names(own_id)
+    await require_member(info.context, organization)
+    return await user_of(info.context, organization, username)
 
 
 async def organization(info: Info, name: str) -> Organization | None:

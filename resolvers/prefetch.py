@@ -16,7 +16,7 @@ def first_slice(info: Info, field: str, *, kind: Kind = Kind.INSTANT) -> Slice |
     the field reads for itself.
     """
     for selected in below(info, field):
-        given = {name: value for name, value in selected.arguments.items() if value is not None}
+        given = selected.arguments
         if not given.keys() <= {"first", "before"}:
             continue
         try:

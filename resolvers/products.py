@@ -6,7 +6,7 @@ import strawberry
 
 from dal import rules
 from dal.comments import NEGATIVE, POSITIVE, Selection
-from dal.model import Comment, Product
+from dal.model import Comment, OrderLine, Product
 from dal.pages import Page
 from dal.statistics import Statistics
 from resolvers.arguments import slice_of
@@ -18,8 +18,14 @@ def product(product_id: str) -> Product:
     return Product(rules.identifier("productId", product_id))
 
 
-def product_of(root: strawberry.Parent[Comment]) -> Product:
-    """Return the product of a comment."""
+async def load(info: Info, product_id: str) -> Product:
+    """Return a product for its global id."""
+    del info
+    return Product(product_id)
+
+
+def product_of(root: strawberry.Parent[Comment | OrderLine]) -> Product:
+    """Return the product of a comment or of an order's line."""
     return Product(root.product_id)
 
 

@@ -9,13 +9,11 @@ from graphql import (
     FieldNode,
     FragmentDefinitionNode,
     FragmentSpreadNode,
-    GraphQLError,
-    GraphQLObjectType,
     GraphQLResolveInfo,
     InlineFragmentNode,
     SelectionSetNode,
-    get_argument_values,
-    get_named_type,
+    Undefined,
+    value_from_ast_untyped,
 )
 
 from resolvers.context import Context
@@ -34,7 +32,7 @@ def selects(info: Info, *path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """A field that the request selects: its arguments, coerced, and its nodes in the document."""
+    """A field that the request selects: the arguments that say something, and its nodes."""
 
     arguments: Mapping[str, Any]
     nodes: Sequence[FieldNode]
@@ -46,23 +44,18 @@ class Selected:
 
 
 def below(info: Info, name: str) -> Iterator[Selected]:
-    """Yield the fields of that name below the current one, one for each response key.
-
-    A field whose arguments GraphQL refuses is left out: it fails when its turn comes.
-    """
+    """Yield the fields of that name below the current one, one for each response key."""
     raw = _raw(info)
-    owner = get_named_type(raw.return_type)
-    if not isinstance(owner, GraphQLObjectType):
-        return
     by_key: dict[str, list[FieldNode]] = {}
     for node in _under(raw.field_nodes, name, raw.fragments):
         by_key.setdefault((node.alias or node.name).value, []).append(node)
     for nodes in by_key.values():
-        try:
-            arguments = get_argument_values(owner.fields[name], nodes[0], raw.variable_values)
-        except GraphQLError:
-            continue
-        yield Selected(arguments, nodes, raw.fragments)
+        given = {
+            argument.name.value: value_from_ast_untyped(argument.value, info.variable_values)
+            for argument in nodes[0].arguments or ()
+        }
+        stated = {one: value for one, value in given.items() if value not in (None, Undefined)}
+        yield Selected(stated, nodes, raw.fragments)
 
 
 def _raw(info: Info) -> GraphQLResolveInfo[Any]:

@@ -13,9 +13,8 @@ from dal.pages import Edge, Page
 from resolvers.access import require_viewer
 from resolvers.arguments import slice_of
 from resolvers.memberships import require_tickets, require_user
-from resolvers.nodes import parse_node_id
+from resolvers.node_ids import parse_node_id
 from resolvers.organization_inputs import CloseTicketInput, CreateTicketInput
-from resolvers.organization_nodes import load_ticket
 from resolvers.organization_payloads import TicketPayload
 from resolvers.payloads import reported
 from resolvers.selection import Info
@@ -23,7 +22,16 @@ from resolvers.selection import Info
 
 async def ticket(info: Info, ticket_id: str) -> Ticket | None:
     """Return a ticket by its own id."""
-    return await load_ticket(info, rules.identifier("ticketId", ticket_id))
+    return await load(info, rules.identifier("ticketId", ticket_id))
+
+
+async def load(info: Info, ticket_id: str) -> Ticket | None:
+    """Return a ticket that the viewer may see."""
+    require_viewer(info.context)
+    found = await info.context.stores.tickets.get(ticket_id)
+    if found is not None:
+        await require_tickets(info.context, found.organization, found.username)
+    return found
 
 
 def organization_name(root: strawberry.Parent[Ticket]) -> str:
@@ -74,7 +82,7 @@ async def create_ticket(info: Info, input: CreateTicketInput) -> TicketPayload: 
 async def close_ticket(info: Info, input: CloseTicketInput) -> TicketPayload:  # noqa: A002
     """Close a ticket that the viewer may see."""
     _, ticket_id = parse_node_id("id", input.id, "Ticket")
-    found = await load_ticket(info, ticket_id)
+    found = await load(info, ticket_id)
     if found is None:
         raise NotFoundError("There is no such ticket.")
     closed = await info.context.stores.tickets.close(found)

@@ -15,10 +15,15 @@ from strawberry.extensions import (
 )
 from strawberry.types import ExecutionContext, ExecutionResult
 
-from schema import organizations, types
 from schema.errors import log_faults, shown
 from schema.mutation import Mutation
+from schema.orders import Order, User
+from schema.organizations import Organization, OrganizationUser, Ticket
 from schema.query import Query
+from schema.types import Comment, Product
+
+NODE_TYPES = (Comment, Order, Organization, OrganizationUser, Product, Ticket, User)
+"""The types that a client meets through the Node interface."""
 
 MAX_DEPTH = 10
 MAX_ALIASES = 30
@@ -53,7 +58,7 @@ def build_schema() -> Schema:
     return _Schema(
         query=Query,
         mutation=Mutation,
-        types=(*types.NODE_TYPES, *organizations.NODE_TYPES),
+        types=NODE_TYPES,
         extensions=[
             partial(AddValidationRules, _LIMITS),
             partial(MaxTokensLimiter, max_token_count=MAX_TOKENS),

@@ -8,7 +8,7 @@ import strawberry
 
 from dal import organization_model as model
 from dal import pages
-from resolvers import organization_nodes, organizations, tickets
+from resolvers import node_ids, organizations, tickets
 from schema.types import Connection, Node
 
 
@@ -21,7 +21,7 @@ class Ticket(Node):
         """Tell the Node interface whose object ``value`` is."""
         return isinstance(value, model.Ticket)
 
-    id: strawberry.ID = strawberry.field(resolver=organization_nodes.ticket_node_id)
+    id: strawberry.ID = strawberry.field(resolver=node_ids.ticket_node_id)
     ticket_id: str
     organization_name: str = strawberry.field(resolver=tickets.organization_name)
     username: str = strawberry.field(description="Who opened it.")
@@ -45,7 +45,7 @@ class OrganizationUser(Node):
         """Tell the Node interface whose object ``value`` is."""
         return isinstance(value, model.OrganizationUser)
 
-    id: strawberry.ID = strawberry.field(resolver=organization_nodes.organization_user_node_id)
+    id: strawberry.ID = strawberry.field(resolver=node_ids.organization_user_node_id)
     username: str
     type: model.UserType
     tickets: pages.Page[model.Ticket] | None = strawberry.field(
@@ -69,7 +69,7 @@ class Organization(Node):
         """Tell the Node interface whose object ``value`` is."""
         return isinstance(value, model.Organization)
 
-    id: strawberry.ID = strawberry.field(resolver=organization_nodes.organization_node_id)
+    id: strawberry.ID = strawberry.field(resolver=node_ids.organization_node_id)
     name: str
     plan: str
     users: pages.Page[model.OrganizationUser] = strawberry.field(

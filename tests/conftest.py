@@ -54,13 +54,13 @@ async def each_table(request: pytest.FixtureRequest) -> AsyncIterator[Table]:
 
 
 @pytest.fixture
-def comments(stores: Stores) -> CommentStore:
-    return stores.comments
+def stores(table: Table) -> Stores:
+    return Stores.of(table)
 
 
 @pytest.fixture
-def stores(table: Table) -> Stores:
-    return Stores.of(table)
+def comments(stores: Stores) -> CommentStore:
+    return stores.comments
 
 
 @asynccontextmanager

@@ -215,8 +215,11 @@ def test_money_is_an_amount_and_a_currency(value: str) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["", "12.50", "EUR", "12.50EUR", "12,50 EUR", "-1 EUR", "1e3 EUR", "1 eur", "1 EURO", "1. EUR"]
-    + ["1.00000 EUR", "1234567890123 EUR", "12.50 EUR ", "١ EUR", "NaN EUR", "1 EUR\n"],
+    [
+        *("", "12.50", "EUR", "12.50EUR", "12,50 EUR", "-1 EUR", "1e3 EUR", "1 eur", "1 EURO"),
+        *("1. EUR", "1.00000 EUR", "1234567890123 EUR", "12.50 EUR ", "NaN EUR", "1 EUR\n"),
+        "\u0661 EUR",
+    ],
 )
 def test_what_is_no_money_is_refused(value: str) -> None:
     assert "an amount such as '12.50 EUR'" in complaint(rules.money, value)

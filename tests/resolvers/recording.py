@@ -14,8 +14,7 @@ from resolvers.context import Context
 from schema.build import build_schema
 
 SCHEMA = build_schema()
-NOWHERE = Table(None, "nowhere")
-"""A table for stores that nobody asks."""
+STORES = Stores.of(Table(None, "no table"))
 
 
 class RecordingStore(CommentStore):
@@ -35,6 +34,6 @@ async def ask(
 ) -> tuple[list[tuple[Selection, Slice]], list[dict[str, Any]]]:
     """Execute an operation; return what the store was asked and the errors that a client sees."""
     store = RecordingStore()
-    context = Context(None, replace(Stores.of(NOWHERE), comments=store))
+    context = Context(None, replace(STORES, comments=store))
     result = await SCHEMA.execute(operation, variables, context_value=context)
     return store.asked, [dict(error.formatted) for error in result.errors or []]

@@ -1,19 +1,18 @@
 import pytest
 
-from dal.stores import Stores
 from resolvers.access import ForbiddenError, UnauthenticatedError, may_change, require_viewer
 from resolvers.context import Context, Viewer
-from tests.resolvers.recording import NOWHERE
+from tests.resolvers.recording import STORES
 from tests.strategies import comment
 
 
 def test_a_viewer_is_required() -> None:
     viewer = Viewer("ana")
-    assert require_viewer(Context(viewer, Stores.of(NOWHERE))) is viewer
+    assert require_viewer(Context(viewer, STORES)) is viewer
     with pytest.raises(
         UnauthenticatedError, match=r"'Authorization: Bearer <JWT>'.*marginalia token"
     ):
-        require_viewer(Context(None, Stores.of(NOWHERE)))
+        require_viewer(Context(None, STORES))
 
 
 @pytest.mark.parametrize(
