@@ -9,8 +9,9 @@ from typing import Any, Generic, Literal, TypeVar
 
 from dal.comments import CommentStore
 from dal.dynamodb import Table
-from dal.model import Comment
-from server.load import cells
+from dal.model import Comment, Order
+from dal.orders import OrderStore
+from server.load import cells, order_cells
 from server.load.instants import instant
 
 Thing = TypeVar("Thing")
@@ -63,6 +64,26 @@ COMMENTS = Kind(
     put=lambda table: CommentStore(table).put_many,
 )
 
-KindName = Literal["comments"]
 
-KINDS: Mapping[KindName, Kind[Any]] = {"comments": COMMENTS}
+def _order(values: Mapping[str, Any]) -> Order:
+    values = dict(values)
+    return Order(order_id=values.pop("id"), **values)
+
+
+ORDERS = Kind(
+    name="orders",
+    fields=(
+        Field("id", cells.identifier),
+        Field("username", cells.identifier),
+        Field("status", order_cells.status),
+        Field("created_at", instant),
+        Field("lines", order_cells.lines),
+    ),
+    make=_order,
+    identity=lambda order: order.order_id,
+    put=lambda table: OrderStore(table).put_many,
+)
+
+KindName = Literal["comments", "orders"]
+
+KINDS: Mapping[KindName, Kind[Any]] = {"comments": COMMENTS, "orders": ORDERS}
