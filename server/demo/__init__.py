@@ -1,4 +1,4 @@
-"""The demo's data of our own making, the same on every machine: 5,000 comments and some orders."""
+"""The demo's data of our own making, the same on every machine: 5,000 comments and some more."""
 
 from collections.abc import Sequence
 
@@ -6,6 +6,7 @@ from dal.model import Comment
 from dal.stores import Stores
 from server.demo.comments import demo_comments
 from server.demo.orders import demo_orders, demo_profiles
+from server.demo.organizations import demo_rosters, demo_tickets
 from server.load.meter import Meter
 from server.load.writer import BATCH, Writer
 
@@ -24,6 +25,8 @@ async def load_demo(stores: Stores) -> bool:
     await _load_comments(stores, comments)
     await stores.users.put_profiles(demo_profiles())
     await stores.orders.put_many(demo_orders(comments))
+    await stores.organizations.put_many(demo_rosters())
+    await stores.tickets.put_many(demo_tickets())
     await stores.comments.mark(_MARK)
     return True
 

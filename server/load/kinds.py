@@ -11,7 +11,10 @@ from dal.comments import CommentStore
 from dal.dynamodb import Table
 from dal.model import Comment, Order
 from dal.orders import OrderStore
-from server.load import cells, order_cells
+from dal.organization_model import Organization, OrganizationUser, Roster, Ticket, TicketStatus
+from dal.organizations import OrganizationStore
+from dal.tickets import TicketStore
+from server.load import cells, order_cells, organization_cells
 from server.load.instants import instant
 
 Thing = TypeVar("Thing")
@@ -84,6 +87,52 @@ ORDERS = Kind(
     put=lambda table: OrderStore(table).put_many,
 )
 
-KindName = Literal["comments", "orders"]
 
-KINDS: Mapping[KindName, Kind[Any]] = {"comments": COMMENTS, "orders": ORDERS}
+def _roster(values: Mapping[str, Any]) -> Roster:
+    organization = Organization(values["name"], values["plan"])
+    users = [OrganizationUser(organization.name, *one) for one in values["users"].items()]
+    return Roster(organization, users)
+
+
+ORGANIZATIONS = Kind(
+    name="organizations",
+    fields=(
+        Field("name", cells.identifier),
+        Field("plan", cells.title),
+        Field("users", organization_cells.users),
+    ),
+    make=_roster,
+    identity=lambda roster: roster.organization.name,
+    put=lambda table: OrganizationStore(table).put_many,
+)
+
+
+def _ticket(values: Mapping[str, Any]) -> Ticket:
+    values = dict(values)
+    return Ticket(ticket_id=values.pop("id"), **values)
+
+
+TICKETS = Kind(
+    name="tickets",
+    fields=(
+        Field("id", cells.identifier),
+        Field("organization", cells.identifier),
+        Field("username", cells.identifier),
+        Field("subject", cells.title),
+        Field("text", cells.body),
+        Field("status", cells.choice(TicketStatus)),
+        Field("created_at", instant),
+    ),
+    make=_ticket,
+    identity=lambda ticket: ticket.ticket_id,
+    put=lambda table: TicketStore(table).put_many,
+)
+
+KindName = Literal["comments", "orders", "organizations", "tickets"]
+
+KINDS: Mapping[KindName, Kind[Any]] = {
+    "comments": COMMENTS,
+    "orders": ORDERS,
+    "organizations": ORGANIZATIONS,
+    "tickets": TICKETS,
+}

@@ -15,12 +15,14 @@ from dal.dynamodb import Table
 from dal.errors import StoreUnavailableError
 from dal.model import RATINGS, Comment, OrderStatus
 from dal.orders import OrderSelection
+from dal.organization_model import OrganizationUser, TicketStatus, UserType
 from dal.slices import Slice
 from dal.stores import Stores
 from server.demo import load_demo
 from server.demo.comments import demo_comments
 from server.demo.dice import Dice
 from server.demo.orders import demo_orders, demo_profiles
+from server.demo.organizations import demo_rosters, demo_tickets
 from server.demo.texts import phrases
 from tests.engines import ROOT
 
@@ -159,6 +161,21 @@ def test_customers_received_what_their_verified_comments_speak_of(made: list[Com
             )
 
 
+def test_organisations_and_tickets_are_the_same_each_time_and_obey_the_rules() -> None:
+    rosters, tickets = demo_rosters(), demo_tickets()
+    assert (rosters, tickets) == (demo_rosters(), demo_tickets())
+    users = {(user.organization, user.username) for roster in rosters for user in roster.users}
+    assert len(users) == sum(len(roster.users) for roster in rosters) == 21
+    assert {(one.organization, one.username) for one in tickets} <= users
+    assert {one.status for one in tickets} == set(TicketStatus)
+    assert len({one.ticket_id for one in tickets}) == len(tickets) > 100
+    mine = [one for one in tickets if one.username == "demo"]
+    assert len({one.organization for one in mine}) == 2
+    for one in tickets:
+        assert rules.title("subject", one.subject)
+        assert "{" not in one.text
+
+
 def test_dice_stay_in_their_range_and_reach_its_ends() -> None:
     dice = Dice(1)
     assert {dice.number(3, 5) for _ in range(200)} == {3, 4, 5}
@@ -177,6 +194,7 @@ async def test_it_loads_once(table: Table, made: list[Comment]) -> None:
     assert not await load_demo(stores)
     assert await comments.get("demo-00001") is None
     await _check_orders(stores, made)
+    await _check_organizations(stores)
 
 
 async def _check_orders(stores: Stores, made: list[Comment]) -> None:
@@ -191,6 +209,18 @@ async def _check_orders(stores: Stores, made: list[Comment]) -> None:
     assert profile.full_name == "Demo"
     verified = next(one for one in made if one.verified_purchase and one.username == "olive")
     assert await stores.users.received("olive", verified.product_id)
+
+
+async def _check_organizations(stores: Stores) -> None:
+    for roster in demo_rosters():
+        organization, page = await stores.organizations.with_users(
+            roster.organization.name, Slice(100)
+        )
+        assert organization == roster.organization
+        assert set(page.nodes) == set(roster.users)
+    user, tickets = await stores.tickets.with_user("Harbour Tea Rooms", "demo", Slice(100))
+    assert user == OrganizationUser("Harbour Tea Rooms", "demo", UserType.ADMIN)
+    assert len(tickets.edges) == 25
 
 
 class _Failing(CommentStore):

@@ -36,9 +36,9 @@ def test_a_product_may_be_a_number() -> None:
     [
         ([], "lines has 0 entries"),
         ([LINE] * 91, "lines has 91 entries"),
-        (LINE, "it must be a list of lines such as"),
-        ("[{", "it must be a list of lines such as"),
-        ("[" * 100_000, "it must be a list of lines such as"),
+        (LINE, "it must be a list such as"),
+        ("[{", "it must be a list such as"),
+        ("[" * 100_000, "it must be a list such as"),
         (["42"], "lines.0 is '42'; it must be an object"),
         ([LINE, {**LINE, "quantity": "2"}], "lines.1.quantity is '2'; it must be a whole number"),
         ([{**LINE, "quantity": True}], "lines.0.quantity is True"),
