@@ -137,7 +137,8 @@ class OrderStore:
     async def put_many(self, orders: Sequence[Order]) -> None:
         """Write orders over what their users and ids hold; of two with one id the last counts.
 
-        A purchase that an earlier version of an order left stays.
+        A purchase that an earlier version of an order left stays. An id is one user's for good:
+        this does not look for it among the orders of others.
         """
         items = [item for order in orders for item in (encode_order(order), *purchases(order))]
         distinct = {(item["PK"]["S"], item["SK"]["S"]): item for item in items}

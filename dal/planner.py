@@ -6,8 +6,8 @@ filters that the segments do not cover are a residual on the rows read. All segm
 one total order, so one position resumes them all.
 
 Without a profile of the data only an index without residual counts, and each segment is asked for
-the whole page. With one, the plan of the least expected cost is chosen, and each segment is asked
-for what it is expected to hold of the page.
+the whole page, or for a shard's part of it. With one, the plan of the least expected cost is
+chosen, and each segment is asked for what it is expected to hold of the page.
 """
 
 import math
@@ -23,6 +23,9 @@ from dal.positions import Range
 
 MAX_SEGMENTS = 60
 """A page reads at most this many partitions: twelve languages of five ratings."""
+
+SHARD_MARGIN = 5
+"""Deviations that a shard is asked for beyond its share: one page of some thousand needs more."""
 
 
 def plan(
@@ -86,9 +89,10 @@ class _Read:
         return self._blind() if profile is None else self._weighed(profile)
 
     def _blind(self) -> Plan:
+        share, limit = self._shard_share()
         head = self.index.head if self.query.head else ""
         segments = (
-            Segment(partition, self.span, self.limit, prefix, head)
+            Segment(partition, self.span, limit, prefix, head, share)
             for partition, prefix, _ in self._ranges()
         )
         return Plan(
@@ -98,6 +102,18 @@ class _Read:
             self.descending,
             self.query.consistent,
         )
+
+    def _shard_share(self) -> tuple[float | None, int]:
+        """Return what part of the rows each segment holds, where that is known without a profile.
+
+        It is where the segments differ by their shard only: a hash spreads rows evenly. The limit
+        beside it is seldom too small.
+        """
+        if self.size != self.index.shards:
+            return None, self.limit
+        share = 1 / self.size
+        mean, deviation = Odds(share).spread(self.limit)
+        return share, min(self.limit, math.ceil(mean + SHARD_MARGIN * deviation))
 
     def _weighed(self, profile: Profile) -> Plan:
         residual = {

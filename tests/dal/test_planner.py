@@ -151,6 +151,7 @@ def test_prefixes_labels_and_shards_make_segments(
     assert whole.index.name == index
     assert [(one.partition, one.prefix) for one in whole.segments] == segments
     assert {one.range for one in whole.segments} <= {SPAN}
+    assert {one.limit for one in whole.segments} <= ({20} if len(segments) < OPEN_SHARDS else {10})
 
 
 @pytest.mark.parametrize("filters", [wanted(status="SHIPPED"), wanted(status="PLACED SHIPPED"), {}])
@@ -171,6 +172,17 @@ def test_a_query_is_bounded_to_its_positions() -> None:
     (segment,) = whole.segments
     assert segment.range == Range("2020-06", "2021", high_open=True)
     assert segment.keys == Range("SHIPPED#2020-06", "SHIPPED#2021", high_open=True)
+
+
+def test_a_shard_is_asked_for_its_share_with_a_margin() -> None:
+    for limit in range(200):
+        whole = plan(
+            ORDER_INDEXES, Query("A5", wanted(status="PLACED")), SPAN, descending=True, limit=limit
+        )
+        (asked,) = {one.limit for one in whole.segments}
+        assert limit / OPEN_SHARDS <= asked <= limit
+        assert asked < limit / 2 or limit < 25
+        assert {one.share for one in whole.segments} == {1 / OPEN_SHARDS}
 
 
 def test_the_range_of_a_prefix_is_closed_at_both_ends() -> None:
