@@ -37,7 +37,7 @@ class UserStore:
 
     async def put_profiles(self, profiles: Mapping[str, Profile]) -> None:
         """Write profiles by username over what is there."""
-        items = [_encode(username, profile) for username, profile in profiles.items()]
+        items = [encode_profile(username, profile) for username, profile in profiles.items()]
         await self._table.put_many(items)
 
     async def received(self, username: str, product_id: str) -> bool:
@@ -47,7 +47,7 @@ class UserStore:
     async def _update(self, username: str, changes: Mapping[str, str]) -> Profile:
         item = await self._table.get(_key(username))
         profile = replace(Profile() if item is None else _decode(item), **changes)
-        put = {"Item": _encode(username, profile), **_unchanged(item)}
+        put = {"Item": encode_profile(username, profile), **_unchanged(item)}
         try:
             await self._table.write([{"Put": put}])
         except errors.ConditionFailedError:
@@ -57,13 +57,14 @@ class UserStore:
         return profile
 
 
-def _key(username: str) -> Item:
-    return {"PK": {"S": f"USER#{escape(username)}"}, "SK": {"S": "PROFILE"}}
-
-
-def _encode(username: str, profile: Profile) -> Item:
+def encode_profile(username: str, profile: Profile) -> Item:
+    """Return the whole item of a profile."""
     data = {"fullName": profile.full_name, "email": profile.email}
     return {**_key(username), "data": {"S": orjson.dumps(data).decode()}}
+
+
+def _key(username: str) -> Item:
+    return {"PK": {"S": f"USER#{escape(username)}"}, "SK": {"S": "PROFILE"}}
 
 
 def _decode(item: Item) -> Profile:

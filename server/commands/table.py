@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
@@ -9,8 +10,10 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from server import options
+from server.demo.samples import sample_items
 from server.settings import Settings
 from server.storage import open_store
+from server.workbench import workbench_model
 
 
 def create(
@@ -53,6 +56,15 @@ def describe(
         typer.echo(json.dumps(description, indent=2, default=str))
     else:
         Console().print(_grid(description))
+
+
+def workbench(*, table: options.TableName = options.DEFAULTS.table) -> None:
+    """Print the table's data model for NoSQL Workbench, with samples of each kind of item.
+
+    Import the file there to see the table and its indexes; it asks no engine and no AWS account.
+    """
+    model = workbench_model(table, sample_items(), datetime.now(UTC))
+    typer.echo(json.dumps(model, indent=2, ensure_ascii=False))
 
 
 async def _create(settings: Settings) -> bool:
