@@ -9,6 +9,16 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import pytest
+from graphql import (
+    FieldNode,
+    GraphQLObjectType,
+    TypeInfo,
+    TypeInfoVisitor,
+    Visitor,
+    get_named_type,
+    parse,
+    visit,
+)
 from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
@@ -32,6 +42,9 @@ STAFF_ONLY = {"staff"}
 USER = to_base64("User", "ann")
 ORDER = to_base64("Order", "secret-order")
 PLACED = to_base64("Order", "secret-placed")
+PRIVATE = {"User", "UserProfile", "Order", "OrderLine", "OrderConnection", "OrderEdge"}
+OWN_PAYLOADS = {"PlaceOrderPayload", "UpdateProfilePayload"}
+"""They show what belongs to whoever asks, by the mutation itself."""
 WHOLE = "orderId status createdAt total user { username } lines { productId unitPrice }"
 SECRETS = ("secret-", "Ann Secret", "12.50 EUR", "25.00 EUR")
 
@@ -114,7 +127,7 @@ MATRIX = {
     ),
     "setOrderStatus(CANCELLED)": Row(
         f'mutation {{ setOrderStatus(input: {{ id: "{PLACED}", status: CANCELLED }}) '
-        f"{{ order {{ {WHOLE} }} }} }}",
+        f"{{ orderEdge {{ node {{ {WHOLE} }} }} }} }}",
         OWN,
         "CANCELLED",
     ),
@@ -164,6 +177,34 @@ async def test_each_role_gets_what_it_may_and_nothing_else(
         refused = "UNAUTHENTICATED" if ROLES[role] is None else "FORBIDDEN"
         assert [error["extensions"]["code"] for error in answer["errors"]] == [refused]
         assert not any(secret in json.dumps(answer) for secret in SECRETS)
+
+
+def test_every_field_that_leads_to_what_is_private_is_in_the_matrix(schema: Schema) -> None:
+    types = schema._schema.type_map.values()
+    leading = {
+        (parent.name, name)
+        for parent in types
+        if isinstance(parent, GraphQLObjectType) and parent.name not in OWN_PAYLOADS
+        for name, field in parent.fields.items()
+        if get_named_type(field.type).name in PRIVATE
+    }
+    assert len(leading) > 8
+    assert leading <= {pair for row in MATRIX.values() for pair in _asked(schema, row.operation)}
+
+
+def _asked(schema: Schema, operation: str) -> set[tuple[str, str]]:
+    """Return the fields of an operation, each with the type that has it."""
+    info = TypeInfo(schema._schema)
+    asked: set[tuple[str, str]] = set()
+
+    class Fields(Visitor):
+        def enter_field(self, node: FieldNode, *_: object) -> None:
+            parent = info.get_parent_type()
+            assert parent is not None
+            asked.add((parent.name, node.name.value))
+
+    visit(parse(operation), TypeInfoVisitor(info, Fields()))
+    return asked
 
 
 async def test_among_many_nodes_only_the_refused_are_null(run_matrix: Run) -> None:
