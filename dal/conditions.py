@@ -7,6 +7,9 @@ from dal.items import Item
 ABSENT = {"ConditionExpression": "attribute_not_exists(PK)"}
 """No item is under the key."""
 
+PRESENT = {"ConditionExpression": "attribute_exists(PK)"}
+"""An item is under the key."""
+
 COMPARED = ("GSIPK", "GSISK", "data", "counted")
 """What tells a comment's versions apart: its filters, place and data, and who counted it."""
 

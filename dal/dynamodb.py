@@ -25,11 +25,12 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 from dal import errors
 from dal.concurrency import batched, in_parallel
 from dal.faults import translated
-from dal.indexes import EXPIRES, table_definition
+from dal.indexes import EXPIRES
 from dal.items import Item
 from dal.requests import QueryAnswer, QueryRequest, Spend, query_arguments
 from dal.retries import insist
 from dal.streams import WHOLE_IMAGES, Streams, stream_of
+from dal.tables import table_definition
 
 DEADLINE = 10.0
 """Seconds a request may take, retries included."""

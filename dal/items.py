@@ -43,13 +43,11 @@ def encode_comment(comment: Comment) -> Item:
         "language": comment.language,
         "rating": str(comment.rating),
     }
-    partitions = {
-        index.partition_key: {"S": index.partition_of(values)} for index in COMMENT_INDEXES
-    }
+    item = comment_key(comment.comment_id)
+    for index in COMMENT_INDEXES:
+        item |= index.keys_of(values, comment_position(comment))
     return {
-        **comment_key(comment.comment_id),
-        **partitions,
-        "GSISK": {"S": comment_position(comment)},
+        **item,
         "rating": {"N": str(comment.rating)},
         "language": {"S": comment.language},
         "data": {"S": _pack(comment)},

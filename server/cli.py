@@ -45,9 +45,9 @@ COMMANDS = {
         "marginalia token --user ana --role moderator",
     ),
     "table": Command(
-        "Create the table, or describe it.",
-        "marginalia table describe",
-        ("create", "describe"),
+        "Create the table, describe it, or print its data model.",
+        "marginalia table workbench > marginalia.json",
+        ("create", "describe", "workbench"),
     ),
     "bench": Command(
         "Measure what reading costs.",

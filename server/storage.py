@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dal.counting import create_counted
 from dal.dynamodb import Connection, Table, connect
 from dal.errors import StoreFullError, StoreRefusedError, StoreUnavailableError
+from dal.tables import refuse_outdated
 from server.directory import DataDirectory
 from server.engine import embedded_engine
 from server.settings import Settings
@@ -37,10 +38,17 @@ async def open_table(settings: Settings, *, share: bool) -> AsyncIterator[Table]
 
 
 @asynccontextmanager
-async def open_store(settings: Settings, *, share: bool) -> AsyncIterator[Store]:
-    """Open the table as ``open_table`` does, with what a server wants to know besides."""
+async def open_store(
+    settings: Settings, *, share: bool, usable: bool = True
+) -> AsyncIterator[Store]:
+    """Open the table as ``open_table`` does, with what a server wants to know besides.
+
+    Unless it need not be ``usable``, a table that is absent or lacks an index is refused.
+    """
     opened = _embedded(settings, share=share) if settings.embedded else _remote(settings)
     async with opened as store:
+        if usable and not store.created:
+            refuse_outdated(await store.table.describe())
         yield store
 
 

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from dal.comments import CommentStore
 from dal.counting import create_counted
 from dal.dynamodb import Connection, Table, connect
+from dal.stores import Stores
 from tests.engines import dynoxide, ministack
 
 # A shell that runs the tests in the background makes them ignore Ctrl-C, and so would every process
@@ -54,8 +55,13 @@ async def each_table(request: pytest.FixtureRequest) -> AsyncIterator[Table]:
 
 
 @pytest.fixture
-def comments(table: Table) -> CommentStore:
-    return CommentStore(table)
+def stores(table: Table) -> Stores:
+    return Stores.of(table)
+
+
+@pytest.fixture
+def comments(stores: Stores) -> CommentStore:
+    return stores.comments
 
 
 @asynccontextmanager

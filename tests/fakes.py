@@ -28,7 +28,7 @@ class FakeEngine:
     ``changes`` run when the request of that number arrives.
     """
 
-    items: dict[str, Item] = field(default_factory=dict)
+    items: dict[tuple[str, str], Item] = field(default_factory=dict)
     most_rows: int | None = None
     hollow: bool = False
     faults: Mapping[int, Exception] = field(default_factory=dict)
@@ -42,10 +42,10 @@ class FakeEngine:
 
     def put(self, *items: Item) -> None:
         for item in items:
-            self.items[item["PK"]["S"]] = item
+            self.items[_primary(item)] = item
 
     def delete(self, item: Item) -> None:
-        self.items.pop(item["PK"]["S"], None)
+        self.items.pop(_primary(item), None)
 
     @property
     def asked(self) -> Counter[str]:
@@ -83,9 +83,10 @@ class FakeEngine:
     def _rows_left(self, request: QueryRequest) -> list[Item]:
         attribute, partition = request.partition
         rows = [
-            {**_keys_of(item, request), **{name: item[name] for name in PROJECTED}}
+            {**_keys_of(item, request), **{name: item[name] for name in PROJECTED if name in item}}
             for item in self.items.values()
             if item.get(attribute) == {"S": partition}
+            and request.sort_key in item
             and within(request.range, item[request.sort_key]["S"])
         ]
         rows.sort(key=lambda row: _place(row, request), reverse=request.descending)
@@ -93,6 +94,10 @@ class FakeEngine:
             return rows
         start = _place(request.start, request)
         return [row for row in rows if _follows(_place(row, request), start, request)]
+
+
+def _primary(item: Item) -> tuple[str, str]:
+    return item["PK"]["S"], item["SK"]["S"]
 
 
 def within(span: Range, key: str) -> bool:
