@@ -49,6 +49,11 @@ COMMANDS = {
         "marginalia table describe",
         ("create", "describe"),
     ),
+    "stats": Command(
+        "Rebuild, verify or follow the counts by rating and language.",
+        "marginalia stats verify",
+        ("rebuild", "verify", "follow"),
+    ),
     "bench": Command(
         "Measure what reading costs.",
         "marginalia bench cost",

@@ -2,8 +2,8 @@
 
 from dal.comments import CommentStore
 from server.demo.comments import demo_comments
-from server.load.meter import Meter
 from server.load.writer import BATCH, Writer
+from server.meter import Meter
 
 _MARK = "demo"
 
