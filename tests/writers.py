@@ -57,6 +57,15 @@ class Engine(FaultyClient):
         return await super()._call(operation, **arguments)
 
 
+_EXPECTED = (
+    errors.NotFoundError,
+    errors.AlreadyExistsError,
+    errors.IdempotencyKeyReusedError,
+    errors.ConflictError,
+)
+"""What may become of a write."""
+
+
 class Writers:
     """Two processes whose clients add, edit, delete and load, all the time."""
 
@@ -75,7 +84,8 @@ class Writers:
     async def __aexit__(self, *_: object) -> None:
         for one in self._loops:
             one.cancel()
-        await asyncio.gather(*self._loops, return_exceptions=True)
+        ends = await asyncio.gather(*self._loops, return_exceptions=True)
+        assert all(isinstance(end, asyncio.CancelledError) for end in ends), ends
         await asyncio.gather(*self._running)
 
     async def until(self, writes: int) -> None:
@@ -101,11 +111,13 @@ class Writers:
     async def _write(self, number: int) -> None:
         chance, store = self._chance, self.stores[number % 2]
         row = self._changed(chance.choice(ROWS))
-        with suppress(errors.NotFoundError, errors.AlreadyExistsError, errors.ConflictError):
+        with suppress(*_EXPECTED):
             match chance.choice(["add", "update", "text", "delete", "put_many"]):
                 case "add":
                     new = replace(row, comment_id=f"new-{chance.randrange(60)}")
-                    await store.add(new, chance.choice([None, new.comment_id]))
+                    key = chance.choice([None, new.comment_id])
+                    await store.add(new, key)
+                    await store.add(new, key or "once")
                 case "update":
                     changes = {"rating": row.rating, "language": row.language}
                     await store.update(row.comment_id, changes, lambda _: None)
