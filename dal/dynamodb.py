@@ -234,8 +234,12 @@ class Table:
         The new stream has an ARN of its own, and what changes from now on.
         """
         if await self.stream() is not None:
-            await self._switch_stream({"StreamEnabled": False})
+            await self.end_stream()
         await self._switch_stream(WHOLE_IMAGES)
+
+    async def end_stream(self) -> None:
+        """Switch the stream of the table's changes off."""
+        await self._switch_stream({"StreamEnabled": False})
 
     async def _switch_stream(self, specification: dict[str, Any]) -> None:
         await self._call("update_table", StreamSpecification=specification)

@@ -37,8 +37,8 @@ def stream_of(table: Mapping[str, Any]) -> str | None:
 class Shard:
     """One shard; ``parent`` may be gone from the stream.
 
-    ``last`` is the last record's sequence number, which the service tells of closed shards only,
-    and the embedded engine of all.
+    ``last`` is a record's sequence number: the last one's of a closed shard. Of an open one the
+    embedded engine alone tells it, and it may be an earlier one.
     """
 
     shard_id: str

@@ -49,6 +49,11 @@ COMMANDS = {
         "marginalia table workbench > marginalia.json",
         ("create", "describe", "workbench"),
     ),
+    "stats": Command(
+        "Rebuild, verify or follow the counts by rating and language.",
+        "marginalia stats verify",
+        ("rebuild", "verify", "follow"),
+    ),
     "bench": Command(
         "Measure what reading costs.",
         "marginalia bench cost",

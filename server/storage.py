@@ -19,12 +19,15 @@ class Store:
     """An open table, with what a server wants to know of it."""
 
     table: Table
+    connection: Connection
     place: str
     """Where the table is, in words."""
     died: asyncio.Future[str]
     """Gets a sentence when the engine is gone for good."""
     created: bool = False
     """Whether opening created it, as it does over the embedded engine."""
+    alone: bool = False
+    """Whether no other process can use it: the engine is a command's own."""
 
 
 @asynccontextmanager
@@ -61,7 +64,7 @@ async def _embedded(settings: Settings, *, share: bool) -> AsyncIterator[Store]:
             async with connect(connection) as table:
                 created = await create_counted(table)
                 place = f"{directory.database}, table {settings.table}"
-                yield Store(table, place, engine.died, created)
+                yield Store(table, connection, place, engine.died, created, engine.own)
         except (StoreFullError, StoreRefusedError, StoreUnavailableError):
             # The engine answers a write to a full disk with an internal error.
             directory.check_room()
@@ -71,5 +74,6 @@ async def _embedded(settings: Settings, *, share: bool) -> AsyncIterator[Store]:
 @asynccontextmanager
 async def _remote(settings: Settings) -> AsyncIterator[Store]:
     place = f"{settings.endpoint_url or 'Amazon DynamoDB'}, table {settings.table}"
-    async with connect(Connection(settings.table, settings.endpoint_url)) as table:
-        yield Store(table, place, asyncio.get_running_loop().create_future())
+    connection = Connection(settings.table, settings.endpoint_url)
+    async with connect(connection) as table:
+        yield Store(table, connection, place, asyncio.get_running_loop().create_future())

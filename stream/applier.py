@@ -30,8 +30,12 @@ class Applier:
 
     def __init__(self, table: Table, checkpoints: Checkpoints, counting: CountingStore) -> None:
         self._table = table
-        self._checkpoints = checkpoints
         self._counting = counting
+        self.checkpoints = checkpoints
+
+    async def check(self) -> None:
+        """Raise StoreRefusedError where the stream is not what is counted."""
+        check_followed(await self._counting.current())
 
     async def apply(self, held: Checkpoint, records: Iterable[Record]) -> Checkpoint:
         """Count ``records`` beyond the checkpoint and return the shard's new checkpoint.
@@ -63,10 +67,10 @@ class Applier:
             moved = replace(held, sequence=last, done=done)
             left = [change for change in part if not held.covers(change.sequence)]
             try:
-                action = self._checkpoints.move(held, moved)
+                action = self.checkpoints.move(held, moved)
                 await count(self._table, self._counting, [action], total(left))
             except ConditionFailedError:
-                held = (await self._checkpoints.read([held.shard]))[held.shard]
+                held = (await self.checkpoints.read([held.shard]))[held.shard]
                 raise ConflictError("Another follower of this stream keeps ahead.") from None
             return moved
 

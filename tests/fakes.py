@@ -157,6 +157,9 @@ class FaultyClient:
         self.calls: list[tuple[str, Answer]] = []
 
     def __getattr__(self, operation: str) -> Operation:
+        if operation == "get_waiter":
+            waiter: Operation = self._client.get_waiter
+            return waiter
         return partial(self._call, operation)
 
     async def _call(self, operation: str, **arguments: Any) -> Answer:

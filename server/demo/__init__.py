@@ -7,8 +7,8 @@ from dal.stores import Stores
 from server.demo.comments import demo_comments
 from server.demo.orders import demo_orders, demo_profiles
 from server.demo.organizations import demo_rosters, demo_tickets
-from server.load.meter import Meter
 from server.load.writer import BATCH, Writer
+from server.meter import Meter
 
 _MARK = "demo"
 

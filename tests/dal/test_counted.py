@@ -144,11 +144,12 @@ async def test_a_client_that_leaves_takes_nobody_along(table: Table) -> None:
 async def test_who_waits_too_long_is_told_and_has_written_nothing(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dynamodb, "DEADLINE", 0.1)
     store, client = watched(table)
     async with store._writes._turns.take(["42"], patience=1):
-        with pytest.raises(errors.ConflictError, match="try again"):
-            await store.add(ROWS[0])
+        with monkeypatch.context() as patch:
+            patch.setattr(dynamodb, "DEADLINE", 0.1)
+            with pytest.raises(errors.ConflictError, match="try again"):
+                await store.add(ROWS[0])
     assert not client.calls
     await store.add(ROWS[1])
     assert await recount.check(table, "42") == [ROWS[1]]

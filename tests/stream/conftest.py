@@ -7,9 +7,9 @@ import pytest
 from dal.counting import CountingStore, Mode
 from dal.dynamodb import Connection, Table, connect_streams
 from dal.streams import Streams
-from stream.begin import begin
 from stream.checkpoints import Checkpoints
 from tests.stream.fakes import START
+from tests.stream.histories import begin_counting
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ async def streams(each_table: Table) -> AsyncIterator[Streams]:
 @pytest.fixture
 async def streamed(each_table: Table, streams: Streams) -> Table:
     """A fresh table whose stream is counted, on each engine in turn."""
-    await begin(each_table, streams)
+    await begin_counting(each_table, streams)
     return each_table
 
 

@@ -16,7 +16,7 @@ from dal.dynamodb import Table
 from dal.model import Comment
 from dal.statistics import StatisticsKey
 from dal.streams import Streams
-from stream.begin import begin
+from stream.applier import Applier
 from stream.checkpoints import Checkpoint, Checkpoints, label_of
 from stream.follower import LISTING, RETENTION, SKIPPING, Follower, follow, open_follower
 from tests import recount
@@ -26,6 +26,7 @@ from tests.stream.fakes import START, FakeShard, FakeStreams, shard_of
 from tests.stream.histories import (
     PRODUCTS,
     Step,
+    begin_counting,
     catch_up,
     check_all,
     history,
@@ -47,7 +48,8 @@ class Clock:
 
 
 def follower_of(table: Table, fake: FakeStreams, clock: Callable[[], datetime]) -> Follower:
-    return Follower(table, fake.client(), "arn:x/stream/s", clock)
+    applier = Applier(table, Checkpoints(table, "s"), CountingStore(table))
+    return Follower(fake.client(), "arn:x/stream/s", applier, clock)
 
 
 async def exhaust(follower: Follower, clock: Clock) -> None:
@@ -101,7 +103,8 @@ async def test_where_writers_count_it_counts_nothing(streamed: Table, streams: S
     before = {one: await recount.stored(streamed, one) for one in PRODUCTS}
     counting = CountingStore(streamed)
     await counting.announce(await counting.read(), mode=Mode.TRANSACTIONAL)
-    follower._counting.forget()
+    assert isinstance(follower._sink, Applier)
+    follower._sink._counting.forget()
     await write_raw(streamed, history(3, 20))
     with pytest.raises(errors.StoreRefusedError, match="stats rebuild --mode stream"):
         await follower.round()
@@ -144,8 +147,9 @@ async def test_without_a_stream_it_says_what_to_do(table: Table, streams: Stream
 async def test_a_stream_that_begins_again_starts_empty(streamed: Table, streams: Streams) -> None:
     """So a recount may start from the table, wherever the old stream was."""
     before = await streamed.stream()
-    await write_raw(streamed, [Step(None, comment("old", product_id="42"))])
-    await begin(streamed, streams)
+    olds = [comment(f"old-{number}", product_id="42") for number in range(12)]
+    await write_raw(streamed, [Step(None, old) for old in olds])
+    await begin_counting(streamed, streams)
     assert await streamed.stream() != before
     await catch_up(streamed, streams)
     assert await count_of(streamed, "42") == 0
