@@ -57,7 +57,11 @@ class TicketStore:
         return (decode_user(page.head) if page.head else None), page
 
     async def create(self, ticket: Ticket) -> Edge[Ticket]:
-        """Store a new ticket; NotFoundError unless the organisation has its user."""
+        """Store a new ticket once; a second one of its id returns the first.
+
+        Raises NotFoundError unless the organisation has its user, and IdempotencyKeyReusedError
+        when the second says something else.
+        """
         user = {"Key": user_key(ticket.organization, ticket.username), **PRESENT}
         new = {"Item": encode_ticket(ticket), **ABSENT}
         try:
@@ -65,7 +69,7 @@ class TicketStore:
         except errors.ConditionFailedError as error:
             if 0 in error.failed:
                 raise errors.NotFoundError("The organisation has no such user.") from None
-            raise errors.AlreadyExistsError("There is a ticket of this id already.") from None
+            ticket = await self._opened_before(ticket)
         return Edge(ticket, ticket_position(ticket))
 
     async def close(self, ticket: Ticket) -> Ticket:
@@ -88,6 +92,16 @@ class TicketStore:
         except errors.ConditionFailedError:
             raise errors.ConflictError("This ticket is closed already.") from None
         return closed
+
+    async def _opened_before(self, ticket: Ticket) -> Ticket:
+        """Return the ticket that an earlier attempt to open the same one stored."""
+        stored = await self.get(ticket.ticket_id)
+        if stored is None or (stored.subject, stored.text) != (ticket.subject, ticket.text):
+            raise errors.IdempotencyKeyReusedError(
+                "This idempotency key was used for another ticket: "
+                "choose a new key for a new ticket."
+            )
+        return stored
 
     async def put_many(self, tickets: Sequence[Ticket]) -> None:
         """Write tickets of distinct ids over what is there."""

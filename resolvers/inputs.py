@@ -1,7 +1,10 @@
 """Input types of the mutations, and the rules that their fields keep."""
 
+import hashlib
+import uuid
 from typing import Any
 
+import orjson
 import strawberry
 
 from dal import rules
@@ -88,6 +91,14 @@ class UpdateProfileInput:
 def optional_key(value: str | None) -> str | None:
     """Return an idempotency key, checked."""
     return None if value is None else rules.identifier("idempotencyKey", value)
+
+
+def new_id(idempotency_key: str | None, *owner: str) -> str:
+    """Return the id of something new; every attempt under one key of its owner's gives the same."""
+    key = optional_key(idempotency_key)
+    if key is None:
+        return uuid.uuid4().hex
+    return hashlib.sha256(orjson.dumps([*owner, key])).hexdigest()[:32]
 
 
 def stated(given: AddCommentInput | UpdateCommentInput) -> dict[str, Any]:

@@ -1,11 +1,8 @@
 """Resolvers of orders: the lists, the look-up and the two writes."""
 
-import hashlib
-import uuid
 from datetime import UTC, datetime
 from functools import partial
 
-import orjson
 import strawberry
 
 from dal import rules
@@ -14,7 +11,7 @@ from dal.orders import OrderSelection
 from dal.pages import Page
 from resolvers.access import may_see, may_set_status, require_staff, require_viewer
 from resolvers.arguments import slice_of
-from resolvers.inputs import OrderLineInput, PlaceOrderInput, SetOrderStatusInput, optional_key
+from resolvers.inputs import OrderLineInput, PlaceOrderInput, SetOrderStatusInput, new_id
 from resolvers.node_ids import parse_node_id
 from resolvers.payloads import OrderPayload, reported
 from resolvers.selection import Info
@@ -89,9 +86,8 @@ def total(root: strawberry.Parent[Order]) -> str:
 async def place_order(info: Info, input: PlaceOrderInput) -> OrderPayload:  # noqa: A002
     """Store an order of the viewer's."""
     viewer = require_viewer(info.context)
-    key = optional_key(input.idempotency_key)
     new = Order(
-        order_id=uuid.uuid4().hex if key is None else _order_id(viewer.username, key),
+        order_id=new_id(input.idempotency_key, viewer.username),
         username=viewer.username,
         status=OrderStatus.PLACED,
         created_at=datetime.now(UTC),
@@ -119,8 +115,3 @@ def _line(number: int, given: OrderLineInput) -> OrderLine:
         quantity=rules.quantity(f"{place}.quantity", given.quantity),
         unit_price=rules.money(f"{place}.unitPrice", given.unit_price),
     )
-
-
-def _order_id(username: str, idempotency_key: str) -> str:
-    """Return the id that every attempt of the same placing gives its order."""
-    return hashlib.sha256(orjson.dumps([username, idempotency_key])).hexdigest()[:32]

@@ -48,6 +48,10 @@ class CreateTicketInput:
     organization: str = strawberry.field(description="The name of one of the user's.")
     subject: str = strawberry.field(description="At most 200 characters.")
     text: str = strawberry.field(description="At most 10,000 characters.")
+    idempotency_key: str | None = strawberry.field(
+        default=None,
+        description="Send the same key again when no answer came: the ticket is opened once.",
+    )
 
 
 @strawberry.input

@@ -1,6 +1,5 @@
 """Resolvers of tickets."""
 
-import uuid
 from datetime import UTC, datetime
 
 import strawberry
@@ -12,6 +11,7 @@ from dal.organization_model import OrganizationUser, Ticket, TicketStatus
 from dal.pages import Edge, Page
 from resolvers.access import require_viewer
 from resolvers.arguments import slice_of
+from resolvers.inputs import new_id
 from resolvers.memberships import require_tickets, require_user
 from resolvers.node_ids import parse_node_id
 from resolvers.organization_inputs import CloseTicketInput, CreateTicketInput
@@ -66,11 +66,12 @@ async def tickets(
 @reported(TicketPayload)
 async def create_ticket(info: Info, input: CreateTicketInput) -> TicketPayload:  # noqa: A002 - Relay's name
     """Store the viewer's ticket."""
+    username = require_viewer(info.context).username
     await require_user(info.context, rules.identifier("organization", input.organization))
     new = Ticket(
-        ticket_id=uuid.uuid4().hex,
+        ticket_id=new_id(input.idempotency_key, input.organization, username),
         organization=input.organization,
-        username=require_viewer(info.context).username,
+        username=username,
         subject=rules.title("subject", input.subject),
         text=rules.text("text", input.text),
         created_at=datetime.now(UTC),

@@ -33,7 +33,7 @@ COMMANDS = {
         "marginalia serve --demo --explain",
     ),
     "load": Command(
-        "Load comments from a JSONL or CSV file.",
+        "Load comments, orders, organisations or tickets from a JSONL or CSV file.",
         "marginalia load reviews.csv --map product_id=ProductId --set language=en",
     ),
     "explain": Command(

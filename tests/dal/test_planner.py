@@ -4,7 +4,15 @@ import pytest
 
 from dal.comments import Selection
 from dal.errors import NoIndexError, TooManySegmentsError
-from dal.indexes import COMMENT_INDEXES, NEWEST, OPEN_SHARDS, ORDER_INDEXES, Index
+from dal.indexes import (
+    COMMENT_INDEXES,
+    NEWEST,
+    OPEN_SHARDS,
+    ORDER_INDEXES,
+    TICKETS_OF_USER,
+    USERS_OF_ORGANIZATION,
+    Index,
+)
 from dal.planner import MAX_SEGMENTS, plan
 from dal.plans import Filters, Plan, Query, Segment
 from dal.positions import Range
@@ -204,3 +212,39 @@ def _wide(languages: int, ratings: int | None) -> Selection:
         None if ratings is None else frozenset(range(1, ratings + 1)),
         frozenset(f"l{number:02}" for number in range(languages)),
     )
+
+
+@pytest.mark.parametrize(
+    ("index", "span", "keys", "head", "position"),
+    [
+        (USERS_OF_ORGANIZATION, Range(), ("METADATA#", "USER#\U0010ffff"), "METADATA#acme", ""),
+        (
+            USERS_OF_ORGANIZATION,
+            Range(high="bob", high_open=True),
+            ("METADATA#", "USER#bob"),
+            "METADATA#acme",
+            "",
+        ),
+        (
+            TICKETS_OF_USER,
+            Range(low="2020", low_open=True),
+            ("TICKET#2020", "USER#\U0010ffff"),
+            "USER#bob",
+            "\U0010ffff",
+        ),
+    ],
+)
+def test_the_item_at_the_beginning_of_a_list_is_read_with_its_rows(
+    index: Index, span: Range, keys: tuple[str, str], head: str, position: str
+) -> None:
+    filters = {field: frozenset({"x"}) for field in index.partition}
+    for headed in (True, False):
+        query = Query("T", filters, head=headed)
+        whole = plan([index], query, span, descending=index is TICKETS_OF_USER, limit=5)
+        (segment,) = whole.segments
+        assert ((segment.keys.low, segment.keys.high) == keys) is headed
+        assert segment.position_of(f"{index.label}2021#7") == "2021#7"
+    beside = replace(segment, head=index.head)
+    assert beside.position_of(head) == position
+    rows = [beside.position_of(f"{index.label}{one}") for one in ("0", "2021#7", "é")]
+    assert sorted([*rows, position]).index(position) in {0, 3}

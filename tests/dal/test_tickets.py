@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dal.cursors import decode
 from dal.dynamodb import Table
-from dal.errors import AlreadyExistsError, ConflictError, NotFoundError
+from dal.errors import ConflictError, IdempotencyKeyReusedError, NotFoundError
 from dal.organization_items import ticket_position
 from dal.organization_model import OrganizationUser, Roster, Ticket, TicketStatus
 from dal.organizations import OrganizationStore
@@ -18,7 +18,7 @@ from dal.stores import Stores
 from dal.tickets import TicketStore
 from tests.calls import calls_of
 from tests.dal.paging import expected, next_cut
-from tests.organizations import ACME, COLLEAGUE, MEMBER, OTHER, TICKETS, fill, ticket
+from tests.organizations import ACME, COLLEAGUE, MEMBER, NEWEST, OTHER, TICKETS, fill, ticket
 
 OPEN, CLOSED = TicketStatus.OPEN, TicketStatus.CLOSED
 SUBSETS: tuple[frozenset[TicketStatus] | None, ...] = (
@@ -171,8 +171,11 @@ async def test_a_ticket_is_opened_by_a_user_of_the_organisation(stores: Stores) 
     assert await stores.tickets.get(new.ticket_id) is None
     edge = await stores.tickets.create(replace(new, username=MEMBER))
     assert edge.position == ticket_position(new)
-    with pytest.raises(AlreadyExistsError):
-        await stores.tickets.create(edge.node)
+    again = replace(edge.node, created_at=NEWEST)
+    assert (await stores.tickets.create(again)).node == edge.node
+    with pytest.raises(IdempotencyKeyReusedError, match="choose a new key"):
+        await stores.tickets.create(replace(again, text="Another."))
+    assert await stores.tickets.get(new.ticket_id) == edge.node
 
 
 async def test_of_many_who_close_a_ticket_one_does(stores: Stores) -> None:

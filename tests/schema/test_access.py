@@ -9,16 +9,6 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import pytest
-from graphql import (
-    FieldNode,
-    GraphQLObjectType,
-    TypeInfo,
-    TypeInfoVisitor,
-    Visitor,
-    get_named_type,
-    parse,
-    visit,
-)
 from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
@@ -27,6 +17,7 @@ from dal.model import OrderStatus, Profile
 from dal.stores import Stores
 from resolvers.context import Viewer
 from tests.schema.conftest import ANN, BOB, MODERATOR, STAFF, Run, runner
+from tests.schema.paths import asked_by, leading_to
 from tests.strategies import TIES, order
 
 ROLES: dict[str, Viewer | None] = {
@@ -180,31 +171,9 @@ async def test_each_role_gets_what_it_may_and_nothing_else(
 
 
 def test_every_field_that_leads_to_what_is_private_is_in_the_matrix(schema: Schema) -> None:
-    types = schema._schema.type_map.values()
-    leading = {
-        (parent.name, name)
-        for parent in types
-        if isinstance(parent, GraphQLObjectType) and parent.name not in OWN_PAYLOADS
-        for name, field in parent.fields.items()
-        if get_named_type(field.type).name in PRIVATE
-    }
+    leading = {field for field in leading_to(schema, PRIVATE) if field[0] not in OWN_PAYLOADS}
     assert len(leading) > 8
-    assert leading <= {pair for row in MATRIX.values() for pair in _asked(schema, row.operation)}
-
-
-def _asked(schema: Schema, operation: str) -> set[tuple[str, str]]:
-    """Return the fields of an operation, each with the type that has it."""
-    info = TypeInfo(schema._schema)
-    asked: set[tuple[str, str]] = set()
-
-    class Fields(Visitor):
-        def enter_field(self, node: FieldNode, *_: object) -> None:
-            parent = info.get_parent_type()
-            assert parent is not None
-            asked.add((parent.name, node.name.value))
-
-    visit(parse(operation), TypeInfoVisitor(info, Fields()))
-    return asked
+    assert leading <= asked_by(schema, (row.operation for row in MATRIX.values()))
 
 
 async def test_among_many_nodes_only_the_refused_are_null(run_matrix: Run) -> None:

@@ -17,6 +17,7 @@ from dal.stores import Stores
 from resolvers.context import Viewer
 from tests.organizations import ACME, ADMIN, COLLEAGUE, MEMBER, OUTSIDER, TICKETS, fill
 from tests.schema.conftest import MODERATOR, STAFF, Run, runner
+from tests.schema.paths import asked_by, leading_to
 
 ROLES: dict[str, Viewer | None] = {
     "nobody": None,
@@ -30,6 +31,10 @@ ROLES: dict[str, Viewer | None] = {
 }
 """All paths lead to what is a member's; a colleague is of the same organisation."""
 
+PRIVATE = {
+    *("Organization", "OrganizationUser", "OrganizationUserConnection", "OrganizationUserEdge"),
+    *("Ticket", "TicketConnection", "TicketEdge"),
+}
 MEMBERS = {"colleague", "member", "admin", "staff"}
 OWN = {"member", "admin", "staff"}
 ADMINS = {"admin", "staff"}
@@ -129,11 +134,13 @@ MATRIX = {
         ACME.plan,
     ),
     "closeTicket": Row(
-        f'mutation {{ closeTicket(input: {{id: "{TICKET_ID}"}}) {{ ticket {{ subject }} }} }}', OWN
+        f'mutation {{ closeTicket(input: {{id: "{TICKET_ID}"}}) {{ ticket {{ subject }}'
+        " ticketEdge { cursor node { subject } } } }",
+        OWN,
     ),
     "addOrganizationUser": Row(
         f'mutation {{ addOrganizationUser(input: {{organization: "{ACME.name}", username: "new"}})'
-        " { organizationUser { type } userErrors { message } } }",
+        " { organizationUser { type } organizationUserEdge { node { type } } } }",
         ADMINS,
         "MEMBER",
     ),
@@ -145,7 +152,7 @@ MATRIX = {
     ),
     "createTicket": Row(
         f'mutation {{ createTicket(input: {{organization: "{ACME.name}", subject: "S", text: "T"}})'
-        " { ticket { status } } }",
+        " { ticket { status } ticketEdge { node { status } } } }",
         {"colleague", "member", "admin"},
         "OPEN",
     ),
@@ -196,6 +203,12 @@ def _at(data: Any, path: list[str | int]) -> Any:
     for part in path:
         data = data[part]
     return data
+
+
+def test_every_field_that_leads_to_what_is_private_is_in_the_matrix(schema: Schema) -> None:
+    leading = leading_to(schema, PRIVATE)
+    assert len(leading) > 15
+    assert leading <= asked_by(schema, (row.operation for row in MATRIX.values()))
 
 
 async def test_nobody_outside_learns_which_organisations_and_tickets_exist(run: Run) -> None:

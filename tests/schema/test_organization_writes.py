@@ -193,9 +193,29 @@ async def test_a_ticket_is_its_viewers_and_the_newest(run: Run) -> None:
     assert user["older"]["pageInfo"] == {"hasNextPage": False, "hasPreviousPage": True}
 
 
+async def test_an_idempotency_key_makes_a_retry_the_same_ticket(run: Run) -> None:
+    keyed = {**TICKET, "idempotencyKey": "once"}
+    opened = await asyncio.gather(*(payload(run, OPEN, BOB, **keyed) for _ in range(5)))
+    assert len({shown["ticket"]["ticketId"] for shown in opened}) == 1
+    await payload(run, CLOSE, BOB, id=opened[0]["ticket"]["id"])
+    again = await payload(run, OPEN, BOB, **keyed)
+    assert again["ticket"] == {**opened[0]["ticket"], "status": "CLOSED"}
+    other = await payload(run, OPEN, BOB, **{**keyed, "text": "Another."})
+    assert faults(other) == [(None, "IDEMPOTENCY_KEY_REUSED")]
+    for who, organization in ((ANN, ACME.name), (BOB, OTHER.name)):
+        elsewhere = await payload(run, OPEN, who, **{**keyed, "organization": organization})
+        assert elsewhere["ticket"]["ticketId"] != again["ticket"]["ticketId"]
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("subject", "x" * 201), ("text", "x" * 10_001), ("text", "\ud83d"), ("organization", "")],
+    [
+        ("idempotencyKey", ""),
+        ("subject", "x" * 201),
+        ("text", "x" * 10_001),
+        ("text", "\ud83d"),
+        ("organization", ""),
+    ],
 )
 async def test_a_fault_of_a_ticket_names_its_field(run: Run, field: str, value: str) -> None:
     shown = await payload(run, OPEN, BOB, **{**TICKET, field: value})
