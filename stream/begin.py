@@ -2,7 +2,7 @@
 
 from dal.dynamodb import Table
 from dal.errors import StoreRefusedError
-from dal.streams import Streams
+from dal.streams import Streams, latest_stream
 from stream.checkpoints import Checkpoint, Checkpoints, label_of
 from stream.records import sequence_of
 
@@ -41,6 +41,6 @@ async def _latest(streams: Streams, arn: str, shard: str) -> str | None:
 
 async def end(table: Table) -> None:
     """Switch the table's stream off if it was counted; others may use one that was not."""
-    arn = await table.stream()
+    arn = latest_stream(await table.describe())
     if arn is not None and await Checkpoints(table, label_of(arn)).watermark() is not None:
         await table.end_stream()

@@ -17,6 +17,7 @@ from dal.dynamodb import connect_streams
 from dal.rebuild import rebuild as rebuild_transactional
 from dal.recount import Difference
 from dal.recount import verify as verify_table
+from dal.streams import latest_stream
 from server import options
 from server.errors import UserError
 from server.meter import Meter
@@ -119,7 +120,7 @@ async def _rebuild(settings: Settings, mode: Mode | None) -> Mode:
 
 async def _end_stream(store: Store) -> None:
     """Switch off the stream that was counted until now."""
-    if await store.table.stream() is not None:
+    if latest_stream(await store.table.describe()) is not None:
         from stream.begin import end  # noqa: PLC0415 - see above
 
         await end(store.table)

@@ -15,7 +15,7 @@ from dal.counting import CountingStore, Mode
 from dal.dynamodb import Table
 from dal.rebuild import rebuild as rebuild_transactional
 from dal.recount import verify
-from dal.streams import Streams
+from dal.streams import Streams, latest_stream
 from stream.begin import begin, end
 from stream.checkpoints import Checkpoint
 from stream.follower import caught_up, open_follower
@@ -146,7 +146,8 @@ async def test_back_again_writers_count_and_the_stream_ends(
     assert await verify(each_table, ignore) == []
 
 
-async def test_a_stream_of_others_is_left_on(each_table: Table) -> None:
-    await each_table.renew_stream()
-    await end(each_table)
-    assert await each_table.stream() is not None
+@pytest.mark.parametrize("shows", ["NEW_AND_OLD_IMAGES", "KEYS_ONLY"])
+async def test_a_stream_of_others_is_left_on(table: Table, shows: str) -> None:
+    await table._switch_stream({"StreamEnabled": True, "StreamViewType": shows})
+    await end(table)
+    assert latest_stream(await table.describe()) is not None
