@@ -68,18 +68,22 @@ class PageReader(Generic[Node]):
         """Return the rows of ``query`` that ``cut`` selects; one failed Query fails the page."""
         way = walk(cut, descending=self.descending)
         reading = Reading(query.access_pattern)
+        plain = replace(query, head=False) if query.head else query
         headed = query.head and way.start is None and not cut.backward
-        asked, query = replace(query, head=headed), replace(query, head=False)
         rows = await self.rows.first(
-            asked, way.span, reading, descending=way.descending, count=way.count + headed
+            query if headed else plain,
+            way.span,
+            reading,
+            descending=way.descending,
+            count=way.count + headed,
         )
         head = rows.pop(0)[1] if headed and rows and rows[0][0] in HEADS else None
         behind = way.touches_start and bool(rows) and rows[0][0] == way.start
         if behind:
             rows = rows[1:]
         shown = rows[: way.limit]
-        ahead = len(rows) > way.limit or await self._any_beyond(query, way, reading)
-        behind = behind or await self._any_before_start(query, way, reading)
+        ahead = len(rows) > way.limit or await self._any_beyond(plain, way, reading)
+        behind = behind or await self._any_before_start(plain, way, reading)
         page = self._page(shown, cut, reading, ahead=ahead, behind=behind)
         return replace(page, head=head) if head else page
 

@@ -97,24 +97,20 @@ async def test_a_name_that_is_taken_is_a_user_error(run: Run, stores: Stores) ->
     assert await stores.organizations.get_user(ACME.name, "bob") == bob
 
 
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        ({"name": ""}, "name"),
-        ({"name": "n\n"}, "name"),
-        ({"name": "n" * 513}, "name"),
-        ({"plan": "p" * 201}, "plan"),
-        ({"users": [{"username": ""}]}, "users"),
-        ({"users": [{"username": "bob"}, {"username": "bob"}]}, "users"),
-        ({"users": [{"username": f"user{n}"} for n in range(91)]}, "users"),
-    ],
-)
-async def test_a_fault_of_an_organisation_names_its_field(
-    run: Run, changes: dict[str, object], field: str
-) -> None:
-    shown = await payload(run, CREATE, ANN, **{**NEW, **changes})
-    assert faults(shown) == [(field, "BAD_ARGUMENT")]
-    assert field in shown["userErrors"][0]["message"]
+async def test_a_fault_of_an_organisation_names_its_field(run: Run) -> None:
+    faulty: list[tuple[str, object]] = [
+        ("name", ""),
+        ("name", "n\n"),
+        ("name", "n" * 513),
+        ("plan", "p" * 201),
+        ("users", [{"username": ""}]),
+        ("users", [{"username": "bob"}, {"username": "bob"}]),
+        ("users", [{"username": f"user{n}"} for n in range(91)]),
+    ]
+    for field, value in faulty:
+        shown = await payload(run, CREATE, ANN, **{**NEW, field: value})
+        assert faults(shown) == [(field, "BAD_ARGUMENT")]
+        assert field in shown["userErrors"][0]["message"]
 
 
 async def test_ninety_users_come_at_once(run: Run) -> None:
@@ -207,19 +203,17 @@ async def test_an_idempotency_key_makes_a_retry_the_same_ticket(run: Run) -> Non
         assert elsewhere["ticket"]["ticketId"] != again["ticket"]["ticketId"]
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
+async def test_a_fault_of_a_ticket_names_its_field(run: Run) -> None:
+    faulty = [
         ("idempotencyKey", ""),
         ("subject", "x" * 201),
         ("text", "x" * 10_001),
         ("text", "\ud83d"),
         ("organization", ""),
-    ],
-)
-async def test_a_fault_of_a_ticket_names_its_field(run: Run, field: str, value: str) -> None:
-    shown = await payload(run, OPEN, BOB, **{**TICKET, field: value})
-    assert faults(shown) == [(field, "BAD_ARGUMENT")]
+    ]
+    for field, value in faulty:
+        shown = await payload(run, OPEN, BOB, **{**TICKET, field: value})
+        assert faults(shown) == [(field, "BAD_ARGUMENT")]
 
 
 async def test_a_ticket_is_closed_once(run: Run, stores: Stores) -> None:
