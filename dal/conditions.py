@@ -7,15 +7,21 @@ from dal.items import Item
 ABSENT = {"ConditionExpression": "attribute_not_exists(PK)"}
 """No item is under the key."""
 
+PRESENT = {"ConditionExpression": "attribute_exists(PK)"}
+"""An item is under the key."""
 
-def unchanged(item: Item) -> dict[str, Any]:
-    """Return the condition that a comment is still as ``item``: its filters, place and data."""
+COMPARED = ("GSIPK", "GSISK", "data", "counted")
+"""What tells a comment's versions apart: its filters, place and data, and who counted it."""
+
+
+def unchanged(item: Item, names: tuple[str, ...] = COMPARED) -> dict[str, Any]:
+    """Return the condition that some attributes, or their absence, are as in ``item``."""
+    clauses = [
+        f"#{name} = :{name}" if name in item else f"attribute_not_exists(#{name})" for name in names
+    ]
+    values = {f":{name}": item[name] for name in names if name in item}
     return {
-        "ConditionExpression": "GSIPK = :partition AND GSISK = :position AND #data = :data",
-        "ExpressionAttributeNames": {"#data": "data"},
-        "ExpressionAttributeValues": {
-            ":partition": item["GSIPK"],
-            ":position": item["GSISK"],
-            ":data": item["data"],
-        },
+        "ConditionExpression": " AND ".join(clauses),
+        "ExpressionAttributeNames": {f"#{name}": name for name in names},
+        **({"ExpressionAttributeValues": values} if values else {}),  # an empty map is refused
     }

@@ -1,15 +1,23 @@
 """Counters: statistics as items, and changes of them as actions of a transaction.
 
-A statistics item has ``count_1`` to ``count_5`` and ``count_total`` (N; one that was never touched
-is absent). While its ``count_5`` is above 0 it also carries the two keys of a leaderboard, whose
-sort key is ``<count_5>#<product>``. A transaction cannot compute that string, so a change of
-``count_5`` holds on condition that the count is what was read; other changes hold on no condition.
+A statistics item has ``count_1`` to ``count_5``, ``count_total`` and ``seal`` (N; one that was
+never touched is absent). The seal is a fixed sum of multiples of the counts, which the same ADD
+keeps: counts that another program sets do not fit it. While its ``count_5`` is above 0 the item
+also carries the two keys of a leaderboard, whose sort key is ``<count_5>#<product>``. A transaction
+cannot compute that string, so a change of ``count_5`` holds on condition that the count is what was
+read; other changes hold on no condition.
+
+The counters of a rebuild stand apart, under ``RECOUNT#<generation>#<part>``, and hold on no
+condition: they are on no board. Those that a rebuild leaves behind expire.
 """
 
+import time
 from collections.abc import Iterable, Mapping
+from operator import mul
 from typing import Any, TypeAlias
+from zlib import crc32
 
-from dal.indexes import LEADERS, LEADERS_BY_LANGUAGE
+from dal.indexes import EXPIRES, LEADERS, LEADERS_BY_LANGUAGE
 from dal.items import Item
 from dal.keys import LAST_CHARACTER, escape, format_count, unescape
 from dal.model import RATINGS
@@ -23,8 +31,20 @@ SORT_KEYS = Range("S", f"S#{LAST_CHARACTER}")
 """Where a product's statistics items stand in its partition."""
 
 _PRODUCT = "PRODUCT#"
+_RECOUNT = "RECOUNT#"
 _TOTAL = "count_total"
 _FIVES = "count_5"
+COUNTS = tuple(f"count_{rating}" for rating in RATINGS)
+"""The attributes of the five counts."""
+
+_SEAL = "seal"
+_WEIGHTS = (7_919, 104_729, 1_299_709, 15_485_863, 179_424_673)
+"""The seal's multiples of the five counts, primes all."""
+
+RECOUNT_PARTS = 16
+"""Partitions of a rebuild's counters."""
+
+RECOUNT_KEPT_SECONDS = 30 * 24 * 3600
 
 
 def partition_of(product_id: str) -> str:
@@ -40,34 +60,62 @@ def product_of(item: Item) -> str:
 def item_key(key: StatisticsKey) -> Item:
     """Return the primary key of a statistics item."""
     language = "" if key.language is None else f"#{escape(key.language)}"
-    return {"PK": {"S": partition_of(key.product_id)}, "SK": {"S": f"S{language}"}}
+    if key.generation is None:
+        return {"PK": {"S": partition_of(key.product_id)}, "SK": {"S": f"S{language}"}}
+    part = crc32(key.product_id.encode()) % RECOUNT_PARTS
+    return {
+        "PK": {"S": recount_partition(key.generation, part)},
+        "SK": {"S": escape(key.product_id) + language},
+    }
+
+
+def recount_partition(generation: int, part: int) -> str:
+    """Return the partition key of one part of a rebuild's counters."""
+    return f"{_RECOUNT}{generation}#{part}"
 
 
 def encode(key: StatisticsKey, counts: RatingCounts) -> Item:
     """Return the whole item of some counts."""
-    numbers = {f"count_{rating}": counts.of([rating]) for rating in RATINGS} | {_TOTAL: counts.of()}
-    item = item_key(key) | {name: {"N": str(number)} for name, number in numbers.items()}
+    item = item_key(key) | {name: {"N": str(value)} for name, value in numbers_of(counts).items()}
     return item | _board_keys(key, counts.fives) if counts.fives > 0 else item
+
+
+def numbers_of(counts: RatingCounts) -> dict[str, int]:
+    """Return the numbers of an item with some counts, by attribute; so too for changes."""
+    seal = sum(map(mul, _WEIGHTS, counts.by_rating))
+    by_rating = {f"count_{rating}": counts.of([rating]) for rating in RATINGS}
+    return by_rating | {_TOTAL: counts.of(), _SEAL: seal}
 
 
 def decode(item: Item) -> tuple[StatisticsKey, RatingCounts]:
     """Return whose counts an item holds, and the counts as they are."""
-    _, _, language = item["SK"]["S"].partition("#")
+    first, _, language = item["SK"]["S"].partition("#")
     counts = tuple(_number(item, f"count_{rating}") for rating in RATINGS)
-    return StatisticsKey(product_of(item), unescape(language) or None), RatingCounts(counts)
+    if item["PK"]["S"].startswith(_RECOUNT):
+        product, generation = unescape(first), int(item["PK"]["S"].split("#")[1])
+    else:
+        product, generation = product_of(item), None
+    key = StatisticsKey(product, unescape(language) or None, generation)
+    return key, RatingCounts(counts)
+
+
+def is_statistics(key: Item) -> bool:
+    """Return whether a key, or an item, is that of counts which are shown."""
+    partition, sort_key = (str(key[name].get("S", "")) for name in ("PK", "SK"))
+    return partition.startswith(_PRODUCT) and (sort_key == "S" or sort_key.startswith("S#"))
 
 
 def statistics_of(items: Iterable[Item]) -> Statistics:
     """Return the statistics that a product's items hold; a count below 0 is wrong, and 0 here.
 
-    They are sound when each item's total is the sum of its counts, none of which is below 0, and
-    the counts of all languages are the sums of the languages' counts.
+    They are sound when each item's total and seal are those of its counts, none of which is below
+    0, and the counts of all languages are the sums of the languages' counts.
     """
     overall, by_language, sound = RatingCounts(), {}, True
     for item in items:
         key, held = decode(item)
         counts = RatingCounts(tuple(max(0, count) for count in held.by_rating))
-        sound = sound and counts == held and _number(item, _TOTAL) == held.of()
+        sound = sound and counts == held and fits(item)
         if key.language is None:
             overall = counts
         else:
@@ -76,13 +124,19 @@ def statistics_of(items: Iterable[Item]) -> Statistics:
     return Statistics(overall, by_language, sound)
 
 
+def fits(item: Item) -> bool:
+    """Return whether an item's numbers are those of its own counts."""
+    numbers = numbers_of(decode(item)[1])
+    return all(_number(item, name) == number for name, number in numbers.items())
+
+
 def _number(item: Item, name: str) -> int:
     return int(item[name]["N"]) if name in item else 0
 
 
 def conditional(changes: Deltas) -> list[StatisticsKey]:
-    """Return the items that ``actions`` must be given: those whose ``count_5`` changes."""
-    return [key for key, change in changes.items() if change.fives]
+    """Return the items that ``actions`` must be given: those whose place on a board changes."""
+    return [key for key, change in changes.items() if change.fives and key.generation is None]
 
 
 def actions(changes: Deltas, current: Mapping[StatisticsKey, RatingCounts]) -> list[Action]:
@@ -98,13 +152,18 @@ def actions(changes: Deltas, current: Mapping[StatisticsKey, RatingCounts]) -> l
 
 
 def _update(key: StatisticsKey, change: RatingDeltas, fives: int) -> Item:
-    added = {f"count_{rating}": change.of([rating]) for rating in RATINGS} | {_TOTAL: change.of()}
+    added = numbers_of(change)
     values = {f":{name}": {"N": str(number)} for name, number in added.items() if number}
     update: Item = {
         "Key": item_key(key),
         "UpdateExpression": "ADD " + ", ".join(f"{name[1:]} {name}" for name in values),
         "ExpressionAttributeValues": values,
     }
+    if key.generation is not None:
+        values[":until"] = {"N": str(int(time.time()) + RECOUNT_KEPT_SECONDS)}
+        added_to = update["UpdateExpression"] if len(values) > 1 else ""  # zero makes the item
+        update["UpdateExpression"] = f"{added_to} SET {EXPIRES} = :until".strip()
+        return update
     if not change.fives:
         return update
     values[":read"] = {"N": str(fives)}

@@ -2,7 +2,8 @@
 
 Layout, in base64url without padding: one byte of version and kind, four bytes of CRC-32 over the
 rest, then the position. A position that starts with an instant packs it into eight bytes, so a
-cursor stays under 80 characters for ids of up to 46 bytes; any other position stands as it is. The
+cursor stays under 80 characters for ids of up to 46 bytes; any other position stands as it is, one
+that is a name alone too, which stays under 80 for up to 54 bytes. The
 cursor names no partition: keys are always built from the arguments, so a forged cursor reaches
 nothing.
 """
@@ -25,20 +26,21 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class Kind(IntEnum):
-    """What the positions of a list start with; the value is the cursor's first byte."""
+    """What the positions of a list are; the value is the cursor's first byte."""
 
     INSTANT = 0x11
     COUNT = 0x12
+    NAME = 0x13
 
 
 def encode(position: str) -> str:
-    """Return the cursor of a position: ``<instant>#<id>`` or ``<count>#<id>``."""
+    """Return the cursor of a position: ``<instant>#<id>``, ``<count>#<id>`` or ``<name>``."""
     # An id holds no #, so only an instant ends right before one at this place.
     if position[INSTANT_LENGTH - 1 : INSTANT_LENGTH + 1] == "Z#":
         instant, identifier = position[:INSTANT_LENGTH], position[INSTANT_LENGTH + 1 :]
         microseconds = (parse_instant(instant) - _EPOCH) // _MICROSECOND
         return _seal(Kind.INSTANT, _INSTANT.pack(microseconds) + identifier.encode())
-    return _seal(Kind.COUNT, position.encode())
+    return _seal(Kind.COUNT if "#" in position else Kind.NAME, position.encode())
 
 
 def decode(cursor: str, kind: Kind = Kind.INSTANT) -> str:
@@ -67,12 +69,26 @@ def _unpack(cursor: str, kind: Kind) -> str:
     body = raw[_HEAD.size :]
     if head != (kind, zlib.crc32(body)):
         raise ValueError("The cursor is damaged, or another list's.")
-    if kind == Kind.COUNT:
-        start, _, part = body.decode().partition("#")
-        parse_count(start)
-    else:
-        start = format_instant(_EPOCH + timedelta(microseconds=_INSTANT.unpack_from(body)[0]))
-        part = body[_INSTANT.size :].decode()
+    start, part = _START[kind](body)
     if escape(rules.identifier("cursor", unescape(part))) != part:
         raise ValueError("No id stands in a key like this.")
-    return f"{start}#{part}"
+    return start + part
+
+
+def _after_instant(body: bytes) -> tuple[str, str]:
+    instant = _EPOCH + timedelta(microseconds=_INSTANT.unpack_from(body)[0])
+    return f"{format_instant(instant)}#", body[_INSTANT.size :].decode()
+
+
+def _after_count(body: bytes) -> tuple[str, str]:
+    start, sign, part = body.decode().partition("#")
+    parse_count(start)
+    return start + sign, part
+
+
+def _alone(body: bytes) -> tuple[str, str]:
+    return "", body.decode()
+
+
+_START = {Kind.INSTANT: _after_instant, Kind.COUNT: _after_count, Kind.NAME: _alone}
+"""How a body of each kind splits into what its position starts with and an identifier."""

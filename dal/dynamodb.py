@@ -8,12 +8,12 @@ there is one policy. Items go in and out as AttributeValue maps.
 import asyncio
 import os
 import uuid
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any
 
 import aioboto3
 import orjson
@@ -21,16 +21,16 @@ from aiobotocore.session import get_session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, WaiterError
 from botocore.exceptions import ConnectionError as BotoConnectionError
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
-from tenacity.wait import wait_random_exponential
 
 from dal import errors
 from dal.concurrency import batched, in_parallel
 from dal.faults import translated
-from dal.indexes import EXPIRES, table_definition
+from dal.indexes import EXPIRES
 from dal.items import Item
 from dal.requests import QueryAnswer, QueryRequest, Spend, query_arguments
+from dal.retries import insist
 from dal.streams import WHOLE_IMAGES, Streams, stream_of
+from dal.tables import table_definition
 
 DEADLINE = 10.0
 """Seconds a request may take, retries included."""
@@ -38,10 +38,6 @@ DEADLINE = 10.0
 _GET_BATCH = 100
 _WRITE_BATCH = 25
 """The most that BatchGetItem and BatchWriteItem take."""
-
-Answer = TypeVar("Answer")
-
-_RETRIED = (errors.ThrottledError, errors.StoreUnavailableError, errors.ConflictError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +54,8 @@ class Connection:
 async def connect(connection: Connection) -> AsyncIterator["Table"]:
     """Open a client for the table; the connection pool closes with the context."""
     async with _opened(connection, "dynamodb") as client:
-        client.meta.events.register("before-parse.dynamodb.Query", _parse_query)
+        for operation in ("Query", "Scan"):
+            client.meta.events.register(f"before-parse.dynamodb.{operation}", _parse_rows)
         yield Table(client, connection.table)
 
 
@@ -108,12 +105,7 @@ class Table:
 
     async def query(self, request: QueryRequest) -> QueryAnswer:
         """Run one Query; eventually consistent unless the request says otherwise."""
-        answer = await self._call("query", **query_arguments(request))
-        return QueryAnswer(
-            answer["Items"],
-            answer.get("LastEvaluatedKey"),
-            answer["ConsumedCapacity"]["CapacityUnits"],
-        )
+        return _rows(await self._call("query", **query_arguments(request)))
 
     async def count(self, request: QueryRequest, spend: Spend) -> int:
         """Return how many rows ``request`` selects, up to its limit, without fetching them."""
@@ -127,6 +119,19 @@ class Table:
             if last_key is None or counted >= request.limit:
                 return counted
             arguments |= {"ExclusiveStartKey": last_key, "Limit": request.limit - counted}
+
+    async def scan(self, segment: int, segments: int, start: Item | None) -> QueryAnswer:
+        """Return up to 1 MB of one of the table's ``segments``, as it is now, after a last key."""
+        after = {} if start is None else {"ExclusiveStartKey": start}
+        answer = await self._call(
+            "scan",
+            Segment=segment,
+            TotalSegments=segments,
+            ConsistentRead=True,
+            ReturnConsumedCapacity="TOTAL",
+            **after,
+        )
+        return _rows(answer)
 
     async def get(self, key: Item) -> Item | None:
         """Return the item under a primary key, as the latest acknowledged write left it."""
@@ -149,7 +154,7 @@ class Table:
             if left["Keys"]:
                 raise errors.ThrottledError("DynamoDB is busy: try again in a moment.")
 
-        await _insist(get_left)
+        await insist(get_left, DEADLINE)
         return items
 
     async def write(self, actions: Sequence[dict[str, Any]]) -> None:
@@ -166,7 +171,7 @@ class Table:
             ],
             "ClientRequestToken": str(uuid.uuid4()),
         }
-        await _insist(partial(self._once, "transact_write_items", **transaction))
+        await insist(partial(self._once, "transact_write_items", **transaction), DEADLINE)
 
     async def put_many(self, items: Sequence[Item]) -> None:
         """Write items of distinct keys over what is there, 25 a request, a few at a time."""
@@ -187,7 +192,7 @@ class Table:
             if left:
                 raise errors.ThrottledError("DynamoDB is busy: try again in a moment.")
 
-        await _insist(put_left)
+        await insist(put_left, DEADLINE)
 
     async def create(self) -> bool:
         """Create the table where there is none and wait until it is active; True when created."""
@@ -229,15 +234,20 @@ class Table:
         The new stream has an ARN of its own, and what changes from now on.
         """
         if await self.stream() is not None:
-            await self._switch_stream({"StreamEnabled": False})
+            await self.end_stream()
         await self._switch_stream(WHOLE_IMAGES)
+
+    async def end_stream(self) -> None:
+        """Switch the stream of the table's changes off."""
+        await self._switch_stream({"StreamEnabled": False})
 
     async def _switch_stream(self, specification: dict[str, Any]) -> None:
         await self._call("update_table", StreamSpecification=specification)
         await self._await_active()
 
     async def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        return await _insist(partial(self._once, operation, TableName=self.name, **arguments))
+        attempt = partial(self._once, operation, TableName=self.name, **arguments)
+        return await insist(attempt, DEADLINE)
 
     async def _once(self, operation: str, **arguments: Any) -> dict[str, Any]:
         try:
@@ -254,33 +264,18 @@ class Table:
         return answer
 
 
-async def _insist(attempt: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:
-    """Return the first answer within the deadline; else raise what last stood in the way."""
-    latest: BaseException = errors.StoreUnavailableError(
-        f"DynamoDB did not answer within {DEADLINE:.0f} seconds: try again in a moment."
+def _rows(answer: dict[str, Any]) -> QueryAnswer:
+    return QueryAnswer(
+        answer["Items"],
+        answer.get("LastEvaluatedKey"),
+        answer["ConsumedCapacity"]["CapacityUnits"],
     )
 
-    def remember(state: RetryCallState) -> None:
-        nonlocal latest
-        if state.outcome is not None:
-            latest = state.outcome.exception() or latest
 
-    retrying = AsyncRetrying(
-        retry=retry_if_exception_type(_RETRIED),
-        wait=wait_random_exponential(multiplier=0.05, max=1),
-        before_sleep=remember,
-    )
-    try:
-        async with asyncio.timeout(DEADLINE):
-            return await retrying(attempt)
-    except TimeoutError:
-        raise latest from None
-
-
-def _parse_query(
+def _parse_rows(
     response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any
 ) -> None:
-    """Decode a Query's body with orjson; botocore's shape-driven parser takes twice as long."""
+    """Decode a body of rows with orjson; botocore's shape-driven parser takes twice as long."""
     if response_dict["status_code"] == HTTPStatus.OK:
         customized_response_dict.update(orjson.loads(response_dict["body"]))
         response_dict["body"] = b"{}"
@@ -301,6 +296,6 @@ async def connect_streams(connection: Connection) -> AsyncIterator[Streams]:
         once = Table(client, connection.table)._once  # noqa: SLF001 - the same errors
 
         async def call(operation: str, **arguments: Any) -> dict[str, Any]:
-            return await _insist(partial(once, operation, **arguments))
+            return await insist(partial(once, operation, **arguments), DEADLINE)
 
         yield Streams(call)

@@ -16,8 +16,13 @@ from dal.model import Comment
 Item = dict[str, Any]
 """Attribute name to AttributeValue: ``{"PK": {"S": "COMMENT#1"}, "rating": {"N": "5"}}``."""
 
+COUNTED = "counted"
+"""The attribute of a comment (N) that says which rebuild of the statistics has counted it."""
+
 _COMMENT = "COMMENT#"
 _PRODUCT = "PRODUCT#"
+_NO_COMMENT = (AttributeError, KeyError, StopIteration, TypeError, ValueError)
+"""What decoding raises of an item that another program wrote under a comment's key."""
 
 
 def comment_key(comment_id: str) -> Item:
@@ -38,13 +43,11 @@ def encode_comment(comment: Comment) -> Item:
         "language": comment.language,
         "rating": str(comment.rating),
     }
-    partitions = {
-        index.partition_key: {"S": index.partition_of(values)} for index in COMMENT_INDEXES
-    }
+    item = comment_key(comment.comment_id)
+    for index in COMMENT_INDEXES:
+        item |= index.keys_of(values, comment_position(comment))
     return {
-        **comment_key(comment.comment_id),
-        **partitions,
-        "GSISK": {"S": comment_position(comment)},
+        **item,
         "rating": {"N": str(comment.rating)},
         "language": {"S": comment.language},
         "data": {"S": _pack(comment)},
@@ -67,6 +70,21 @@ def decode_comment(item: Item) -> Comment:
         updated_at=parse_instant(updated_at) if updated_at else None,
         verified_purchase=data.get("verifiedPurchase", False),
     )
+
+
+def comment_in(item: Item | None) -> Comment | None:
+    """Return the comment of a table item, if it is one that can be shown: others do not count."""
+    if item is None or not is_comment(item):
+        return None
+    try:
+        return decode_comment(item)
+    except _NO_COMMENT:
+        return None
+
+
+def is_comment(key: Item) -> bool:
+    """Return whether a key, or an item, is a comment's."""
+    return str(key["PK"].get("S", "")).startswith(_COMMENT)
 
 
 def _product_of(item: Item) -> str:

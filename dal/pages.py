@@ -1,12 +1,13 @@
 """Pages: one exact slice of a query's rows, read from DynamoDB."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from dal.cursors import encode
 from dal.items import Item
 from dal.plans import Query
+from dal.positions import HEADS
 from dal.reading import Reading
 from dal.rows import RowReader
 from dal.slices import Slice, Walk, walk
@@ -46,6 +47,8 @@ class Page(Generic[Node]):
     reading: Reading
     total_count: int | None = None
     """How many rows the whole list has; None unless somebody counted."""
+    head: Item | None = None
+    """The item at the list's beginning, if the query asked for it and the page begins there."""
 
     @property
     def nodes(self) -> list[Node]:
@@ -65,16 +68,24 @@ class PageReader(Generic[Node]):
         """Return the rows of ``query`` that ``cut`` selects; one failed Query fails the page."""
         way = walk(cut, descending=self.descending)
         reading = Reading(query.access_pattern)
+        plain = replace(query, head=False) if query.head else query
+        headed = query.head and way.start is None and not cut.backward
         rows = await self.rows.first(
-            query, way.span, reading, descending=way.descending, count=way.count
+            query if headed else plain,
+            way.span,
+            reading,
+            descending=way.descending,
+            count=way.count + headed,
         )
+        head = rows.pop(0)[1] if headed and rows and rows[0][0] in HEADS else None
         behind = way.touches_start and bool(rows) and rows[0][0] == way.start
         if behind:
             rows = rows[1:]
         shown = rows[: way.limit]
-        ahead = len(rows) > way.limit or await self._any_beyond(query, way, reading)
-        behind = behind or await self._any_before_start(query, way, reading)
-        return self._page(shown, cut, reading, ahead=ahead, behind=behind)
+        ahead = len(rows) > way.limit or await self._any_beyond(plain, way, reading)
+        behind = behind or await self._any_before_start(plain, way, reading)
+        page = self._page(shown, cut, reading, ahead=ahead, behind=behind)
+        return replace(page, head=head) if head else page
 
     async def _any_beyond(self, query: Query, way: Walk, reading: Reading) -> bool:
         if not way.ahead or way.end is None:

@@ -1,12 +1,13 @@
 """The query planner: pure functions from what is asked for to what is read.
 
-An index answers a query when its partition fields are among the filtered ones. Every combination of
-their values is one segment; filters that the partitions do not cover are a residual on the rows
-read. All segments of a plan share one total order, so one position resumes them all.
+An index answers a query when the fields of its partitions and prefixes are among the filtered ones
+and it holds all rows asked for. Every combination of their values is one segment, in each shard;
+filters that the segments do not cover are a residual on the rows read. All segments of a plan share
+one total order, so one position resumes them all.
 
 Without a profile of the data only an index without residual counts, and each segment is asked for
-the whole page. With one, the plan of the least expected cost is chosen, and each segment is asked
-for what it is expected to hold of the page.
+the whole page, or for a shard's part of it. With one, the plan of the least expected cost is
+chosen, and each segment is asked for what it is expected to hold of the page.
 """
 
 import math
@@ -22,6 +23,9 @@ from dal.positions import Range
 
 MAX_SEGMENTS = 60
 """A page reads at most this many partitions: twelve languages of five ratings."""
+
+SHARD_MARGIN = 5
+"""Deviations that a shard is asked for beyond its share: one page of some thousand needs more."""
 
 
 def plan(
@@ -41,10 +45,9 @@ def plan(
     """
     coarse = residual and profile is not None
     reads = [
-        _Read(index, query, span, descending, limit)
+        _Read(index, query, span & query.within, descending, limit)
         for index in indexes
-        if set(index.partition) <= query.filters.keys()
-        and (coarse or len(index.partition) == len(query.filters))
+        if _answers(index, query, coarse=coarse)
     ]
     if not reads:
         raise NoIndexError(f"No index is partitioned by {', '.join(sorted(query.filters))}.")
@@ -56,6 +59,14 @@ def plan(
         )
     plans = [read.plan(profile) for read in reads if read.size <= MAX_SEGMENTS]
     return min(plans, key=lambda one: one.cost)
+
+
+def _answers(index: Index, query: Query, *, coarse: bool) -> bool:
+    """Return whether an index holds the rows of a query, with a residual only if ``coarse``."""
+    answered = {*index.fields, *index.covers}
+    fits = answered <= query.filters.keys() if coarse else answered == query.filters.keys()
+    complete = all(query.filters.get(name) == held for name, held in index.covers.items())
+    return fits and complete and (index.consistent or not query.consistent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,24 +81,48 @@ class _Read:
 
     @property
     def size(self) -> int:
-        """How many partitions it reads."""
-        return math.prod(len(self.query.filters[name]) for name in self.index.partition)
+        """How many segments it reads."""
+        combinations = math.prod(len(self.query.filters[name]) for name in self.index.fields)
+        return combinations * self.index.shards
 
     def plan(self, profile: Profile | None) -> Plan:
         return self._blind() if profile is None else self._weighed(profile)
 
     def _blind(self) -> Plan:
-        segments = (Segment(key, self.span, self.limit) for key, _ in self._partitions())
-        return Plan(self.query.access_pattern, self.index, tuple(segments), self.descending)
+        share, limit = self._shard_share()
+        head = self.index.head if self.query.head else ""
+        segments = (
+            Segment(partition, self.span, limit, prefix, head, share)
+            for partition, prefix, _ in self._ranges()
+        )
+        return Plan(
+            self.query.access_pattern,
+            self.index,
+            tuple(segments),
+            self.descending,
+            self.query.consistent,
+        )
+
+    def _shard_share(self) -> tuple[float | None, int]:
+        """Return what part of the rows each segment holds, where that is known without a profile.
+
+        It is where the segments differ by their shard only: a hash spreads rows evenly. The limit
+        beside it is seldom too small.
+        """
+        if self.size != self.index.shards:
+            return None, self.limit
+        share = 1 / self.size
+        mean, deviation = Odds(share).spread(self.limit)
+        return share, min(self.limit, math.ceil(mean + SHARD_MARGIN * deviation))
 
     def _weighed(self, profile: Profile) -> Plan:
         residual = {
             name: wanted
             for name, wanted in self.query.filters.items()
-            if name not in self.index.partition
+            if name not in self.index.fields and name not in self.index.covers
         }
-        partitions = list(self._partitions())
-        held = [profile.count(values) for _, values in partitions]
+        ranges = list(self._ranges())
+        held = [math.ceil(profile.count(values) / self.index.shards) for *_, values in ranges]
         total = sum(held)
         passing = profile.count(self.query.filters) / total if residual and total else 1.0
         asks = [self._ask(count, total, passing, profile) for count in held]
@@ -95,10 +130,18 @@ class _Read:
             self.query.access_pattern,
             self.index,
             tuple(
-                Segment(key, self.span, ask.limit, count / max(1, total), absent=ask.limit == 0)
-                for (key, _), count, ask in zip(partitions, held, asks, strict=True)
+                Segment(
+                    partition,
+                    self.span,
+                    ask.limit,
+                    prefix,
+                    share=count / max(1, total),
+                    absent=ask.limit == 0,
+                )
+                for (partition, prefix, _), count, ask in zip(ranges, held, asks, strict=True)
             ),
             self.descending,
+            self.query.consistent,
             residual,
             min(1.0, passing),
             doubtful=sum(count == 0 for count in held) if not profile.proves_absence else 0,
@@ -114,12 +157,12 @@ class _Read:
         odds = Odds(count / total if total else 1.0, min(1.0, passing))
         return best_ask(odds, self.limit, profile.row_bytes, most=count)
 
-    def _partitions(self) -> Iterator[tuple[str, Filters]]:
-        """Yield the key of each partition and the filters that select its rows."""
-        names = self.index.partition
-        for chosen in cartesian_product(*(sorted(self.query.filters[name]) for name in names)):
-            values = dict(zip(names, chosen, strict=True))
-            yield (
-                self.index.partition_of(values),
-                {name: frozenset({value}) for name, value in values.items()},
-            )
+    def _ranges(self) -> Iterator[tuple[str, str, Filters]]:
+        """Yield each segment's partition and prefix, and the filters that select its rows."""
+        index = self.index
+        wanted = (sorted(self.query.filters[name]) for name in index.fields)
+        for chosen in cartesian_product(*wanted):
+            values = dict(zip(index.fields, chosen, strict=True))
+            filters = {name: frozenset({value}) for name, value in values.items()}
+            for shard in range(index.shards):
+                yield index.partition_of(values, shard), index.prefix_of(values), filters

@@ -1,12 +1,13 @@
 """Queries and plans as plain data: what is asked for, and how it is read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from dal.indexes import Index
 from dal.items import Item
-from dal.positions import Range
+from dal.keys import LAST_CHARACTER
+from dal.positions import HEADS, UNBOUNDED, Range
 
 PATIENCE = 2
 """A residual read goes on to this many times the rows expected; then the page is planned anew."""
@@ -21,6 +22,12 @@ class Query:
 
     access_pattern: str
     filters: Filters
+    within: Range = UNBOUNDED
+    """The positions that it is bounded to, such as a time."""
+    consistent: bool = False
+    """Whether it must see the latest acknowledged write: only the table and local indexes can."""
+    head: bool = False
+    """Whether to read the item at the beginning of the partition's list with the first rows."""
 
 
 class Profile(Protocol):
@@ -44,11 +51,32 @@ class Segment:
 
     partition: str
     range: Range
+    """Of positions."""
     limit: int
+    prefix: str = ""
+    """What its sort keys have before the position."""
+    head: str = ""
+    """The label of the item beside these rows that is read with them, if one is."""
     share: float | None = None
     """The part of the plan's rows that is expected to stand here; None without a profile."""
     absent: bool = False
     """Whether it is certain to hold no row."""
+
+    @property
+    def keys(self) -> Range:
+        """The range of sort keys."""
+        rows = self.range.under(self.prefix)
+        if not self.head:
+            return rows
+        if self.head < self.prefix:
+            return replace(rows, low=self.head)
+        return replace(rows, high=self.head + LAST_CHARACTER)
+
+    def position_of(self, key: str) -> str:
+        """Return the position of the row with a sort key; the head stands before all rows."""
+        if not self.head or key.startswith(self.prefix):
+            return key[len(self.prefix) :]
+        return HEADS[self.head > self.prefix]
 
     @property
     def skipped(self) -> bool:
@@ -64,8 +92,9 @@ class Plan:
     index: Index
     segments: tuple[Segment, ...]
     descending: bool
+    consistent: bool = False
     residual: Filters = field(default_factory=dict)
-    """The filters that the partitions do not cover, left to the rows."""
+    """The filters that the segments do not cover, left to the rows."""
     passing: float = 1.0
     """The part of the rows read that is expected to pass the residual."""
     doubtful: int = 0

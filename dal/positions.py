@@ -1,12 +1,16 @@
 """Positions: where a row stands in the total order of its connection.
 
-A position is the row's sort key, which ends in its id. DynamoDB orders strings by their UTF-8
+A position is the row's sort key, which ends in its id, without what the index says before it, such
+as a status. DynamoDB orders strings by their UTF-8
 bytes and Python by code points: the same order.
 """
 
 from dataclasses import dataclass
 
 from dal.keys import LAST_CHARACTER
+
+HEADS = ("", LAST_CHARACTER)
+"""Where the item at the beginning of a list stands: before all positions, or above them."""
 
 _LAST_BEFORE_SURROGATES, _AFTER_SURROGATES = 0xD7FF, 0xE000
 
@@ -27,6 +31,22 @@ class Range:
             return False
         return self.low > self.high or (self.low == self.high and (self.low_open or self.high_open))
 
+    def __and__(self, other: "Range") -> "Range":
+        """Return the keys that lie in both ranges."""
+        lows = [(one.low, one.low_open) for one in (self, other) if one.low is not None]
+        highs = [(one.high, not one.high_open) for one in (self, other) if one.high is not None]
+        low, low_open = max(lows, default=(None, False))
+        high, high_closed = min(highs, default=(None, True))
+        return Range(low, high, low_open, not high_closed)
+
+    def under(self, prefix: str) -> "Range":
+        """Return the sort keys that are ``prefix`` and a position of this range."""
+        if not prefix:
+            return self
+        low = prefix if self.low is None else prefix + self.low
+        high = prefix + (LAST_CHARACTER if self.high is None else self.high)
+        return Range(low, high, self.low_open, self.high_open)
+
     def __str__(self) -> str:
         """Show the range for the readers of a plan: ``> 2020-… and <= 2021-…``."""
         bounds = []
@@ -35,6 +55,9 @@ class Range:
         if self.high is not None:
             bounds.append(f"{'<' if self.high_open else '<='} {self.high}")
         return " and ".join(bounds) or "all"
+
+
+UNBOUNDED = Range()
 
 
 def just_above(position: str) -> str:

@@ -5,9 +5,11 @@ the page is full or the segment's end is seen. A certain profile may prove that 
 It is taken only from statistics that
 
 - were read consistently, after the page was asked for,
-- are changed in the transaction of every write of a comment, so that they cannot lag, and
-- agree with themselves: every item's total is the sum of its counts, and the counts of all
-  languages are the sum of the languages' counts.
+- hold every comment of the table and are changed in the transaction of every write of one, so that
+  they cannot lag: ``dal/counting.py`` says for how long that is certain, and
+- agree with themselves: every item's total is the sum of its counts, its seal fits them, and the
+  counts of all languages are the sum of the languages' counts. The seal tells counts that were set
+  by hand, which may agree in all else.
 
 A comment whose write was acknowledged before the page was asked for is then counted in what is
 read, so its segment is not empty there, and is read.
@@ -17,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dal.bounded import BoundedDict
+from dal.counting import CountingStore
 from dal.indexes import ALL, TABLE_KEYS
 from dal.items import Item
 from dal.plans import Filters, Profile, Query
@@ -57,9 +60,10 @@ class CommentProfile:
 class CommentProfiles:
     """Knows the products that were read lately. ``run`` is a table's ``query``."""
 
-    def __init__(self, run: RunQuery, statistics: StatisticsStore) -> None:
+    def __init__(self, run: RunQuery, statistics: StatisticsStore, counting: CountingStore) -> None:
         self._run = run
         self._statistics = statistics
+        self._counting = counting
         self._row_bytes: BoundedDict[str, float] = BoundedDict(KEPT_PRODUCTS)
 
     async def recent(self, query: Query, reading: Reading) -> Profile | None:
@@ -73,7 +77,9 @@ class CommentProfiles:
         return self._profile(product, statistics)
 
     async def certain(self, query: Query, reading: Reading) -> Profile | None:
-        """Return a profile read now; it proves absence where the statistics are sound."""
+        """Return a profile that proves absence: read now, and sound. Else a recent one."""
+        if not (await self._counting.current()).proves_absence:
+            return await self.recent(query, reading)
         product = _product_of(query)
         statistics = await self._statistics.read(product, consistent=True, spend=reading.spend)
         if not statistics.total:

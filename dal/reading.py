@@ -43,7 +43,7 @@ class Reading:
 
     def begin(self, plan: Plan) -> None:
         """Note what the planner chose."""
-        self.index = plan.index.name
+        self.index = plan.index.name or "table"
         self.residual = sorted(plan.residual)
         self.estimated_capacity = plan.capacity
 

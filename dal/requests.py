@@ -15,7 +15,7 @@ Spend: TypeAlias = Callable[[float], None]
 class QueryRequest:
     """One Query: up to ``limit`` rows of one partition's range, from ``start`` (a last key) on.
 
-    ``index`` is None for the table itself, and only the table can be read ``consistent``ly.
+    ``index`` is None for the table itself; only it and local indexes can be read ``consistent``ly.
     """
 
     index: str | None

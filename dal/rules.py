@@ -4,16 +4,18 @@ Every rule raises ``InvalidArgumentError`` with the argument's name and one sent
 inputs and loaded files go through the same rules.
 """
 
+import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 
 from langcodes import standardize_tag
 from langcodes.tag_parser import LanguageTagError
 
 from dal.errors import InvalidArgumentError
 from dal.keys import LAST_CHARACTER, escape
-from dal.model import RATINGS
+from dal.model import RATINGS, Money, OrderLine
 
 MAX_IDENTIFIER_BYTES = 512
 """Escaped, in UTF-8: with a date it fits DynamoDB's sort keys of 1,024 bytes."""
@@ -22,6 +24,16 @@ MAX_TITLE = 200
 MAX_TEXT = 10_000
 MAX_LANGUAGE = 35
 """Characters; 35 is what BCP 47 (RFC 5646, section 4.4.1) asks programs to make room for."""
+
+MAX_EMAIL = 254
+"""Characters; RFC 5321 has room for no more."""
+
+MAX_QUANTITY = 10_000
+MAX_LINES = 90
+"""A delivered order is one transaction of 100 actions: itself, and a purchase for each product."""
+
+_MONEY = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,4})?) ([A-Z]{3})")
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 
 
 def identifier(argument: str, value: str) -> str:
@@ -104,3 +116,54 @@ def instant(argument: str, value: datetime) -> datetime:
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     except OverflowError:
         raise InvalidArgumentError(argument, f"{argument} is out of the calendar.") from None
+
+
+def email(argument: str, value: str) -> str:
+    """Return ``value`` when it can be an e-mail address."""
+    if not _EMAIL.fullmatch(_characters(argument, value, MAX_EMAIL)):
+        raise InvalidArgumentError(argument, f"{argument} is not an address such as 'ana@b.org'.")
+    return value
+
+
+def quantity(argument: str, value: int) -> int:
+    """Return ``value`` when somebody can order so many."""
+    if not 1 <= value <= MAX_QUANTITY:
+        raise InvalidArgumentError(
+            argument, f"{argument} is {value}; it goes from 1 to {MAX_QUANTITY:,}."
+        )
+    return value
+
+
+def money(argument: str, value: str) -> Money:
+    """Return the amount and currency of ``12.50 EUR``; at most four decimal places."""
+    parts = _MONEY.fullmatch(value)
+    if parts is None:
+        raise InvalidArgumentError(
+            argument, f"{argument} is {value[:40]!r}; it must be an amount such as '12.50 EUR'."
+        )
+    return Money(Decimal(parts[1]), parts[2])
+
+
+def order_lines(argument: str, lines: Sequence[OrderLine]) -> tuple[OrderLine, ...]:
+    """Return ``lines`` when they make an order: 1 to 90 of them, in one currency."""
+    if not 1 <= len(lines) <= MAX_LINES:
+        raise InvalidArgumentError(
+            argument, f"{argument} has {len(lines)} entries; an order has 1 to {MAX_LINES}."
+        )
+    currencies = sorted({line.unit_price.currency for line in lines})
+    if len(currencies) > 1:
+        raise InvalidArgumentError(
+            argument, f"{argument} mixes {' and '.join(currencies)}; an order has one currency."
+        )
+    return tuple(lines)
+
+
+def period(start: datetime | None, end: datetime | None) -> tuple[datetime | None, datetime | None]:
+    """Return ``createdFrom`` and ``createdBefore`` in UTC; the first must not be the later one."""
+    start = None if start is None else instant("createdFrom", start)
+    end = None if end is None else instant("createdBefore", end)
+    if start is not None and end is not None and start > end:
+        raise InvalidArgumentError(
+            "createdFrom", "createdFrom lies after createdBefore: exchange the two."
+        )
+    return start, end

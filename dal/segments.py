@@ -29,7 +29,7 @@ async def segment_rows(
     of a last key means that nothing is left. A refill asks for twice as much as the ask before, but
     not for more than the page can still take.
     """
-    account = SegmentReading(segment.partition, str(segment.range), segment.limit, segment.skipped)
+    account = SegmentReading(segment.partition, str(segment.keys), segment.limit, segment.skipped)
     reading.segments.append(account)
     if account.skipped:
         return
@@ -38,7 +38,7 @@ async def segment_rows(
         answer = await run(_request(plan, segment, limit, start))
         reading.count(account, answer)
         for row in answer.items:
-            yield row[plan.index.sort_key]["S"], row
+            yield segment.position_of(row[plan.index.sort_key]["S"]), row
         start = answer.last_key
         if start is None:
             return
@@ -62,8 +62,9 @@ def _request(plan: Plan, segment: Segment, limit: int, start: Item | None) -> Qu
         index=plan.index.name,
         partition=(plan.index.partition_key, segment.partition),
         sort_key=plan.index.sort_key,
-        range=segment.range,
+        range=segment.keys,
         descending=plan.descending,
         limit=limit,
         start=start,
+        consistent=plan.consistent,
     )

@@ -5,7 +5,7 @@ transaction, a loader, or a reader of the table's stream.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import TypeAlias
@@ -37,10 +37,14 @@ RatingDeltas: TypeAlias = RatingCounts
 
 @dataclass(frozen=True, slots=True)
 class StatisticsKey:
-    """A product's comments in one language, or in all of them (None)."""
+    """A product's comments in one language, or in all of them (None).
+
+    With a ``generation``, as one rebuild has counted them so far, apart from what is shown.
+    """
 
     product_id: str
     language: str | None = None
+    generation: int | None = None
 
 
 Deltas: TypeAlias = Mapping[StatisticsKey, RatingDeltas]
@@ -59,6 +63,11 @@ def summed(changes: Iterable[Deltas]) -> Deltas:
         for key, counts in change.items():
             sums[key] = sums.get(key, RatingDeltas()) + counts
     return {key: counts for key, counts in sums.items() if any(counts.by_rating)}
+
+
+def recounted(changes: Deltas, generation: int) -> Deltas:
+    """Return changes as they are for the counters of a rebuild."""
+    return {replace(key, generation=generation): change for key, change in changes.items()}
 
 
 def _counted(comment: Comment | None, sign: int) -> Deltas:

@@ -17,28 +17,32 @@ Call: TypeAlias = Callable[..., Awaitable[dict[str, Any]]]
 """Does an operation of the service: its name, and its arguments by name."""
 
 
-def stream_of(table: Mapping[str, Any]) -> str | None:
-    """Return the ARN of a described table's stream; None where it is switched off.
-
-    StoreRefusedError when its records lack images, for they cannot be counted.
-    """
+def latest_stream(table: Mapping[str, Any]) -> str | None:
+    """Return the ARN of a described table's stream; None where it is switched off."""
     specification = table.get("StreamSpecification") or {}
-    if not specification.get("StreamEnabled"):
-        return None
-    if specification != WHOLE_IMAGES:
+    return str(table["LatestStreamArn"]) if specification.get("StreamEnabled") else None
+
+
+def stream_of(table: Mapping[str, Any]) -> str | None:
+    """Return what ``latest_stream`` returns, of a stream that can be counted.
+
+    StoreRefusedError when its records lack images.
+    """
+    arn = latest_stream(table)
+    if arn is not None and table["StreamSpecification"] != WHOLE_IMAGES:
         raise StoreRefusedError(
             f"The stream of {table['TableName']} lacks images: switch it off and on again with "
             f"{WHOLE_IMAGES['StreamViewType']}, then run `marginalia stats rebuild`."
         )
-    return str(table["LatestStreamArn"])
+    return arn
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
     """One shard; ``parent`` may be gone from the stream.
 
-    ``last`` is the last record's sequence number, which the service tells of closed shards only,
-    and the embedded engine of all.
+    ``last`` is a record's sequence number: the last one's of a closed shard. Of an open one the
+    embedded engine alone tells it, and it may be an earlier one.
     """
 
     shard_id: str

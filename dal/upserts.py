@@ -7,28 +7,22 @@ writing, the rows that are in the table are counted, and the others are not.
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
 
-from dal.bundles import Bundle, Write, joined
+from dal.bundles import Bundle
 from dal.concurrency import batched, in_parallel
-from dal.conditions import ABSENT, unchanged
 from dal.contention import contend
 from dal.counted import CountedWrites
 from dal.dynamodb import Table
+from dal.edits import Edit
 from dal.errors import ConditionFailedError, ConflictError
-from dal.items import Item, comment_key, decode_comment, encode_comment
+from dal.items import COUNTED, Item, comment_key, encode_comment
 from dal.model import Comment
-from dal.statistics import deltas
 
 PATIENCE = 60.0
 """Seconds that a batch goes on while others keep changing its very rows."""
 
 _BATCH = 400
 _AT_ONCE = 4
-
-
-Upsert: TypeAlias = tuple[Comment, Write]
-"""A comment on its way over what its id holds."""
 
 
 class Upserts:
@@ -59,50 +53,47 @@ class Upserts:
 
         async def attempt() -> None:
             nonlocal left
-            parts = list(transactions(await self._upserts(left)))
-            left = [one for part, write in parts if not await self._done(write) for one in part]
+            runs = list(transactions(await self._edits(left)))
+            left = [comment for run in runs if not await self._done(run) for comment in _news(run)]
             if left:
                 raise ConflictError("Others keep changing the same comments: load them again.")
 
         await contend(attempt, PATIENCE)
 
-    async def _upserts(self, comments: Sequence[Comment]) -> list[Upsert]:
-        """Return the writes that the comments need."""
+    async def _edits(self, comments: Sequence[Comment]) -> list[Edit]:
+        """Return the edits that the comments need."""
         items = await self._table.get_many([comment_key(one.comment_id) for one in comments])
         held = {item["PK"]["S"]: item for item in items}
-        encoded = [(comment, encode_comment(comment)) for comment in comments]
-        pairs = [(comment, held.get(new["PK"]["S"]), new) for comment, new in encoded]
-        return [(comment, _write(comment, old, new)) for comment, old, new in pairs if old != new]
+        pairs = [(held.get(comment_key(one.comment_id)["PK"]["S"]), one) for one in comments]
+        return [Edit(old, new) for old, new in pairs if old is None or _differs(old, new)]
 
-    async def _done(self, write: Write) -> bool:
+    async def _done(self, run: Sequence[Edit]) -> bool:
         """Do one transaction; False when one of its comments was changed since it was read."""
         try:
-            await self._writes.write_many(write)
+            await self._writes.write_many(run)
         except ConditionFailedError:
             return False
         return True
 
 
-def transactions(upserts: Iterable[Upsert]) -> Iterator[tuple[list[Comment], Write]]:
-    """Yield runs of ``upserts`` that go together: their comments, and one write of them all."""
-    run: list[Upsert] = []
+def transactions(edits: Iterable[Edit]) -> Iterator[list[Edit]]:
+    """Yield runs of ``edits`` that go together."""
+    run: list[Edit] = []
     bundle = Bundle()
-    for one in upserts:
-        if not bundle.add(one[1]):
-            yield _joined(run)
+    for one in edits:
+        if not bundle.add(one):
+            yield run
             run, bundle = [], Bundle()
-            bundle.add(one[1])
+            bundle.add(one)
         run.append(one)
     if run:
-        yield _joined(run)
+        yield run
 
 
-def _joined(run: Sequence[Upsert]) -> tuple[list[Comment], Write]:
-    return [comment for comment, _ in run], joined([write for _, write in run])
+def _news(run: Sequence[Edit]) -> list[Comment]:
+    return [edit.new for edit in run if edit.new is not None]
 
 
-def _write(comment: Comment, old: Item | None, new: Item) -> Write:
-    if old is None:
-        return Write([{"Put": {"Item": new, **ABSENT}}], deltas(None, comment))
-    changes = deltas(decode_comment(old), comment)
-    return Write([{"Put": {"Item": new, **unchanged(old)}}], changes)
+def _differs(old: Item, new: Comment) -> bool:
+    """Say whether an item must be written; who counted it is no matter."""
+    return {name: value for name, value in old.items() if name != COUNTED} != encode_comment(new)

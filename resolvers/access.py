@@ -1,9 +1,10 @@
 """Who may do what; each rule raises, so that a caller cannot overlook its answer."""
 
-from dal.model import Comment
+from dal.model import Comment, Order, OrderStatus
 from resolvers.context import Context, Viewer
 
 MODERATOR = "moderator"
+STAFF = "staff"
 
 
 class UnauthenticatedError(Exception):
@@ -29,7 +30,32 @@ def changes(viewer: Viewer, username: str) -> bool:
     return viewer.username == username or MODERATOR in viewer.roles
 
 
+def is_staff(viewer: Viewer) -> bool:
+    """Return whether ``viewer`` works for the shop."""
+    return STAFF in viewer.roles
+
+
 def may_change(viewer: Viewer, comment: Comment) -> None:
     """Raise ForbiddenError unless ``viewer`` wrote the comment or is a moderator."""
     if not changes(viewer, comment.username):
         raise ForbiddenError("Only its author or a moderator may change a comment.")
+
+
+def require_staff(viewer: Viewer) -> None:
+    """Raise ForbiddenError unless ``viewer`` is staff."""
+    if not is_staff(viewer):
+        raise ForbiddenError("Only staff may see this.")
+
+
+def may_see(viewer: Viewer, username: str) -> None:
+    """Raise ForbiddenError unless what is a user's own may be shown to ``viewer``."""
+    if viewer.username != username and not is_staff(viewer):
+        raise ForbiddenError("Only the user and staff may see this.")
+
+
+def may_set_status(viewer: Viewer, status: OrderStatus, order: Order) -> None:
+    """Raise ForbiddenError unless ``viewer`` is staff, or cancels an order of their own."""
+    if is_staff(viewer):
+        return
+    if viewer.username != order.username or status is not OrderStatus.CANCELLED:
+        raise ForbiddenError("Customers may cancel their own orders; the rest is up to staff.")

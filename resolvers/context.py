@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from dal.comments import CommentStore
+from dal.stores import Stores
 from resolvers.budget import Budget
+from resolvers.remembered import Once, Prefetched
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,8 @@ class Context:
     """The context value of one GraphQL request; ``viewer`` is None for anybody."""
 
     viewer: Viewer | None
-    comments: CommentStore
+    stores: Stores
     explain: bool = False
     budget: Budget = field(default_factory=Budget)
+    once: Once = field(default_factory=Once)
+    prefetched: Prefetched = field(default_factory=Prefetched)

@@ -18,4 +18,4 @@ async def leaderboard(
     ranked = selects(info, "nodes", "rank") or selects(info, "edges", "node", "rank")
     tag = None if language is None else rules.language("language", language)
     info.context.budget.spend()
-    return await info.context.comments.leaderboard.page(tag, cut, ranked=ranked)
+    return await info.context.stores.comments.leaderboard.page(tag, cut, ranked=ranked)

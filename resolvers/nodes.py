@@ -1,57 +1,73 @@
-"""Global object ids: Relay's ``Node`` interface over the domain objects.
+"""Relay's ``Node`` interface over the domain objects: any object by its global id.
 
-A global id is the base64 of ``<Type>:<own id>``.
+What may not be seen by its own field may not be seen by its id either: each kind is loaded by the
+rule of its own module.
 """
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Annotated, Any, TypeAlias
 
 import strawberry
-from strawberry.relay.utils import from_base64, to_base64
 
-from dal import rules
+from dal.concurrency import in_parallel
 from dal.errors import InvalidArgumentError
-from dal.model import Comment, Product
+from dal.model import Comment, Order, Product, User
+from dal.organization_model import Organization, OrganizationUser, Ticket
+from resolvers import comments, orders, organizations, products, tickets, users
+from resolvers.access import ForbiddenError, UnauthenticatedError
+from resolvers.node_ids import parse_node_id
 from resolvers.selection import Info
 
 MAX_NODES = 100
 
-AnyNode = Product | Comment
+AnyNode = Comment | Order | Organization | OrganizationUser | Product | Ticket | User
 NodeId = Annotated[strawberry.ID, strawberry.argument(name="id")]
 NodeIds = Annotated[list[strawberry.ID], strawberry.argument(name="ids")]
 
+Refusal: TypeAlias = ForbiddenError | UnauthenticatedError
+Found: TypeAlias = AnyNode | Refusal | InvalidArgumentError | None
+"""A fault stands in the place of its object, and fails alone."""
 
-def product_node_id(root: strawberry.Parent[Product]) -> strawberry.ID:
-    """Return the global id of a product."""
-    return strawberry.ID(to_base64("Product", root.product_id))
-
-
-def comment_node_id(root: strawberry.Parent[Comment]) -> strawberry.ID:
-    """Return the global id of a comment."""
-    return strawberry.ID(to_base64("Comment", root.comment_id))
+Loader = Callable[[Info, Sequence[str]], Awaitable[Sequence[Found]]]
 
 
-def parse_node_id(argument: str, node_id: str, *types: str) -> tuple[str, str]:
-    """Return the type and the own id of a global id that names one of ``types``."""
-    try:
-        kind, own_id = from_base64(node_id)
-    except ValueError:
-        kind, own_id = "", ""
-    if kind not in types or to_base64(kind, own_id) != node_id:
-        raise InvalidArgumentError(
-            argument, f"{argument} {node_id[:60]!r} is not the id of a {' or '.join(types)}."
-        )
-    return kind, rules.identifier(argument, own_id)
+def _one_by_one(load: Callable[[Info, str], Coroutine[Any, Any, AnyNode | None]]) -> Loader:
+    """Return a loader that loads each id for itself, all at once."""
+
+    async def outcome(info: Info, own_id: str) -> Found:
+        try:
+            return await load(info, own_id)
+        except (ForbiddenError, UnauthenticatedError) as refusal:
+            return refusal
+
+    async def load_all(info: Info, own_ids: Sequence[str]) -> Sequence[Found]:
+        return await in_parallel([outcome(info, own_id) for own_id in own_ids])
+
+    return load_all
+
+
+LOADERS: dict[str, Loader] = {
+    "Product": _one_by_one(products.load),
+    "Comment": comments.load,
+    "User": _one_by_one(users.load),
+    "Order": _one_by_one(orders.load),
+    "Organization": _one_by_one(organizations.load),
+    "OrganizationUser": _one_by_one(organizations.load_user),
+    "Ticket": _one_by_one(tickets.load),
+}
 
 
 async def node(info: Info, node_id: NodeId) -> AnyNode | None:
     """Return the object under a global id; None when it is missing."""
-    parsed = parse_node_id("id", node_id, "Product", "Comment")
-    return (await _load(info, [parsed]))[0]
+    (found,) = await _load(info, [parse_node_id("id", node_id, *LOADERS)])
+    if isinstance(found, Exception):
+        raise found
+    return found
 
 
-async def nodes(info: Info, node_ids: NodeIds) -> list[AnyNode | InvalidArgumentError | None]:
-    """Return the objects under global ids in the same order; a malformed id fails alone."""
+async def nodes(info: Info, node_ids: NodeIds) -> list[Found]:
+    """Return the objects under global ids in the same order; what is refused fails alone."""
     if len(node_ids) > MAX_NODES:
         raise InvalidArgumentError("ids", f"ids lists {len(node_ids)}; the most is {MAX_NODES}.")
     parsed = [_parsed_or_fault(one) for one in node_ids]
@@ -61,14 +77,20 @@ async def nodes(info: Info, node_ids: NodeIds) -> list[AnyNode | InvalidArgument
 
 def _parsed_or_fault(node_id: str) -> tuple[str, str] | InvalidArgumentError:
     try:
-        return parse_node_id("ids", node_id, "Product", "Comment")
+        return parse_node_id("ids", node_id, *LOADERS)
     except InvalidArgumentError as fault:
         return fault
 
 
-async def _load(info: Info, parsed: Sequence[tuple[str, str]]) -> list[AnyNode | None]:
-    wanted = [own_id for kind, own_id in parsed if kind == "Comment"]
-    comments = await info.context.comments.get_many(wanted)
-    return [
-        Product(own_id) if kind == "Product" else comments.get(own_id) for kind, own_id in parsed
-    ]
+async def _load(info: Info, parsed: Sequence[tuple[str, str]]) -> list[Found]:
+    """Return the objects of ``(type, own id)`` pairs; each type is loaded at once."""
+    own_ids: defaultdict[str, list[str]] = defaultdict(list)
+    for kind, own_id in parsed:
+        own_ids[kind].append(own_id)
+    loaded = await in_parallel([_load_kind(info, kind, ids) for kind, ids in own_ids.items()])
+    found = dict(zip(own_ids, map(iter, loaded), strict=True))
+    return [next(found[kind]) for kind, _ in parsed]
+
+
+async def _load_kind(info: Info, kind: str, own_ids: Sequence[str]) -> Sequence[Found]:
+    return await LOADERS[kind](info, own_ids)

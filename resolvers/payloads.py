@@ -6,7 +6,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from dal import errors
-from dal.model import Comment
+from dal.model import Comment, Order, User
 from dal.pages import Edge
 
 Arguments = ParamSpec("Arguments")
@@ -34,6 +34,27 @@ class CommentPayload:
     def comment(self) -> Comment | None:
         """The comment itself."""
         return self.comment_edge.node if self.comment_edge else None
+
+
+@dataclass(frozen=True, slots=True)
+class OrderPayload:
+    """An order as it stands now with its edge, ready to be inserted in a list."""
+
+    order_edge: Edge[Order] | None = None
+    user_errors: list[UserError] = field(default_factory=list)
+
+    @property
+    def order(self) -> Order | None:
+        """The order itself."""
+        return self.order_edge.node if self.order_edge else None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfilePayload:
+    """The user whose profile was changed."""
+
+    user: User | None = None
+    user_errors: list[UserError] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

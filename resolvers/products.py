@@ -6,7 +6,7 @@ import strawberry
 
 from dal import rules
 from dal.comments import NEGATIVE, POSITIVE, Selection
-from dal.model import Comment, Product
+from dal.model import Comment, OrderLine, Product
 from dal.pages import Page
 from dal.statistics import Statistics
 from resolvers.arguments import slice_of
@@ -18,8 +18,14 @@ def product(product_id: str) -> Product:
     return Product(rules.identifier("productId", product_id))
 
 
-def product_of(root: strawberry.Parent[Comment]) -> Product:
-    """Return the product of a comment."""
+async def load(info: Info, product_id: str) -> Product:
+    """Return a product for its global id."""
+    del info
+    return Product(product_id)
+
+
+def product_of(root: strawberry.Parent[Comment | OrderLine]) -> Product:
+    """Return the product of a comment or of an order's line."""
     return Product(root.product_id)
 
 
@@ -42,8 +48,8 @@ async def comments(
     cut = slice_of(info, first, after, last, before)
     info.context.budget.spend()
     if selects(info, "totalCount"):
-        return await info.context.comments.counted_page(selection, cut)
-    return await info.context.comments.page(selection, cut)
+        return await info.context.stores.comments.counted_page(selection, cut)
+    return await info.context.stores.comments.page(selection, cut)
 
 
 async def statistics(
@@ -52,7 +58,7 @@ async def statistics(
     """Return the counts of the product's comments, in some languages or in all."""
     languages = None if language is None else rules.languages("language", language)
     info.context.budget.spend()
-    read = info.context.comments.statistics.read(root.product_id, consistent=True)
+    read = info.context.stores.comments.statistics.read(root.product_id, consistent=True)
     return (await read).of(languages)
 
 
@@ -74,4 +80,4 @@ async def last_commented_at(root: strawberry.Parent[Product], info: Info) -> dat
 
 async def _newest(info: Info, selection: Selection) -> Comment | None:
     info.context.budget.spend()
-    return await info.context.comments.newest(selection)
+    return await info.context.stores.comments.newest(selection)

@@ -17,8 +17,13 @@ from strawberry.types import ExecutionContext, ExecutionResult
 
 from schema.errors import log_faults, shown
 from schema.mutation import Mutation
+from schema.orders import Order, User
+from schema.organizations import Organization, OrganizationUser, Ticket
 from schema.query import Query
-from schema.types import NODE_TYPES
+from schema.types import Comment, Product
+
+NODE_TYPES = (Comment, Order, Organization, OrganizationUser, Product, Ticket, User)
+"""The types that a client meets through the Node interface."""
 
 MAX_DEPTH = 10
 MAX_ALIASES = 30

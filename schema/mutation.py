@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import strawberry
 
-from resolvers import comments, payloads
+from resolvers import comments, orders, payloads, users
+from schema.orders import Order, User
+from schema.organization_mutations import OrganizationMutation
 from schema.types import Comment, Edge
-
-
-@strawberry.type(description="A reason why nothing was changed.")
-class UserError:
-    """Shows resolvers.payloads.UserError."""
-
-    field: str | None = strawberry.field(description="The input field to blame, if it is one.")
-    message: str
-    code: str
+from schema.user_errors import UserError
 
 
 @strawberry.type
@@ -42,7 +36,29 @@ class DeleteCommentPayload:
 
 
 @strawberry.type
-class Mutation:
+class PlaceOrderPayload:
+    """Shows resolvers.payloads.OrderPayload."""
+
+    order: Order | None
+    order_edge: Edge[Order] | None = strawberry.field(description="Ready to be put in a list.")
+    user_errors: list[UserError]
+
+
+@strawberry.type
+class SetOrderStatusPayload(PlaceOrderPayload):
+    """Shows resolvers.payloads.OrderPayload."""
+
+
+@strawberry.type
+class UpdateProfilePayload:
+    """Shows resolvers.payloads.ProfilePayload."""
+
+    user: User | None
+    user_errors: list[UserError]
+
+
+@strawberry.type
+class Mutation(OrganizationMutation):
     """Binds each mutation to its resolver."""
 
     add_comment: payloads.CommentPayload | None = strawberry.mutation(
@@ -59,4 +75,20 @@ class Mutation:
         resolver=comments.delete_comment,
         graphql_type=DeleteCommentPayload | None,
         description="Delete a comment as its author or as a moderator.",
+    )
+    place_order: payloads.OrderPayload | None = strawberry.mutation(
+        resolver=orders.place_order,
+        graphql_type=PlaceOrderPayload | None,
+        description="Order as the user of the JWT.",
+    )
+    set_order_status: payloads.OrderPayload | None = strawberry.mutation(
+        resolver=orders.set_order_status,
+        graphql_type=SetOrderStatusPayload | None,
+        description="From PLACED to SHIPPED to DELIVERED, or from PLACED to CANCELLED. Customers "
+        "may cancel their own orders; the rest is up to staff.",
+    )
+    update_profile: payloads.ProfilePayload | None = strawberry.mutation(
+        resolver=users.update_profile,
+        graphql_type=UpdateProfilePayload | None,
+        description="Change the profile of the user of the JWT.",
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import strawberry
 
-from dal import model, pages
-from dal.errors import InvalidArgumentError
-from resolvers import comments, leaderboard, products
+from dal import model, organization_model, pages
+from resolvers import comments, leaderboard, orders, organizations, products, tickets, users
 from resolvers import nodes as node_resolvers
 from schema.leaderboard import LeaderboardConnection
+from schema.orders import Order, OrderConnection, User
+from schema.organizations import Organization, Ticket
 from schema.types import Comment, Node, Product
 
 
@@ -21,7 +22,7 @@ class Query:
         graphql_type=Node | None,
         description="Any object by its global id.",
     )
-    nodes: list[node_resolvers.AnyNode | InvalidArgumentError | None] = strawberry.field(
+    nodes: list[node_resolvers.Found] = strawberry.field(
         resolver=node_resolvers.nodes,
         graphql_type=list[Node | None],
         description="Objects by their global ids, in the same order; null for a miss.",
@@ -34,4 +35,29 @@ class Query:
         resolver=leaderboard.leaderboard,
         graphql_type=LeaderboardConnection,
         description="The products with the most comments rated 5, in one language or in any.",
+    )
+    user: model.User | None = strawberry.field(
+        resolver=users.user,
+        graphql_type=User | None,
+        description="A user, for that user and for staff.",
+    )
+    order: model.Order | None = strawberry.field(
+        resolver=orders.order,
+        graphql_type=Order | None,
+        description="An order with its lines, for its user and for staff.",
+    )
+    open_orders: pages.Page[model.Order] = strawberry.field(
+        resolver=orders.open_orders,
+        graphql_type=OrderConnection,
+        description="Everyone's orders that are PLACED, newest first; for staff.",
+    )
+    organization: organization_model.Organization | None = strawberry.field(
+        resolver=organizations.organization,
+        graphql_type=Organization | None,
+        description="An organisation, for its users and for staff.",
+    )
+    ticket: organization_model.Ticket | None = strawberry.field(
+        resolver=tickets.ticket,
+        graphql_type=Ticket | None,
+        description="A ticket, for who opened it, for admins of the organisation and for staff.",
     )

@@ -13,7 +13,7 @@ import strawberry
 
 from dal import model, pages, reading
 from dal.statistics import Statistics
-from resolvers import nodes, plans, products
+from resolvers import node_ids, plans, products
 from schema.statistics import CommentStatistics
 
 Row = TypeVar("Row")
@@ -103,7 +103,7 @@ class Comment(Node):
         """Tell the Node interface whose object ``value`` is."""
         return isinstance(value, model.Comment)
 
-    id: strawberry.ID = strawberry.field(resolver=nodes.comment_node_id)
+    id: strawberry.ID = strawberry.field(resolver=node_ids.comment_node_id)
     comment_id: str
     product: model.Product = strawberry.field(
         resolver=products.product_of, graphql_type=Annotated["Product", strawberry.lazy(__name__)]
@@ -140,7 +140,7 @@ class Product(Node):
         """Tell the Node interface whose object ``value`` is."""
         return isinstance(value, model.Product)
 
-    id: strawberry.ID = strawberry.field(resolver=nodes.product_node_id)
+    id: strawberry.ID = strawberry.field(resolver=node_ids.product_node_id)
     product_id: str
     comments: pages.Page[model.Comment] = strawberry.field(
         resolver=products.comments,
@@ -164,7 +164,3 @@ class Product(Node):
         description="The newest comment rated 1 or 2.",
     )
     last_commented_at: datetime | None = strawberry.field(resolver=products.last_commented_at)
-
-
-NODE_TYPES = (Comment, Product)
-"""The types that a client meets through the Node interface."""

@@ -14,6 +14,7 @@ from starlette.routing import Mount, Route
 from dal.comments import CommentStore
 from dal.dynamodb import Table
 from dal.errors import DalError
+from dal.stores import Stores
 from schema.build import build_schema
 from server import graphiql
 from server.auth import Authenticator
@@ -27,10 +28,10 @@ HEALTH_DEADLINE = 2.0
 
 def create_app(*, table: Table, authenticator: Authenticator, explain: bool) -> Starlette:
     """Return the application over an open table; with ``explain``, pages show their plan."""
-    comments = CommentStore(table)
+    stores = Stores.of(table)
     view = GraphQLView(
         build_schema(),
-        comments=comments,
+        stores=stores,
         authenticator=authenticator,
         explain=explain,
         page=graphiql.page,
@@ -38,7 +39,7 @@ def create_app(*, table: Table, authenticator: Authenticator, explain: bool) -> 
 
     async def health(request: Request) -> Response:
         del request
-        return await _health(comments)
+        return await _health(stores.comments)
 
     return Starlette(
         routes=[

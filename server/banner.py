@@ -3,9 +3,9 @@
 from datetime import timedelta
 
 from server.auth import make_token
+from server.demo.orders import DEMO_USER
 from server.settings import Settings
 
-DEMO_USER = "demo"
 DEMO_LIFETIME = timedelta(days=7)
 
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a browser opens instead

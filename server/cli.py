@@ -33,7 +33,7 @@ COMMANDS = {
         "marginalia serve --demo --explain",
     ),
     "load": Command(
-        "Load comments from a JSONL or CSV file.",
+        "Load comments, orders, organisations or tickets from a JSONL or CSV file.",
         "marginalia load reviews.csv --map product_id=ProductId --set language=en",
     ),
     "explain": Command(
@@ -45,9 +45,14 @@ COMMANDS = {
         "marginalia token --user ana --role moderator",
     ),
     "table": Command(
-        "Create the table, or describe it.",
-        "marginalia table describe",
-        ("create", "describe"),
+        "Create the table, describe it, or print its data model.",
+        "marginalia table workbench > marginalia.json",
+        ("create", "describe", "workbench"),
+    ),
+    "stats": Command(
+        "Rebuild, verify or follow the counts by rating and language.",
+        "marginalia stats verify",
+        ("rebuild", "verify", "follow"),
     ),
     "bench": Command(
         "Measure what reading costs.",

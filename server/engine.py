@@ -33,10 +33,14 @@ _PORT_ATTEMPTS = 10
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A running engine; ``died`` gets a sentence when it is gone and will not come back."""
+    """A running engine; ``died`` gets a sentence when it is gone and will not come back.
+
+    Nobody else uses an engine that is our ``own``.
+    """
 
     endpoint_url: str
     died: asyncio.Future[str]
+    own: bool
 
 
 @asynccontextmanager
@@ -52,13 +56,13 @@ async def embedded_engine(data_dir: Path, *, share: bool) -> AsyncIterator[Engin
     died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     endpoint_url = await _own_or_share(directory) if share else None
     if endpoint_url is not None:
-        yield Engine(endpoint_url, died)
+        yield Engine(endpoint_url, died, own=False)
         return
     if not share and not directory.own():
         raise directory.in_use()
     try:
         async with _kept(directory, died, serving=not share) as keeper:
-            yield Engine(keeper.process.endpoint_url, died)
+            yield Engine(keeper.process.endpoint_url, died, own=share)
     finally:
         directory.leave()
 

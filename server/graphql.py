@@ -15,7 +15,7 @@ from strawberry.asgi import GraphQL
 from strawberry.http import GraphQLRequestData
 from strawberry.http.base import BaseRequestProtocol
 
-from dal.comments import CommentStore
+from dal.stores import Stores
 from resolvers.context import Context
 from server.auth import Authenticator, InvalidTokenError, KeysUnavailableError
 from server.failures import failure
@@ -48,13 +48,13 @@ class GraphQLView(GraphQL[Context, None]):
         self,
         schema: Schema,
         *,
-        comments: CommentStore,
+        stores: Stores,
         authenticator: Authenticator,
         explain: bool,
         page: Callable[[], Response],
     ) -> None:
         super().__init__(schema, subscription_protocols=())
-        self._comments = comments
+        self._stores = stores
         self._authenticator = authenticator
         self._explain = explain
         self._page = page
@@ -89,7 +89,7 @@ class GraphQLView(GraphQL[Context, None]):
         """Return what resolvers see of who this is; InvalidTokenError for a JWT that fails."""
         return Context(
             viewer=await self._authenticator.viewer(authorization),
-            comments=self._comments,
+            stores=self._stores,
             explain=self._explain,
         )
 

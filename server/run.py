@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.applications import Starlette
 
-from dal.comments import CommentStore
+from dal.stores import Stores
 from server.app import create_app
 from server.auth import Authenticator
 from server.banner import address, banner
@@ -87,9 +87,7 @@ async def _prepare(settings: Settings, store: Store, listener: socket.socket) ->
     if settings.demo and secret() is None:
         ensure_secret(settings.data_dir)
     if settings.demo:
-        await load_demo(CommentStore(store.table))
-    elif not settings.embedded:
-        await store.table.describe()
+        await load_demo(Stores.of(store.table))
     authenticator = Authenticator(
         secret=secret, jwks_url=settings.jwks_url, audience=settings.jwt_audience
     )

@@ -5,8 +5,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from dal.counting import create_counted
 from dal.dynamodb import Connection, Table, connect
 from dal.errors import StoreFullError, StoreRefusedError, StoreUnavailableError
+from dal.tables import refuse_outdated
 from server.directory import DataDirectory
 from server.engine import embedded_engine
 from server.settings import Settings
@@ -17,12 +19,15 @@ class Store:
     """An open table, with what a server wants to know of it."""
 
     table: Table
+    connection: Connection
     place: str
     """Where the table is, in words."""
     died: asyncio.Future[str]
     """Gets a sentence when the engine is gone for good."""
     created: bool = False
     """Whether opening created it, as it does over the embedded engine."""
+    alone: bool = False
+    """Whether no other process can use it: the engine is a command's own."""
 
 
 @asynccontextmanager
@@ -36,10 +41,17 @@ async def open_table(settings: Settings, *, share: bool) -> AsyncIterator[Table]
 
 
 @asynccontextmanager
-async def open_store(settings: Settings, *, share: bool) -> AsyncIterator[Store]:
-    """Open the table as ``open_table`` does, with what a server wants to know besides."""
+async def open_store(
+    settings: Settings, *, share: bool, usable: bool = True
+) -> AsyncIterator[Store]:
+    """Open the table as ``open_table`` does, with what a server wants to know besides.
+
+    Unless it need not be ``usable``, a table that is absent or lacks an index is refused.
+    """
     opened = _embedded(settings, share=share) if settings.embedded else _remote(settings)
     async with opened as store:
+        if usable and not store.created:
+            refuse_outdated(await store.table.describe())
         yield store
 
 
@@ -50,9 +62,9 @@ async def _embedded(settings: Settings, *, share: bool) -> AsyncIterator[Store]:
         connection = Connection(settings.table, engine.endpoint_url, embedded=True)
         try:
             async with connect(connection) as table:
-                created = await table.create()
+                created = await create_counted(table)
                 place = f"{directory.database}, table {settings.table}"
-                yield Store(table, place, engine.died, created)
+                yield Store(table, connection, place, engine.died, created, engine.own)
         except (StoreFullError, StoreRefusedError, StoreUnavailableError):
             # The engine answers a write to a full disk with an internal error.
             directory.check_room()
@@ -62,5 +74,6 @@ async def _embedded(settings: Settings, *, share: bool) -> AsyncIterator[Store]:
 @asynccontextmanager
 async def _remote(settings: Settings) -> AsyncIterator[Store]:
     place = f"{settings.endpoint_url or 'Amazon DynamoDB'}, table {settings.table}"
-    async with connect(Connection(settings.table, settings.endpoint_url)) as table:
-        yield Store(table, place, asyncio.get_running_loop().create_future())
+    connection = Connection(settings.table, settings.endpoint_url)
+    async with connect(connection) as table:
+        yield Store(table, connection, place, asyncio.get_running_loop().create_future())

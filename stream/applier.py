@@ -7,24 +7,35 @@ finds the checkpoint moved: it reads the checkpoint again and skips what that co
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 
-from dal import counters
 from dal.contention import contend
+from dal.counted import commit
 from dal.counters import Action
+from dal.counting import Counting, CountingStore
 from dal.dynamodb import Table
-from dal.errors import ConditionFailedError, ConflictError
+from dal.edits import Write
+from dal.errors import ConditionFailedError, ConflictError, StoreRefusedError
 from dal.statistics import Deltas
 from stream.checkpoints import Checkpoint, Checkpoints
 from stream.records import Change, Record, changes_of, parts, total
+
+NOT_FOLLOWED = (
+    "The table's stream is not what is counted now: run `marginalia stats rebuild --mode stream` "
+    "to have it so, or let a running rebuild end."
+)
 
 
 class Applier:
     """Applies records of any shard of one stream; any number of appliers may run at once."""
 
-    def __init__(self, table: Table, checkpoints: Checkpoints) -> None:
+    def __init__(self, table: Table, checkpoints: Checkpoints, counting: CountingStore) -> None:
         self._table = table
-        self._checkpoints = checkpoints
+        self._counting = counting
+        self.checkpoints = checkpoints
+
+    async def check(self) -> None:
+        """Raise StoreRefusedError where the stream is not what is counted."""
+        check_followed(await self._counting.current())
 
     async def apply(self, held: Checkpoint, records: Iterable[Record]) -> Checkpoint:
         """Count ``records`` beyond the checkpoint and return the shard's new checkpoint.
@@ -56,31 +67,34 @@ class Applier:
             moved = replace(held, sequence=last, done=done)
             left = [change for change in part if not held.covers(change.sequence)]
             try:
-                await commit(self._table, [self._checkpoints.move(held, moved)], total(left))
+                action = self.checkpoints.move(held, moved)
+                await count(self._table, self._counting, [action], total(left))
             except ConditionFailedError:
-                held = (await self._checkpoints.read([held.shard]))[held.shard]
+                held = (await self.checkpoints.read([held.shard]))[held.shard]
                 raise ConflictError("Another follower of this stream keeps ahead.") from None
             return moved
 
         return await contend(attempt)
 
 
-async def commit(table: Table, actions: Sequence[Action], changes: Deltas) -> None:
+async def count(
+    table: Table, counting: CountingStore, actions: Sequence[Action], changes: Deltas
+) -> None:
     """Do ``actions`` and the changes of the counters in one transaction.
 
-    Raises ConditionFailedError when the condition of one of ``actions`` does not hold, and
-    ConflictError when others keep moving the counters.
+    Raises ConditionFailedError when the condition of one of ``actions`` does not hold,
+    ConflictError when others keep moving the counters, and StoreRefusedError where the stream is
+    not what is counted.
     """
-    await contend(partial(_attempt, table, actions, changes))
+
+    def build(now: Counting) -> Write:
+        check_followed(now)
+        return Write(actions, changes)
+
+    await commit(table, counting, build)
 
 
-async def _attempt(table: Table, actions: Sequence[Action], changes: Deltas) -> None:
-    keys = [counters.item_key(key) for key in counters.conditional(changes)]
-    current = dict(map(counters.decode, await table.get_many(keys)))
-    try:
-        await table.write([*actions, *counters.actions(changes, current)])
-    except ConditionFailedError as error:
-        failed = [number for number in error.failed if number < len(actions)]
-        if failed:
-            raise ConditionFailedError(failed) from None
-        raise ConflictError("Others keep moving the same counters: try again.") from None
+def check_followed(now: Counting) -> None:
+    """Raise StoreRefusedError where the stream is not what is counted."""
+    if not now.follows:
+        raise StoreRefusedError(NOT_FOLLOWED)

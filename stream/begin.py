@@ -1,31 +1,46 @@
-"""The beginning of a stream that is counted: what was in the table before comes from a recount."""
-
-from datetime import UTC, datetime
+"""The beginning and the end of a stream that is counted."""
 
 from dal.dynamodb import Table
 from dal.errors import StoreRefusedError
-from dal.streams import Streams
-from stream.applier import Applier
+from dal.streams import Streams, latest_stream
 from stream.checkpoints import Checkpoint, Checkpoints, label_of
+from stream.records import sequence_of
+
+_FULL = 1_000
+"""Records of an answer that others may follow."""
 
 
-async def begin(table: Table, streams: Streams) -> None:
-    """Switch a new stream of the table on, whose changes are counted from its first record.
+async def begin(table: Table, streams: Streams) -> tuple[str, list[Checkpoint]]:
+    """Switch a new stream on; return its ARN, and what of it was there before.
 
-    Nobody may write comments until it returns; then whoever writes must leave counting to the
-    stream. The counters must be exact by then, or be recounted before any write. Done again, it
-    begins again. Followers of an earlier stream end by themselves.
+    Followers of an earlier stream end by themselves.
     """
-    began = datetime.now(UTC)
     await table.renew_stream()
     arn = await table.stream()
     if arn is None:
         raise StoreRefusedError("The table's stream was switched off at once: try again.")
-    checkpoints = Checkpoints(table, label_of(arn))
-    applier = Applier(table, checkpoints)
-    for shard in (await streams.describe(arn)).shards:
-        # The embedded engine goes on with the records of the stream before.
-        if shard.last is not None:
-            await applier.skip(Checkpoint(shard.shard_id), shard.last)
-    # It comes last: a follower refuses a stream without it.
-    await checkpoints.raise_watermark(began)
+    shards = (await streams.describe(arn)).shards
+    # The embedded engine goes on with the records of the stream before, and tells so of an open
+    # shard. Elsewhere a new stream has nothing from before.
+    parents = {shard.parent for shard in shards}
+    kept = [one.shard_id for one in shards if one.last is not None and one.shard_id not in parents]
+    return arn, [Checkpoint(shard, await _latest(streams, arn, shard)) for shard in kept]
+
+
+async def _latest(streams: Streams, arn: str, shard: str) -> str | None:
+    """Return the number of a shard's last record: of numbers as text, 9 is after 10."""
+    latest, iterator = None, await streams.iterator(arn, shard, after=None)
+    while True:
+        answer = await streams.records(iterator)
+        if not answer.records or answer.iterator is None:
+            return latest
+        latest, iterator = sequence_of(answer.records[-1]), answer.iterator
+        if len(answer.records) < _FULL:  # others may write all the while
+            return latest
+
+
+async def end(table: Table) -> None:
+    """Switch the table's stream off if it was counted; others may use one that was not."""
+    arn = latest_stream(await table.describe())
+    if arn is not None and await Checkpoints(table, label_of(arn)).watermark() is not None:
+        await table.end_stream()

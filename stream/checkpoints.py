@@ -5,7 +5,7 @@ applied record's number, and ``done`` (BOOL) once the shard is closed and applie
 them, ``WATERMARK`` has ``caught_up`` (S), an instant before which nothing was left to apply.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -52,11 +52,7 @@ class Checkpoints:
 
     def move(self, held: Checkpoint, to: Checkpoint) -> Action:
         """Return the write of ``to``, on condition that the stored checkpoint is ``held``."""
-        item = self._key(_SHARD + to.shard)
-        if to.sequence is not None:
-            item["sequence"] = {"S": to.sequence}
-        if to.done:
-            item["done"] = {"BOOL": True}
+        item = self._item(to)
         if held.sequence is None:
             return {"Put": {"Item": item, **ABSENT}}
         return {
@@ -67,6 +63,16 @@ class Checkpoints:
                 "ExpressionAttributeValues": {":held": {"S": held.sequence}},
             }
         }
+
+    async def begin(self, reached: Iterable[Checkpoint], instant: datetime) -> None:
+        """Store how far a recount of the table has come, where nobody follows yet.
+
+        The watermark comes last: a follower refuses a stream without it.
+        """
+        await self._table.put_many(
+            [self._item(one) for one in reached if one != Checkpoint(one.shard)]
+        )
+        await self.raise_watermark(instant)
 
     async def watermark(self) -> datetime | None:
         """Return an instant before which every record was applied, the latest that is known."""
@@ -84,6 +90,14 @@ class Checkpoints:
             await self._table.write([{"Put": {"Item": item, **condition}}])
         except ConditionFailedError:
             return
+
+    def _item(self, checkpoint: Checkpoint) -> Item:
+        item = self._key(_SHARD + checkpoint.shard)
+        if checkpoint.sequence is not None:
+            item["sequence"] = {"S": checkpoint.sequence}
+        if checkpoint.done:
+            item["done"] = {"BOOL": True}
+        return item
 
     def _key(self, sort_key: str) -> Item:
         return {"PK": self._partition, "SK": {"S": sort_key}}

@@ -6,11 +6,13 @@ watermark says so. Nothing is kept but what the checkpoints hold, so it may be k
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Protocol
 
 from dal.concurrency import in_parallel
+from dal.counting import CountingStore
 from dal.dynamodb import Table
 from dal.errors import (
     ChangesLostError,
@@ -24,7 +26,7 @@ from dal.faults import CHANGES_LOST
 from dal.streams import Streams
 from stream.applier import Applier
 from stream.checkpoints import Checkpoint, Checkpoints, label_of
-from stream.records import sequence_of
+from stream.records import Record, sequence_of
 
 RETENTION = timedelta(hours=23)
 """Records are kept for 24 hours; an hour is for clocks that differ."""
@@ -70,9 +72,9 @@ def now() -> datetime:
 async def follow(table: Table, streams: Streams) -> None:
     """Keep the table's counters up with its stream until cancelled.
 
-    Raises StoreRefusedError where no stream was begun, or it was switched off, and ChangesLostError
-    when changes are gone before they were counted. When DynamoDB does not answer, it goes on
-    trying.
+    Raises StoreRefusedError where no stream was begun, it was switched off, or it is no longer what
+    is counted, and ChangesLostError when changes are gone before they were counted. When DynamoDB
+    does not answer, it goes on trying.
     """
     follower = await open_follower(table, streams)
     pause = SHORTEST_PAUSE
@@ -96,20 +98,63 @@ async def open_follower(
     arn = await table.stream()
     if arn is None:
         raise StoreRefusedError(NOT_BEGUN)
-    return Follower(table, streams, arn, clock)
+    applier = Applier(table, Checkpoints(table, label_of(arn)), CountingStore(table))
+    return Follower(streams, arn, applier, clock)
+
+
+async def caught_up(table: Table) -> datetime:
+    """Return an instant before which all changes are counted; StoreRefusedError if none is."""
+    arn = await table.stream()
+    reached = arn and await Checkpoints(table, label_of(arn)).watermark()
+    if not reached:
+        raise StoreRefusedError(NOT_BEGUN)
+    return reached
+
+
+class Stored(Protocol):
+    """Where it is kept how far the shards are applied: see ``stream.checkpoints``."""
+
+    async def read(self, shards: Sequence[str]) -> dict[str, Checkpoint]:
+        """Return the checkpoint of each shard."""
+
+    async def watermark(self) -> datetime | None:
+        """Return an instant before which every record was applied."""
+
+    async def raise_watermark(self, instant: datetime) -> None:
+        """Keep a later watermark."""
+
+
+class Sink(Protocol):
+    """What records are applied to, each once and in its shard's order: see ``stream.applier``."""
+
+    @property
+    def checkpoints(self) -> Stored:
+        """How far the shards are applied."""
+
+    async def check(self) -> None:
+        """Raise where nothing may be applied any more."""
+
+    async def apply(self, held: Checkpoint, records: Sequence[Record]) -> Checkpoint:
+        """Apply what follows a checkpoint and return the next one."""
+
+    async def skip(self, held: Checkpoint, sequence: str) -> Checkpoint:
+        """Move over records that change nothing."""
+
+    async def finish(self, held: Checkpoint) -> Checkpoint:
+        """Close a shard that is applied to its end."""
 
 
 class Follower:
     """One reader of all shards of a stream; others may read the same stream meanwhile."""
 
     def __init__(
-        self, table: Table, streams: Streams, arn: str, clock: Callable[[], datetime]
+        self, streams: Streams, arn: str, sink: Sink, clock: Callable[[], datetime] = now
     ) -> None:
         self._streams = streams
         self._arn = arn
         self._clock = clock
-        self._checkpoints = Checkpoints(table, label_of(arn))
-        self._applier = Applier(table, self._checkpoints)
+        self._sink = sink
+        self._checkpoints = sink.checkpoints
         self._readers: dict[str, _Reader] = {}
         self._done: set[str] = set()
         self._listed: datetime | None = None
@@ -118,6 +163,7 @@ class Follower:
 
     async def round(self) -> bool:
         """Read each open shard once and apply what it has; False when nothing was left."""
+        await self._sink.check()
         began = self._clock()
         if self._listed is None or began - self._listed >= LISTING:
             await self._list(began)
@@ -172,7 +218,7 @@ class Follower:
             return True
         if answer.records:
             reader.latest = sequence_of(answer.records[-1])
-        reader.checkpoint = await self._applier.apply(held, answer.records)
+        reader.checkpoint = await self._sink.apply(held, answer.records)
         if reader.checkpoint != held:
             reader.saved = began
         reader.iterator = answer.iterator
@@ -185,12 +231,12 @@ class Follower:
     async def _skip(self, reader: _Reader, began: datetime) -> None:
         """Now and then, save that records were read which change nothing, before they are gone."""
         if reader.latest is not None and began - reader.saved >= SKIPPING:
-            reader.checkpoint = await self._applier.skip(reader.checkpoint, reader.latest)
+            reader.checkpoint = await self._sink.skip(reader.checkpoint, reader.latest)
             reader.saved = began
 
     async def _finish(self, reader: _Reader) -> None:
         shard = reader.checkpoint.shard
-        await self._applier.finish(reader.checkpoint)
+        await self._sink.finish(reader.checkpoint)
         del self._readers[shard]
         self._done.add(shard)
         self._listed = None  # its children can be read

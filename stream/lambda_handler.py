@@ -2,28 +2,25 @@
 
 Lambda delivers a record at least once and does not say which shard it is of. So each record that
 changes counters leaves a marker under its event id, in the transaction that counts it: a record
-whose marker is there was counted before. Set ``ReportBatchItemFailures`` on the mapping.
+whose marker is there was counted before. A rebuild leaves markers of what it has counted, so the
+mapping of a rebuilt table's new stream begins at TRIM_HORIZON. Until the rebuild ends, deliveries
+fail and come again. Set ``ReportBatchItemFailures`` on the mapping.
 """
 
 import asyncio
 import logging
 import os
-import time
 from collections.abc import Sequence
 from typing import Any
 
-from dal.conditions import ABSENT
 from dal.contention import contend
-from dal.counters import Action
+from dal.counting import CountingStore
 from dal.dynamodb import Connection, Table, connect
 from dal.errors import ConditionFailedError, ConflictError, DalError
-from dal.indexes import EXPIRES
-from stream.applier import commit
+from stream.applier import count
 from stream.checkpoints import label_of
+from stream.markers import mark
 from stream.records import Change, Record, changes_of, parts, total
-
-KEPT_SECONDS = 3 * 24 * 3600
-"""How long a marker is kept at least; the stream keeps its record for one day."""
 
 _log = logging.getLogger(__name__)
 
@@ -50,32 +47,31 @@ async def apply(table: Table, records: Sequence[Record]) -> str | None:
     when all are counted.
     """
     stream = label_of(records[0]["eventSourceARN"]) if records else ""
+    counting = CountingStore(table)
     for part in parts(changes_of(records), actions_each=1):
         try:
-            await _count_once(table, stream, part)
+            await _count_once(table, counting, stream, part)
         except DalError as error:
             _log.error("From record %s on nothing is counted: %s", part[0].sequence, error)
             return part[0].sequence
     return None
 
 
-async def _count_once(table: Table, stream: str, part: Sequence[Change]) -> None:
+async def _count_once(
+    table: Table, counting: CountingStore, stream: str, part: Sequence[Change]
+) -> None:
     """Count those changes of a part that have no marker yet."""
     left = list({change.event: change for change in part}.values())
 
     async def attempt() -> None:
         nonlocal left
         try:
-            await commit(table, [_marker(stream, change) for change in left], total(left))
+            await count(
+                table, counting, [mark(stream, change.event) for change in left], total(left)
+            )
         except ConditionFailedError as error:
             left = [one for number, one in enumerate(left) if number not in error.failed]
             if left:
                 raise ConflictError("Others count the same records: they come again.") from None
 
     await contend(attempt)
-
-
-def _marker(stream: str, change: Change) -> Action:
-    key = {"S": f"EVENT#{stream}#{change.event}"}
-    expires = {EXPIRES: {"N": str(int(time.time()) + KEPT_SECONDS)}}
-    return {"Put": {"Item": {"PK": key, "SK": key, **expires}, **ABSENT}}

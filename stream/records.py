@@ -9,15 +9,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from dal.bundles import MOST_ACTIONS
-from dal.items import Item, decode_comment
-from dal.model import Comment
+from dal.items import Item, comment_in, is_comment
 from dal.statistics import Deltas, deltas, summed
 
 Record: TypeAlias = dict[str, Any]
-
-_COMMENT = "COMMENT#"
-_NO_COMMENT = (AttributeError, KeyError, StopIteration, TypeError, ValueError)
-"""What decoding raises of an item that another program wrote under a comment's key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +62,6 @@ def parts(changes: Iterable[Change], actions_each: int) -> Iterator[list[Change]
 
 
 def _deltas(images: Item) -> Deltas:
-    if not images["Keys"]["PK"].get("S", "").startswith(_COMMENT):
+    if not is_comment(images["Keys"]):
         return {}
-    return deltas(_comment(images.get("OldImage")), _comment(images.get("NewImage")))
-
-
-def _comment(image: Item | None) -> Comment | None:
-    """Return the comment of an image; what cannot be shown as one is not counted as one."""
-    try:
-        return decode_comment(image) if image else None
-    except _NO_COMMENT:
-        return None
+    return deltas(comment_in(images.get("OldImage")), comment_in(images.get("NewImage")))

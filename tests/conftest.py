@@ -10,7 +10,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from dal.comments import CommentStore
+from dal.counting import create_counted
 from dal.dynamodb import Connection, Table, connect
+from dal.stores import Stores
 from tests.engines import dynoxide, ministack
 
 # A shell that runs the tests in the background makes them ignore Ctrl-C, and so would every process
@@ -53,13 +55,18 @@ async def each_table(request: pytest.FixtureRequest) -> AsyncIterator[Table]:
 
 
 @pytest.fixture
-def comments(table: Table) -> CommentStore:
-    return CommentStore(table)
+def stores(table: Table) -> Stores:
+    return Stores.of(table)
+
+
+@pytest.fixture
+def comments(stores: Stores) -> CommentStore:
+    return stores.comments
 
 
 @asynccontextmanager
 async def _fresh_table(url: str) -> AsyncIterator[Table]:
     name = f"test-{uuid.uuid4().hex}"
     async with connect(Connection(name, endpoint_url=url, embedded=True)) as opened:
-        await opened.create()
+        await create_counted(opened)
         yield opened

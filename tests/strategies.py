@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from dal.model import RATINGS, Comment
+from dal.model import RATINGS, Comment, Money, Order, OrderLine, OrderStatus
 
 MORE = settings(max_examples=4 * settings().max_examples)
 """For properties whose examples cost no request."""
@@ -57,3 +58,41 @@ ORDINARY = Comment(
 def comment(comment_id: str = "1", **fields: Any) -> Comment:
     """Return a comment of no particular interest besides ``fields``."""
     return replace(ORDINARY, comment_id=comment_id, **fields)
+
+
+order_lines = st.lists(
+    st.builds(
+        OrderLine,
+        identifiers,
+        st.integers(1, 10_000),
+        st.builds(
+            Money,
+            st.decimals(0, 10**11, places=2),
+            st.just("EUR"),
+        ),
+    ),
+    min_size=1,
+    max_size=4,
+).map(tuple)
+orders = st.builds(
+    Order,
+    order_id=identifiers,
+    username=identifiers,
+    status=st.sampled_from(OrderStatus),
+    created_at=instants,
+    lines=order_lines,
+)
+
+TWO_MUGS = (OrderLine("42", 2, Money(Decimal("12.50"), "EUR")),)
+
+
+def order(order_id: str = "1", **fields: Any) -> Order:
+    """Return an order of no particular interest besides ``fields``."""
+    ordinary = Order(
+        order_id=order_id,
+        username="ana",
+        status=OrderStatus.PLACED,
+        created_at=TIES[0],
+        lines=TWO_MUGS,
+    )
+    return replace(ordinary, **fields)

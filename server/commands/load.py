@@ -12,11 +12,11 @@ from server.errors import UserError
 from server.load.csv_rows import CsvRows
 from server.load.jsonl import read_jsonl
 from server.load.kinds import KINDS, KindName
-from server.load.meter import Meter
 from server.load.recipe import make_recipe
 from server.load.rejects import rejects_file
 from server.load.run import SHOWN_REJECTS, Load, Tally
 from server.load.source import open_source
+from server.meter import Meter
 from server.settings import Settings
 from server.storage import open_table
 

@@ -2,15 +2,19 @@
 
 import asyncio
 import json
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
+from dal.counting import create_counted
 from server import options
+from server.demo.samples import sample_items
 from server.settings import Settings
-from server.storage import open_store, open_table
+from server.storage import open_store
+from server.workbench import workbench_model
 
 
 def create(
@@ -55,14 +59,23 @@ def describe(
         Console().print(_grid(description))
 
 
+def workbench(*, table: options.TableName = options.DEFAULTS.table) -> None:
+    """Print the table's data model for NoSQL Workbench, with samples of each kind of item.
+
+    Import the file there to see the table and its indexes; it asks no engine and no AWS account.
+    """
+    model = workbench_model(table, sample_items(), datetime.now(UTC))
+    typer.echo(json.dumps(model, indent=2, ensure_ascii=False))
+
+
 async def _create(settings: Settings) -> bool:
-    async with open_store(settings, share=True) as store:
-        return store.created or await store.table.create()
+    async with open_store(settings, share=True, usable=False) as store:
+        return store.created or await create_counted(store.table)
 
 
 async def _describe(settings: Settings) -> dict[str, Any]:
-    async with open_table(settings, share=True) as table:
-        return await table.describe()
+    async with open_store(settings, share=True, usable=False) as store:
+        return await store.table.describe()
 
 
 def _grid(description: dict[str, Any]) -> Grid:

@@ -1,27 +1,40 @@
-"""The demo's comments: 5,000 of our own making, the same on every machine."""
+"""The demo's data of our own making, the same on every machine: 5,000 comments and some more."""
 
-from dal.comments import CommentStore
+from collections.abc import Sequence
+
+from dal.model import Comment
+from dal.stores import Stores
 from server.demo.comments import demo_comments
-from server.load.meter import Meter
+from server.demo.orders import demo_orders, demo_profiles
+from server.demo.organizations import demo_rosters, demo_tickets
 from server.load.writer import BATCH, Writer
+from server.meter import Meter
 
 _MARK = "demo"
 
 
-async def load_demo(comments: CommentStore) -> bool:
-    """Write the demo's comments once per table; True when this call wrote them.
+async def load_demo(stores: Stores) -> bool:
+    """Write the demo's data once per table; True when this call wrote it.
 
     A load that was interrupted starts over at the next call. Once it is complete, comments that
     are deleted stay deleted. Raises DalError.
     """
-    if await comments.marked(_MARK):
+    if await stores.comments.marked(_MARK):
         return False
-    made = demo_comments()
+    comments = demo_comments()
+    await _load_comments(stores, comments)
+    await stores.users.put_profiles(demo_profiles())
+    await stores.orders.put_many(demo_orders(comments))
+    await stores.organizations.put_many(demo_rosters())
+    await stores.tickets.put_many(demo_tickets())
+    await stores.comments.mark(_MARK)
+    return True
+
+
+async def _load_comments(stores: Stores, made: Sequence[Comment]) -> None:
     with Meter("Demo data", len(made)) as meter:
-        async with Writer(comments.put_many) as writer:
+        async with Writer(stores.comments.put_many) as writer:
             for start in range(0, len(made), BATCH):
                 batch = {comment.comment_id: comment for comment in made[start : start + BATCH]}
                 await writer.write(batch, len(batch))
                 meter.update(writer.written, f"{writer.written:,} comments")
-    await comments.mark(_MARK)
-    return True

@@ -5,7 +5,11 @@ Each reader takes the field's name and the cell, and returns the value or raises
 """
 
 import functools
+import json
 import re
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TypeVar
 
 from dal import rules
 from dal.errors import InvalidArgumentError
@@ -13,6 +17,8 @@ from dal.errors import InvalidArgumentError
 _WHOLE = re.compile(r"[+-]?[0-9]{1,9}(\.0*)?")
 _BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _SHOWN = 40
+
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def refused(field: str, cell: object, wanted: str) -> InvalidArgumentError:
@@ -69,3 +75,28 @@ def boolean(field: str, cell: object) -> bool:
     if value is None:
         raise refused(field, cell, "true or false")
     return value
+
+
+def choice(kind: type[Choice]) -> Callable[[str, object], Choice]:
+    """Return a reader of one of the names of ``kind``, in capitals or not."""
+
+    def read(field: str, cell: object) -> Choice:
+        written = text(field, cell).strip().upper()
+        if written not in kind.__members__:
+            raise refused(field, cell, f"one of {', '.join(kind)}")
+        return kind[written]
+
+    return read
+
+
+def array(field: str, cell: object, example: object) -> list[object]:
+    """Return the entries of a JSON array; in CSV it is the cell's text."""
+    entries = cell
+    if isinstance(cell, str):
+        try:
+            entries = json.loads(cell)
+        except (RecursionError, ValueError):
+            entries = None
+    if not isinstance(entries, list):
+        raise refused(field, cell, f"a list such as {json.dumps(example)}")
+    return entries

@@ -9,8 +9,12 @@ from typing import Any, Generic, Literal, TypeVar
 
 from dal.comments import CommentStore
 from dal.dynamodb import Table
-from dal.model import Comment
-from server.load import cells
+from dal.model import Comment, Order
+from dal.orders import OrderStore
+from dal.organization_model import Organization, OrganizationUser, Roster, Ticket, TicketStatus
+from dal.organizations import OrganizationStore
+from dal.tickets import TicketStore
+from server.load import cells, order_cells, organization_cells
 from server.load.instants import instant
 
 Thing = TypeVar("Thing")
@@ -63,6 +67,72 @@ COMMENTS = Kind(
     put=lambda table: CommentStore(table).put_many,
 )
 
-KindName = Literal["comments"]
 
-KINDS: Mapping[KindName, Kind[Any]] = {"comments": COMMENTS}
+def _order(values: Mapping[str, Any]) -> Order:
+    values = dict(values)
+    return Order(order_id=values.pop("id"), **values)
+
+
+ORDERS = Kind(
+    name="orders",
+    fields=(
+        Field("id", cells.identifier),
+        Field("username", cells.identifier),
+        Field("status", order_cells.status),
+        Field("created_at", instant),
+        Field("lines", order_cells.lines),
+    ),
+    make=_order,
+    identity=lambda order: order.order_id,
+    put=lambda table: OrderStore(table).put_many,
+)
+
+
+def _roster(values: Mapping[str, Any]) -> Roster:
+    organization = Organization(values["name"], values["plan"])
+    users = [OrganizationUser(organization.name, *one) for one in values["users"].items()]
+    return Roster(organization, users)
+
+
+ORGANIZATIONS = Kind(
+    name="organizations",
+    fields=(
+        Field("name", cells.identifier),
+        Field("plan", cells.title),
+        Field("users", organization_cells.users),
+    ),
+    make=_roster,
+    identity=lambda roster: roster.organization.name,
+    put=lambda table: OrganizationStore(table).put_many,
+)
+
+
+def _ticket(values: Mapping[str, Any]) -> Ticket:
+    values = dict(values)
+    return Ticket(ticket_id=values.pop("id"), **values)
+
+
+TICKETS = Kind(
+    name="tickets",
+    fields=(
+        Field("id", cells.identifier),
+        Field("organization", cells.identifier),
+        Field("username", cells.identifier),
+        Field("subject", cells.title),
+        Field("text", cells.body),
+        Field("status", cells.choice(TicketStatus)),
+        Field("created_at", instant),
+    ),
+    make=_ticket,
+    identity=lambda ticket: ticket.ticket_id,
+    put=lambda table: TicketStore(table).put_many,
+)
+
+KindName = Literal["comments", "orders", "organizations", "tickets"]
+
+KINDS: Mapping[KindName, Kind[Any]] = {
+    "comments": COMMENTS,
+    "orders": ORDERS,
+    "organizations": ORGANIZATIONS,
+    "tickets": TICKETS,
+}

@@ -9,12 +9,12 @@ from typing import Generic
 from dal.errors import InvalidArgumentError
 from server.errors import UserError
 from server.load.kinds import Put, Thing
-from server.load.meter import Meter
 from server.load.recipe import Recipe
 from server.load.rejects import RejectsFile
 from server.load.rows import Reject, Row
 from server.load.source import Source, unreadable
 from server.load.writer import BATCH, Writer
+from server.meter import Meter
 
 SHOWN_REJECTS = 20
 _BATCH_BYTES = 4_000_000

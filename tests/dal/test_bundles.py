@@ -1,56 +1,76 @@
-from dal.bundles import MOST_ACTIONS, MOST_BYTES, Bundle, Write, joined
-from dal.counters import Action
-from dal.items import comment_key, encode_comment
+from dataclasses import replace
+
+from dal.bundles import MOST_ACTIONS, MOST_BYTES, Bundle, joined
+from dal.counting import Counting
+from dal.edits import Edit, Write
+from dal.items import encode_comment
 from dal.statistics import RatingCounts, StatisticsKey, deltas
 from tests.strategies import comment
 
-
-def write(number: int, **fields: object) -> Write:
-    one = comment(f"c{number}", **fields)
-    return Write([{"Put": {"Item": encode_comment(one)}}], deltas(None, one))
+REBUILD = Counting(generation=1, rebuilding=True)
 
 
-def taken(writes: list[Write]) -> int:
-    """How many of ``writes`` one bundle takes, in order."""
+def edit(number: int, **fields: object) -> Edit:
+    return Edit(None, comment(f"c{number}", **fields))
+
+
+def taken(edits: list[Edit]) -> int:
+    """How many of ``edits`` one bundle takes, in order."""
     bundle = Bundle()
-    return next((n for n, one in enumerate(writes) if not bundle.add(one)), len(writes))
+    return next((n for n, one in enumerate(edits) if not bundle.add(one)), len(edits))
 
 
-def test_a_bundle_has_room_for_its_counters() -> None:
-    """Two items of statistics for all rows of one language."""
-    assert taken([write(number) for number in range(150)]) == MOST_ACTIONS - 2
+def actions(edits: list[Edit]) -> int:
+    """How many actions they take while a rebuild runs."""
+    write = joined([one.write(REBUILD) for one in edits])
+    return len(write.actions) + len(write.changes)
 
 
-def test_every_language_takes_another_place() -> None:
+def test_a_bundle_has_room_for_its_counters_and_those_of_a_rebuild() -> None:
+    """Four items of statistics for all rows of one language."""
+    edits = [edit(number) for number in range(150)]
+    assert taken(edits) == MOST_ACTIONS - 4
+    assert actions(edits[: taken(edits)]) == MOST_ACTIONS
+
+
+def test_every_language_takes_other_places() -> None:
     tags = [f"en-{number:03}" for number in range(100, 200)]
-    assert taken([write(n, language=tag) for n, tag in enumerate(tags)]) == 49
+    edits = [edit(n, language=tag) for n, tag in enumerate(tags)]
+    assert taken(edits) == 32
+    assert actions(edits[:32]) == 98
+
+
+def test_a_changed_text_may_be_counted_by_a_rebuild() -> None:
+    olds = [comment(f"c{n}", language=f"en-{n + 100}") for n in range(60)]
+    edits = [Edit(encode_comment(old), replace(old, text="other")) for old in olds]
+    assert not any(edit.changes for edit in edits)
+    assert actions(edits[: taken(edits)]) <= MOST_ACTIONS
 
 
 def test_a_bundle_has_so_many_bytes() -> None:
-    assert taken([write(number, text="x" * 40_000) for number in range(40)]) == 22
+    assert taken([edit(number, text="x" * 40_000) for number in range(40)]) == 22
 
 
 def test_bytes_count_as_they_are_sent() -> None:
     """A character beyond the basic plane is 12 bytes of a request's JSON."""
-    assert taken([write(number, text="\U0001f600" * 10_000) for number in range(40)]) == 7
+    assert taken([edit(number, text="\U0001f600" * 10_000) for number in range(40)]) == 7
 
 
 def test_no_item_is_written_twice_in_one_transaction() -> None:
     bundle = Bundle()
-    delete: Action = {"Delete": {"Key": comment_key("c1")}}
-    assert bundle.add(write(1))
-    assert not bundle.add(Write([delete], {}))
-    assert bundle.add(write(2))
+    assert bundle.add(edit(1))
+    assert not bundle.add(Edit(encode_comment(comment("c1")), None))
+    assert bundle.add(edit(2))
 
 
-def test_a_first_write_is_always_taken() -> None:
-    assert Bundle().add(write(1, text="x" * (MOST_BYTES + 1)))
+def test_a_first_edit_is_always_taken() -> None:
+    assert Bundle().add(edit(1, text="x" * (MOST_BYTES + 1)))
 
 
 def test_joined_writes_keep_their_order_and_sum_their_changes() -> None:
-    one, two = write(1, language="en", rating=5), write(2, language="de", rating=5)
+    news = comment("c1", language="en", rating=5), comment("c2", language="de", rating=5)
+    one, two = (Write([{"Put": {"Item": encode_comment(new)}}], deltas(None, new)) for new in news)
     whole = joined([one, two])
     assert whole.actions == [*one.actions, *two.actions]
     assert whole.changes[StatisticsKey("42")] == RatingCounts((0, 0, 0, 0, 2))
-    assert whole.products == {"42"}
     assert joined([]) == Write([], {})

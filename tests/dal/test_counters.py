@@ -10,7 +10,12 @@ from dal.items import Item
 from dal.statistics import RatingCounts, StatisticsKey
 from tests.strategies import LANGUAGES, MORE, identifiers
 
-keys = st.builds(StatisticsKey, identifiers, st.none() | st.sampled_from(LANGUAGES))
+keys = st.builds(
+    StatisticsKey,
+    identifiers,
+    st.none() | st.sampled_from(LANGUAGES),
+    st.none() | st.integers(1, 10**6),
+)
 counts = st.builds(RatingCounts, st.tuples(*[st.integers(0, 10**6)] * 5))
 changes = st.builds(RatingCounts, st.tuples(*[st.integers(-3, 4)] * 5)).filter(
     lambda change: any(change.by_rating)
@@ -27,6 +32,7 @@ def test_an_item_reads_like_the_access_patterns_say() -> None:
         "count_4": {"N": "2"},
         "count_5": {"N": "10"},
         "count_total": {"N": "13"},
+        "seal": {"N": str(7_919 + 2 * 15_485_863 + 10 * 179_424_673)},
         "GSIPK": {"S": "LEADERS#pt-BR"},
         "GSISK": {"S": "000000000010#4%2F2"},
     }
@@ -71,6 +77,9 @@ def test_a_count_below_zero_shows_as_zero() -> None:
 
 EN, ALL = StatisticsKey("42", "en"), StatisticsKey("42")
 ONE_FIVE = RatingCounts((0, 0, 0, 0, 1))
+MOVED: Item = {"count_5": {"N": "0"}, "count_4": {"N": "1"}}
+NONE_LEFT: Item = {"count_5": {"N": "0"}, "count_total": {"N": "0"}}
+"""Changes by hand that agree with each other in every item."""
 
 
 def test_statistics_that_agree_are_sound() -> None:
@@ -89,8 +98,21 @@ def test_statistics_that_agree_are_sound() -> None:
         [counters.encode(one, RatingCounts((-1, 0, 0, 0, 1))) for one in (ALL, EN)],
         [counters.encode(one, ONE_FIVE) | {"count_total": {"N": "2"}} for one in (ALL, EN)],
         [counters.encode(one, ONE_FIVE) | {"count_1": {"N": "1"}} for one in (ALL, EN)],
+        [counters.encode(one, ONE_FIVE) | MOVED for one in (ALL, EN)],
+        [counters.encode(one, ONE_FIVE) | NONE_LEFT for one in (ALL, EN)],
+        [counters.encode(one, ONE_FIVE) | {"seal": {"N": "0"}} for one in (ALL, EN)],
     ],
-    ids=["no total", "no language", "another rating", "negative", "total", "count"],
+    ids=[
+        "no total",
+        "no language",
+        "another rating",
+        "negative",
+        "total",
+        "count",
+        "moved",
+        "none left",
+        "seal",
+    ],
 )
 def test_statistics_that_disagree_are_not_sound(items: list[Item]) -> None:
     assert not counters.statistics_of(items).sound

@@ -29,8 +29,26 @@ def test_decode_undoes_encode(position: str) -> None:
     assert decode(encode(position), Kind.COUNT) == position
 
 
+@MORE
+@given(identifiers)
+def test_a_name_alone_is_a_position(name: str) -> None:
+    assert decode(encode(escape(name)), Kind.NAME) == escape(name)
+
+
+def test_the_cursor_of_a_name_is_short() -> None:
+    assert len(encode("x" * 54)) < 80
+
+
 @pytest.mark.parametrize(
-    ("position", "kind"), [(COUNT, Kind.INSTANT), (INSTANT, Kind.COUNT)], ids=["count", "instant"]
+    ("position", "kind"),
+    [
+        (COUNT, Kind.INSTANT),
+        (COUNT, Kind.NAME),
+        (INSTANT, Kind.COUNT),
+        (INSTANT, Kind.NAME),
+        ("ana", Kind.INSTANT),
+        ("ana", Kind.COUNT),
+    ],
 )
 def test_a_cursor_of_another_list_is_refused(position: str, kind: Kind) -> None:
     with pytest.raises(InvalidCursorError, match="pass an edge's cursor back unchanged"):
@@ -62,3 +80,11 @@ def test_a_right_checksum_does_not_save_a_wrong_body(kind: Kind, body: str) -> N
     cursor = urlsafe_b64encode(raw).rstrip(b"=").decode()
     with pytest.raises(InvalidCursorError):
         decode(cursor, Kind.COUNT)
+    with pytest.raises(InvalidCursorError):
+        decode(cursor, Kind.INSTANT)
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "a#b", "%2f", "a\0", "x" * 600])
+def test_a_right_checksum_does_not_save_a_wrong_name(name: str) -> None:
+    with pytest.raises(InvalidCursorError):
+        decode(encode(name), Kind.NAME)

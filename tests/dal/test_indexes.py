@@ -1,8 +1,21 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.dynamodb import Table
-from dal.indexes import ALL, BY_LANGUAGE, BY_LANGUAGE_AND_RATING, BY_RATING, COMMENT_INDEXES
+from dal.indexes import (
+    ALL,
+    BY_LANGUAGE,
+    BY_LANGUAGE_AND_RATING,
+    BY_RATING,
+    COMMENT_INDEXES,
+    NEWEST,
+    OPEN_ORDERS,
+    OPEN_SHARDS,
+    ORDER_BY_ID,
+    ORDERS_BY_DATE,
+    ORDERS_BY_STATUS,
+    Index,
+)
 from tests.strategies import LANGUAGES, MORE, identifiers
 
 filters = st.fixed_dictionaries(
@@ -40,24 +53,6 @@ def test_no_two_indexes_share_a_partition_key(one: dict[str, str], other: dict[s
     assert BY_LANGUAGE.partition_of(one) != BY_RATING.partition_of(other)
 
 
-async def test_the_table_has_the_declared_keys_and_indexes(each_table: Table) -> None:
-    description = await each_table.describe()
-    assert _keys(description["KeySchema"]) == ["PK", "SK"]
-    assert {one["AttributeName"] for one in description["AttributeDefinitions"]} == {
-        *("PK", "SK", "GSIPK", "GSI2PK", "GSI3PK", "GSI4PK", "GSISK")
-    }
-    indexes = {one["IndexName"]: one for one in description["GlobalSecondaryIndexes"]}
-    assert {name: _keys(one["KeySchema"]) for name, one in indexes.items()} == {
-        "byLangAndRating": ["GSIPK", "GSISK"],
-        "byLang": ["GSI2PK", "GSISK"],
-        "byRating": ["GSI3PK", "GSISK"],
-        "all": ["GSI4PK", "GSISK"],
-    }
-    for one in indexes.values():
-        assert one["Projection"]["ProjectionType"] == "INCLUDE"
-        assert set(one["Projection"]["NonKeyAttributes"]) == {"rating", "language", "data"}
-
-
 def test_partitions_read_as_the_design_says() -> None:
     values = {"product": "42", "language": "en", "rating": "5"}
     assert [index.partition_of(values) for index in (BY_LANGUAGE_AND_RATING, BY_LANGUAGE)] == [
@@ -67,6 +62,35 @@ def test_partitions_read_as_the_design_says() -> None:
     assert BY_RATING.partition_of(values) == "PRODUCT#42/5"
 
 
-def _keys(schema: list[dict[str, str]]) -> list[str]:
-    assert [one["KeyType"] for one in schema] == ["HASH", "RANGE"]
-    return [one["AttributeName"] for one in schema]
+@pytest.mark.parametrize(
+    ("index", "keys"),
+    [
+        (ORDERS_BY_DATE, ("USER#a%2Fb", "2020#7")),
+        (ORDERS_BY_STATUS, ("USER#a%2Fb", "SHIPPED#2020#7")),
+        (ORDER_BY_ID, ("ORDER#7%23", "ORDER#2020#7")),
+        (
+            Index("x", "P", "S", "ORG", ("user", "order"), NEWEST, between="#USER#"),
+            ("ORG#a%2Fb#USER#7%23", "2020#7"),
+        ),
+    ],
+)
+def test_keys_of_a_row(index: Index, keys: tuple[str, str]) -> None:
+    values = {"user": "a/b", "status": "SHIPPED", "order": "7#"}
+    partition, sort = keys
+    assert index.keys_of(values, "2020#7") == {
+        index.partition_key: {"S": partition},
+        index.sort_key: {"S": sort},
+    }
+
+
+def test_shards_are_stable_and_all_used() -> None:
+    keys = [OPEN_ORDERS.keys_of({}, f"2020#{number}")["PlacedId"]["S"] for number in range(200)]
+    assert set(keys) == {f"PLACED#{shard}" for shard in range(OPEN_SHARDS)}
+    # Written by an earlier version: another hash would leave them in partitions of their own.
+    assert keys[:4] == ["PLACED#1", "PLACED#7", "PLACED#5", "PLACED#3"]
+
+
+def test_only_the_table_and_local_indexes_are_consistent() -> None:
+    indexes = (ORDERS_BY_DATE, ORDERS_BY_STATUS, ORDER_BY_ID, OPEN_ORDERS, ALL)
+    assert [index.consistent for index in indexes] == [True, True, False, False, False]
+    assert Index(None, "PK", "SK", "ORG", ("organization",), ("user",)).consistent

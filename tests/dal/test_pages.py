@@ -122,7 +122,7 @@ async def test_a_row_that_changes_segment_while_it_is_read_is_shown_once() -> No
 
     def rate_anew() -> None:
         # A global index applies a write some time after another does: for a while both hold it.
-        engine.items["twin"] = encode_comment(after)
+        engine.items["twin", "twin"] = encode_comment(after)
 
     engine.changes = {1: rate_anew}
     page = await read(engine, Selection(PRODUCT, frozenset({1, 5})), Slice(2, next_page=True))

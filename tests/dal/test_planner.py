@@ -4,9 +4,17 @@ import pytest
 
 from dal.comments import Selection
 from dal.errors import NoIndexError, TooManySegmentsError
-from dal.indexes import COMMENT_INDEXES
+from dal.indexes import (
+    COMMENT_INDEXES,
+    NEWEST,
+    OPEN_SHARDS,
+    ORDER_INDEXES,
+    TICKETS_OF_USER,
+    USERS_OF_ORGANIZATION,
+    Index,
+)
 from dal.planner import MAX_SEGMENTS, plan
-from dal.plans import Plan, Query
+from dal.plans import Filters, Plan, Query, Segment
 from dal.positions import Range
 
 SPAN = Range(low="2020", high="2021", high_open=True)
@@ -117,9 +125,126 @@ def test_the_first_index_with_the_right_partitions_is_taken() -> None:
     assert whole.index is twin
 
 
+def ordered(query: Query, span: Range = SPAN) -> Plan:
+    return plan(ORDER_INDEXES, query, span, descending=True, limit=20)
+
+
+def wanted(**filters: str) -> Filters:
+    return {field: frozenset(values.split()) for field, values in filters.items()}
+
+
+@pytest.mark.parametrize(
+    ("filters", "index", "segments"),
+    [
+        (wanted(user="ana"), "byDate", [("USER#ana", "")]),
+        (wanted(user="ana", status="SHIPPED"), "byStatusDate", [("USER#ana", "SHIPPED#")]),
+        (
+            wanted(user="ana", status="SHIPPED CANCELLED"),
+            "byStatusDate",
+            [("USER#ana", "CANCELLED#"), ("USER#ana", "SHIPPED#")],
+        ),
+        (wanted(user="ana", status=""), "byStatusDate", []),
+        (wanted(order="7"), "GSI1", [("ORDER#7", "ORDER#")]),
+        (
+            wanted(status="PLACED"),
+            "openOrders",
+            [(f"PLACED#{shard}", "") for shard in range(OPEN_SHARDS)],
+        ),
+    ],
+)
+def test_prefixes_labels_and_shards_make_segments(
+    filters: Filters, index: str, segments: list[tuple[str, str]]
+) -> None:
+    whole = ordered(Query("A", filters))
+    assert whole.index.name == index
+    assert [(one.partition, one.prefix) for one in whole.segments] == segments
+    assert {one.range for one in whole.segments} <= {SPAN}
+    assert {one.limit for one in whole.segments} <= ({20} if len(segments) < OPEN_SHARDS else {10})
+
+
+@pytest.mark.parametrize("filters", [wanted(status="SHIPPED"), wanted(status="PLACED SHIPPED"), {}])
+def test_a_sparse_index_answers_only_for_what_it_holds(filters: Filters) -> None:
+    with pytest.raises(NoIndexError):
+        ordered(Query("A5", filters))
+
+
+def test_a_prefix_alone_selects_no_range() -> None:
+    index = Index("x", "P", "S", "USER", (), NEWEST, ("status",))
+    with pytest.raises(NoIndexError):
+        plan([index], Query("?", {}), SPAN, descending=True, limit=1)
+
+
+def test_a_query_is_bounded_to_its_positions() -> None:
+    within = Range(low="2020-06", high="2030")
+    whole = ordered(Query("A6", wanted(user="ana", status="SHIPPED"), within))
+    (segment,) = whole.segments
+    assert segment.range == Range("2020-06", "2021", high_open=True)
+    assert segment.keys == Range("SHIPPED#2020-06", "SHIPPED#2021", high_open=True)
+
+
+def test_a_shard_is_asked_for_its_share_with_a_margin() -> None:
+    for limit in range(200):
+        whole = plan(
+            ORDER_INDEXES, Query("A5", wanted(status="PLACED")), SPAN, descending=True, limit=limit
+        )
+        (asked,) = {one.limit for one in whole.segments}
+        assert limit / OPEN_SHARDS <= asked <= limit
+        assert asked < limit / 2 or limit < 25
+        assert {one.share for one in whole.segments} == {1 / OPEN_SHARDS}
+
+
+def test_the_range_of_a_prefix_is_closed_at_both_ends() -> None:
+    keys = Segment("P", Range(), 1, "SHIPPED#").keys
+    assert keys == Range("SHIPPED#", "SHIPPED#\U0010ffff")
+    assert Segment("P", Range(), 1).keys == Range()
+
+
+def test_consistent_reads_use_only_indexes_that_offer_them() -> None:
+    assert ordered(Query("A2", wanted(user="ana"), consistent=True)).consistent
+    assert not ordered(Query("A3", wanted(order="7"))).consistent
+    with pytest.raises(NoIndexError):
+        ordered(Query("A3", wanted(order="7"), consistent=True))
+
+
 def _wide(languages: int, ratings: int | None) -> Selection:
     return Selection(
         "42",
         None if ratings is None else frozenset(range(1, ratings + 1)),
         frozenset(f"l{number:02}" for number in range(languages)),
     )
+
+
+@pytest.mark.parametrize(
+    ("index", "span", "keys", "head", "position"),
+    [
+        (USERS_OF_ORGANIZATION, Range(), ("METADATA#", "USER#\U0010ffff"), "METADATA#acme", ""),
+        (
+            USERS_OF_ORGANIZATION,
+            Range(high="bob", high_open=True),
+            ("METADATA#", "USER#bob"),
+            "METADATA#acme",
+            "",
+        ),
+        (
+            TICKETS_OF_USER,
+            Range(low="2020", low_open=True),
+            ("TICKET#2020", "USER#\U0010ffff"),
+            "USER#bob",
+            "\U0010ffff",
+        ),
+    ],
+)
+def test_the_item_at_the_beginning_of_a_list_is_read_with_its_rows(
+    index: Index, span: Range, keys: tuple[str, str], head: str, position: str
+) -> None:
+    filters = {field: frozenset({"x"}) for field in index.partition}
+    for headed in (True, False):
+        query = Query("T", filters, head=headed)
+        whole = plan([index], query, span, descending=index is TICKETS_OF_USER, limit=5)
+        (segment,) = whole.segments
+        assert ((segment.keys.low, segment.keys.high) == keys) is headed
+        assert segment.position_of(f"{index.label}2021#7") == "2021#7"
+    beside = replace(segment, head=index.head)
+    assert beside.position_of(head) == position
+    rows = [beside.position_of(f"{index.label}{one}") for one in ("0", "2021#7", "é")]
+    assert sorted([*rows, position]).index(position) in {0, 3}

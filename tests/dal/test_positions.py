@@ -92,3 +92,21 @@ def test_a_range_without_one_end_is_never_empty() -> None:
 )
 def test_a_range_reads_as_comparisons(span: Range, text: str) -> None:
     assert str(span) == text
+
+
+@MORE
+@given(ranges, ranges)
+def test_an_intersection_holds_what_both_hold(one: Range, other: Range) -> None:
+    both = one & other
+    for key in ALL_KEYS[1:]:
+        assert within(both, key) == (within(one, key) and within(other, key))
+
+
+@MORE
+@given(ranges, st.sampled_from(["", "a#", "#"]))
+def test_a_prefix_keeps_other_prefixes_out(span: Range, prefix: str) -> None:
+    keys = span.under(prefix)
+    for position in ALL_KEYS[1:]:
+        assert within(keys, prefix + position) == within(span, position)
+    if prefix:
+        assert not any(within(keys, other) for other in ("a", "a!", "a$x", "!", "$", "\0"))

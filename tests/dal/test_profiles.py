@@ -1,6 +1,7 @@
 """What the planner knows of a product: its counts and how large its rows are."""
 
 from dal.comments import CommentStore, Selection
+from dal.counting import CountingStore
 from dal.dynamodb import Table
 from dal.indexes import COMMENT_INDEXES
 from dal.plans import Profile
@@ -15,7 +16,7 @@ QUERY = Selection("42", frozenset({1, 2}), frozenset({"en"})).query()
 
 
 def profiles_of(table: Table) -> CommentProfiles:
-    return CommentProfiles(table.query, StatisticsStore(table.query))
+    return CommentProfiles(table.query, StatisticsStore(table.query), CountingStore(table))
 
 
 async def known(profiles: CommentProfiles, reading: Reading) -> Profile:

@@ -1,5 +1,6 @@
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
 
 import pytest
 from hypothesis import example, given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from dal import rules
 from dal.errors import InvalidArgumentError
 from dal.keys import escape
+from dal.model import Money, OrderLine
 from tests.strategies import MORE, identifiers
 
 MOST = rules.MAX_IDENTIFIER_BYTES
@@ -203,3 +205,57 @@ def test_instants_come_in_utc(value: datetime, in_utc: datetime) -> None:
 )
 def test_an_instant_outside_the_calendar_is_refused(value: datetime) -> None:
     assert "out of the calendar" in complaint(rules.instant, value)
+
+
+@pytest.mark.parametrize("value", ["0 EUR", "12.50 EUR", "999999999999.9999 JPY", "007.5 USD"])
+def test_money_is_an_amount_and_a_currency(value: str) -> None:
+    amount, currency = value.split()
+    assert rules.money("unitPrice", value) == Money(Decimal(amount), currency)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("", "12.50", "EUR", "12.50EUR", "12,50 EUR", "-1 EUR", "1e3 EUR", "1 eur", "1 EURO"),
+        *("1. EUR", "1.00000 EUR", "1234567890123 EUR", "12.50 EUR ", "NaN EUR", "1 EUR\n"),
+        "\u0661 EUR",
+    ],
+)
+def test_what_is_no_money_is_refused(value: str) -> None:
+    assert "an amount such as '12.50 EUR'" in complaint(rules.money, value)
+
+
+@pytest.mark.parametrize("value", ["a@b", "ana.b+c@mail.example.org", "é@ü", "x" * 252 + "@b"])
+def test_addresses_are_kept(value: str) -> None:
+    assert rules.email("email", value) == value
+
+
+@pytest.mark.parametrize(
+    "value", ["", "a", "@b", "a@", "a b@c", "a@b@c", "a@b\n", "x" * 253 + "@b"]
+)
+def test_what_is_no_address_is_refused(value: str) -> None:
+    complaint(rules.email, value)
+
+
+def test_quantities_are_bounded() -> None:
+    assert [rules.quantity("quantity", value) for value in (1, 10_000)] == [1, 10_000]
+    for value in (0, -1, 10_001):
+        assert "from 1 to 10,000" in complaint(rules.quantity, value)
+
+
+def test_an_order_has_lines_of_one_currency() -> None:
+    euros, yen = (OrderLine("1", 1, Money(Decimal(1), currency)) for currency in ("EUR", "JPY"))
+    assert rules.order_lines("lines", [euros] * 90) == (euros,) * 90
+    for wrong in ([], [euros] * 91):
+        assert "1 to 90" in complaint(rules.order_lines, wrong)
+    assert "EUR and JPY" in complaint(rules.order_lines, [yen, euros])
+
+
+def test_a_period_starts_before_it_ends() -> None:
+    noon = datetime(2023, 1, 1, 12, tzinfo=timezone(timedelta(hours=2)))
+    ten = datetime(2023, 1, 1, 10, tzinfo=UTC)
+    assert rules.period(noon, ten) == (ten, ten)
+    assert rules.period(None, noon.replace(tzinfo=None)) == (None, ten + timedelta(hours=2))
+    with pytest.raises(InvalidArgumentError, match="exchange the two") as fault:
+        rules.period(ten + timedelta(microseconds=1), noon)
+    assert fault.value.argument == "createdFrom"

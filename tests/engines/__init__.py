@@ -31,7 +31,11 @@ def dynoxide(*arguments: str) -> Iterator[str]:
 @contextlib.contextmanager
 def ministack() -> Iterator[str]:
     port = free_port()
-    settings = {"BIND_HOST": "127.0.0.1", "GATEWAY_PORT": str(port), "SERVICES": "dynamodb"}
+    settings = {
+        "BIND_HOST": "127.0.0.1",
+        "GATEWAY_PORT": str(port),
+        "SERVICES": "dynamodb,dynamodbstreams",
+    }
     with _running([str(MINISTACK)], port, settings) as url:
         yield url
 

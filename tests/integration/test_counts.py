@@ -17,9 +17,11 @@ from dal import dynamodb, errors
 from dal.comments import CommentStore
 from dal.dynamodb import Table
 from dal.model import RATINGS, Comment
+from dal.recount import verify
 from dal.slices import Slice
 from tests import oracle, recount
 from tests.fakes import Answer, Fault, FaultyClient, Operation, client_error, lose_answer, refuse
+from tests.writers import Writers, ignore
 
 IDS = range(6)
 PRODUCTS = 2
@@ -139,6 +141,13 @@ async def _check_board(table: Table, stored: dict[str, list[Comment]]) -> None:
         product: sum(row.rating == 5 for row in rows) or None for product, rows in stored.items()
     }
     assert {product: shown.get(product) for product in stored} == fives
+
+
+async def test_after_random_writes_of_two_processes_nothing_differs(each_table: Table) -> None:
+    """Adds, the same adds again, edits, deletes and loads, all at once."""
+    async with Writers(each_table, seed=2) as writers:
+        await writers.until(150)
+    assert await verify(each_table, ignore) == []
 
 
 @pytest.mark.parametrize("processes", [1, 4])

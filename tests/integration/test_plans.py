@@ -2,6 +2,7 @@
 
 import uuid
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,10 +10,13 @@ from hypothesis import strategies as st
 
 from dal import counters
 from dal.comments import CommentStore, Selection
+from dal.counting import CountingStore, Mode
 from dal.dynamodb import Table
+from dal.items import encode_comment
 from dal.model import RATINGS, Comment
 from dal.slices import Slice
 from dal.statistics import RatingCounts, StatisticsKey
+from dal.statistics_store import StatisticsStore
 from tests import oracle
 
 some_ratings = st.none() | st.sets(st.sampled_from(RATINGS), min_size=1).map(frozenset)
@@ -53,6 +57,47 @@ async def test_wrong_statistics_change_no_page(
     for backward in (False, True):
         rows = await oracle.walk(reader, selection, size, backward=backward)
         assert rows == oracle.selected(data, selection)
+
+
+@pytest.mark.parametrize("factor", [0, 3], ids=["too low", "too high"])
+@pytest.mark.parametrize("sealed", [True, False])
+async def test_statistics_changed_by_hand_change_no_page(
+    table: Table, factor: int, *, sealed: bool
+) -> None:
+    """All items agree with each other and with their totals; two ratings seem to have none."""
+    data = oracle.make_comments("42", 60, seed=1)
+    await CommentStore(table).put_many(data)
+    held = await StatisticsStore(table.query).read("42", consistent=True)
+    assert held.sound
+    for language, counts in [(None, held.overall), *held.by_language.items()]:
+        key = StatisticsKey("42", language)
+        said = RatingCounts((0, factor * counts.of([2]), 0, *counts.by_rating[3:]))
+        seal = (await table.get(counters.item_key(key)) or {})["seal"]
+        item = counters.encode(key, said) | {"seal": seal}
+        await table.put_many([item if sealed else {k: v for k, v in item.items() if k != "seal"}])
+    store = CommentStore(table)
+    for selection in oracle.selections("42"):
+        page = await store.page(selection, Slice(20))
+        assert page.nodes == oracle.selected(data, selection)[:20]
+    page = await store.page(Selection("42", frozenset({1, 3})), Slice(20))
+    assert not any(segment.skipped for segment in page.reading.segments)
+
+
+@pytest.mark.parametrize(
+    "said", [{"mode": Mode.STREAM}, {"rebuilding": True}, {"complete": False}], ids=str
+)
+async def test_zero_proves_nothing_where_a_comment_may_be_uncounted(
+    table: Table, said: dict[str, Any]
+) -> None:
+    data = [one for one in oracle.make_comments("42", 80, seed=1) if one.rating in {1, 5}]
+    await CommentStore(table).put_many(data)
+    counting = CountingStore(table)
+    await counting.announce(await counting.read(), **said)
+    uncounted = replace(data[0], comment_id="uncounted", rating=3)
+    await table.put_many([encode_comment(uncounted)])
+    page = await CommentStore(table).page(Selection("42", frozenset({2, 3, 4})), Slice(20))
+    assert page.nodes == [uncounted]
+    assert not any(segment.skipped for segment in page.reading.segments)
 
 
 async def test_missing_statistics_change_no_page(table: Table) -> None:

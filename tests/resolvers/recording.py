@@ -1,16 +1,20 @@
 """A store that remembers what it was asked, behind the real schema."""
 
+from dataclasses import replace
 from typing import Any
 
 from dal.comments import CommentStore, Selection
+from dal.dynamodb import Table
 from dal.model import Comment
 from dal.pages import Page, PageInfo
 from dal.reading import Reading
 from dal.slices import Slice
+from dal.stores import Stores
 from resolvers.context import Context
 from schema.build import build_schema
 
 SCHEMA = build_schema()
+STORES = Stores.of(Table(None, "no table"))
 
 
 class RecordingStore(CommentStore):
@@ -30,5 +34,6 @@ async def ask(
 ) -> tuple[list[tuple[Selection, Slice]], list[dict[str, Any]]]:
     """Execute an operation; return what the store was asked and the errors that a client sees."""
     store = RecordingStore()
-    result = await SCHEMA.execute(operation, variables, context_value=Context(None, store))
+    context = Context(None, replace(STORES, comments=store))
+    result = await SCHEMA.execute(operation, variables, context_value=context)
     return store.asked, [dict(error.formatted) for error in result.errors or []]

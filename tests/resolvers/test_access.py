@@ -2,17 +2,17 @@ import pytest
 
 from resolvers.access import ForbiddenError, UnauthenticatedError, may_change, require_viewer
 from resolvers.context import Context, Viewer
-from tests.resolvers.recording import RecordingStore
+from tests.resolvers.recording import STORES
 from tests.strategies import comment
 
 
 def test_a_viewer_is_required() -> None:
     viewer = Viewer("ana")
-    assert require_viewer(Context(viewer, RecordingStore())) is viewer
+    assert require_viewer(Context(viewer, STORES)) is viewer
     with pytest.raises(
         UnauthenticatedError, match=r"'Authorization: Bearer <JWT>'.*marginalia token"
     ):
-        require_viewer(Context(None, RecordingStore()))
+        require_viewer(Context(None, STORES))
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,9 @@ def test_a_viewer_is_required() -> None:
         (Viewer("bob", frozenset({"reader", "moderator"})), True),
         (Viewer("moderator"), False),
     ],
-    ids=str,
+    ids=lambda value: (
+        f"{value.username}-{sorted(value.roles)}" if isinstance(value, Viewer) else None
+    ),
 )
 def test_authors_and_moderators_change_a_comment(viewer: Viewer, allowed: bool) -> None:
     written = comment(username="ana")

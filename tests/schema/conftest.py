@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from strawberry import Schema
 
-from dal.comments import CommentStore
+from dal.dynamodb import Table
+from dal.stores import Stores
 from resolvers.budget import Budget
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
@@ -17,6 +18,7 @@ Run = Callable[..., Awaitable[Answer]]
 ANN = Viewer("ann")
 BOB = Viewer("bob")
 MODERATOR = Viewer("mo", frozenset({"moderator"}))
+STAFF = Viewer("sam", frozenset({"staff"}))
 
 
 @pytest.fixture(scope="session")
@@ -25,8 +27,19 @@ def schema() -> Schema:
 
 
 @pytest.fixture
-def run(schema: Schema, comments: CommentStore) -> Run:
+def run(schema: Schema, table: Table) -> Run:
     """Execute an operation; the answer has ``data`` and ``errors`` as a client sees them."""
+    return runner(schema, Stores.of(table))
+
+
+@pytest.fixture
+def run_each(schema: Schema, each_table: Table) -> Run:
+    """Execute operations as ``run`` does, on each engine in turn."""
+    return runner(schema, Stores.of(each_table))
+
+
+def runner(schema: Schema, stores: Stores) -> Run:
+    """Return what executes operations over ``stores``."""
 
     async def run(
         operation: str,
@@ -36,7 +49,7 @@ def run(schema: Schema, comments: CommentStore) -> Run:
         budget: Budget | None = None,
         **variables: object,
     ) -> Answer:
-        context = Context(viewer, comments, explain, budget or Budget())
+        context = Context(viewer, stores, explain, budget or Budget())
         result = await schema.execute(operation, variables, context_value=context)
         errors = [error.formatted for error in result.errors or []]
         return {"data": result.data, "errors": errors}

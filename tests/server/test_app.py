@@ -11,6 +11,7 @@ import pytest
 from starlette.applications import Starlette
 
 from dal.comments import CommentStore
+from dal.counting import create_counted
 from dal.dynamodb import Connection, Table, connect
 from dal.model import Comment
 from server import graphiql
@@ -32,7 +33,7 @@ def client_of(app: Starlette) -> httpx.AsyncClient:
 async def table(dynoxide_url: str) -> AsyncIterator[Table]:
     """One table for all: each test that writes takes a product of its own."""
     async with connect(Connection("app", endpoint_url=dynoxide_url, embedded=True)) as opened:
-        await opened.create()
+        await create_counted(opened)
         yield opened
 
 

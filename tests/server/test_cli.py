@@ -126,8 +126,10 @@ def test_the_embedded_table_is_made_and_described(tmp_path: Path) -> None:
     assert marginalia(*create).stdout == "Table marginalia is created.\n"
     assert marginalia(*create).stdout == ("Table marginalia exists already; nothing was changed.\n")
     shown = marginalia("table", "describe", MARGINALIA_DATA_DIR=str(tmp_path)).stdout
-    assert "Table marginalia: active, 0 items" in shown
-    assert "│ byLangAndRating │ GSIPK         │ GSISK    │ keys, rating, language, data │" in shown
+    assert "Table marginalia: active, 1 items" in shown, "it says who counts"
+    assert (
+        "│ byStatusDate    │ PK            │ OrderStatusDate │ keys, data               │" in shown
+    )
     assert list(tmp_path.glob("engine*")) == []
 
 

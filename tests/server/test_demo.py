@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, time
 
 import pytest
@@ -12,10 +13,16 @@ from dal import rules
 from dal.comments import CommentStore
 from dal.dynamodb import Table
 from dal.errors import StoreUnavailableError
-from dal.model import RATINGS, Comment
+from dal.model import RATINGS, Comment, OrderStatus
+from dal.orders import OrderSelection
+from dal.organization_model import OrganizationUser, TicketStatus, UserType
+from dal.slices import Slice
+from dal.stores import Stores
 from server.demo import load_demo
 from server.demo.comments import demo_comments
 from server.demo.dice import Dice
+from server.demo.orders import demo_orders, demo_profiles
+from server.demo.organizations import demo_rosters, demo_tickets
 from server.demo.texts import phrases
 from tests.engines import ROOT
 
@@ -126,6 +133,49 @@ def test_phrases_are_complete(language: str) -> None:
     assert len(set(words["usernames"])) == 20
 
 
+def test_orders_are_the_same_each_time_and_obey_the_rules(made: list[Comment]) -> None:
+    orders = demo_orders(made)
+    assert orders == demo_orders(made)
+    assert len({one.order_id for one in orders}) == len(orders)
+    assert 150 < len(orders) < 600
+    assert {one.status for one in orders} == set(OrderStatus)
+    assert {one.username for one in orders} == set(demo_profiles())
+    for one in orders:
+        assert rules.order_lines("lines", one.lines) == one.lines
+        assert len({line.product_id for line in one.lines}) == len(one.lines)
+
+
+def test_customers_received_what_their_verified_comments_speak_of(made: list[Comment]) -> None:
+    received = {
+        (one.username, line.product_id, one.created_at)
+        for one in demo_orders(made)
+        if one.status is OrderStatus.DELIVERED
+        for line in one.lines
+    }
+    for comment in made:
+        if comment.verified_purchase and comment.username in demo_profiles():
+            assert any(
+                (user, product) == (comment.username, comment.product_id)
+                and when < comment.created_at
+                for user, product, when in received
+            )
+
+
+def test_organisations_and_tickets_are_the_same_each_time_and_obey_the_rules() -> None:
+    rosters, tickets = demo_rosters(), demo_tickets()
+    assert (rosters, tickets) == (demo_rosters(), demo_tickets())
+    users = {(user.organization, user.username) for roster in rosters for user in roster.users}
+    assert len(users) == sum(len(roster.users) for roster in rosters) == 21
+    assert {(one.organization, one.username) for one in tickets} <= users
+    assert {one.status for one in tickets} == set(TicketStatus)
+    assert len({one.ticket_id for one in tickets}) == len(tickets) > 100
+    mine = [one for one in tickets if one.username == "demo"]
+    assert len({one.organization for one in mine}) == 2
+    for one in tickets:
+        assert rules.title("subject", one.subject)
+        assert "{" not in one.text
+
+
 def test_dice_stay_in_their_range_and_reach_its_ends() -> None:
     dice = Dice(1)
     assert {dice.number(3, 5) for _ in range(200)} == {3, 4, 5}
@@ -133,14 +183,44 @@ def test_dice_stay_in_their_range_and_reach_its_ends() -> None:
     assert sorted(dice.shuffled("abcde")) == list("abcde")
 
 
-async def test_it_loads_once(comments: CommentStore, made: list[Comment]) -> None:
-    assert await load_demo(comments)
+async def test_it_loads_once(table: Table, made: list[Comment]) -> None:
+    stores = Stores.of(table)
+    comments = stores.comments
+    assert await load_demo(stores)
     stored = await comments.get_many([comment.comment_id for comment in made[:100]])
     assert stored == {comment.comment_id: comment for comment in made[:100]}
     assert await comments.get(made[-1].comment_id) == made[-1]
     await comments.delete("demo-00001", ignore)
-    assert not await load_demo(comments)
+    assert not await load_demo(stores)
     assert await comments.get("demo-00001") is None
+    await _check_orders(stores, made)
+    await _check_organizations(stores)
+
+
+async def _check_orders(stores: Stores, made: list[Comment]) -> None:
+    orders = demo_orders(made)
+    placed = [one for one in orders if one.status is OrderStatus.PLACED]
+    open_page = await stores.orders.open_page(Slice(100))
+    assert {one.order_id for one in open_page.nodes} == {one.order_id for one in placed}
+    mine = await stores.orders.page(OrderSelection("demo"), Slice(100))
+    assert len(mine.edges) == 8
+    profile = await stores.users.profile("demo")
+    assert profile is not None
+    assert profile.full_name == "Demo"
+    verified = next(one for one in made if one.verified_purchase and one.username == "olive")
+    assert await stores.users.received("olive", verified.product_id)
+
+
+async def _check_organizations(stores: Stores) -> None:
+    for roster in demo_rosters():
+        organization, page = await stores.organizations.with_users(
+            roster.organization.name, Slice(100)
+        )
+        assert organization == roster.organization
+        assert set(page.nodes) == set(roster.users)
+    user, tickets = await stores.tickets.with_user("Harbour Tea Rooms", "demo", Slice(100))
+    assert user == OrganizationUser("Harbour Tea Rooms", "demo", UserType.ADMIN)
+    assert len(tickets.edges) == 25
 
 
 class _Failing(CommentStore):
@@ -160,10 +240,11 @@ class _Failing(CommentStore):
 async def test_an_interrupted_load_is_completed_by_the_next(
     table: Table, made: list[Comment]
 ) -> None:
+    stores = Stores.of(table)
     with pytest.raises(StoreUnavailableError):
-        await load_demo(_Failing(table))
-    comments = CommentStore(table)
+        await load_demo(replace(stores, comments=_Failing(table)))
+    comments = stores.comments
     assert await comments.get(made[0].comment_id) == made[0]
     assert await comments.get(made[-1].comment_id) is None
-    assert await load_demo(comments)
+    assert await load_demo(stores)
     assert await comments.get(made[-1].comment_id) == made[-1]

@@ -1,27 +1,33 @@
 """Fixtures of the stream's tests: tables that record their changes, on both engines."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 
+from dal.counting import CountingStore, Mode
 from dal.dynamodb import Connection, Table, connect_streams
 from dal.streams import Streams
-from stream.begin import begin
 from stream.checkpoints import Checkpoints
-from tests.engines import MINISTACK, _running, free_port
 from tests.stream.fakes import START
+from tests.stream.histories import begin_counting
 
 
-@pytest.fixture(scope="session")
-def ministack_url() -> Iterator[str]:
-    port = free_port()
-    settings = {
-        "BIND_HOST": "127.0.0.1",
-        "GATEWAY_PORT": str(port),
-        "SERVICES": "dynamodb,dynamodbstreams",
-    }
-    with _running([str(MINISTACK)], port, settings) as url:
-        yield url
+@pytest.fixture
+async def table(table: Table) -> Table:
+    """A fresh table on dynoxide whose stream is to be counted."""
+    return await followed(table)
+
+
+@pytest.fixture
+async def each_table(each_table: Table) -> Table:
+    """A fresh table on each engine whose stream is to be counted."""
+    return await followed(each_table)
+
+
+async def followed(table: Table) -> Table:
+    store = CountingStore(table)
+    await store.announce(await store.read(), mode=Mode.STREAM)
+    return table
 
 
 @pytest.fixture
@@ -33,7 +39,7 @@ async def streams(each_table: Table) -> AsyncIterator[Streams]:
 @pytest.fixture
 async def streamed(each_table: Table, streams: Streams) -> Table:
     """A fresh table whose stream is counted, on each engine in turn."""
-    await begin(each_table, streams)
+    await begin_counting(each_table, streams)
     return each_table
 
 

@@ -3,12 +3,15 @@
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from dal.dynamodb import Table
 from dal.items import comment_key, encode_comment
 from dal.model import RATINGS, Comment
 from dal.streams import Streams
+from stream.begin import begin
+from stream.checkpoints import Checkpoints, label_of
 from stream.follower import open_follower
 from stream.records import Record
 from tests import oracle, recount
@@ -62,6 +65,12 @@ async def write_raw(table: Table, steps: Sequence[Step] | Iterator[Step]) -> Non
             await table.put_many([encode_comment(step.new)])
         elif step.old is not None:
             await table.write([{"Delete": {"Key": comment_key(step.old.comment_id)}}])
+
+
+async def begin_counting(table: Table, streams: Streams) -> None:
+    """Switch on a stream that is counted from its first record."""
+    arn, before = await begin(table, streams)
+    await Checkpoints(table, label_of(arn)).begin(before, datetime.now(UTC))
 
 
 async def all_records(table: Table, streams: Streams) -> tuple[str, list[Record]]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from dal import errors
+from dal.counting import CountingStore
 from dal.dynamodb import Table
 from dal.streams import Streams
 from stream.applier import Applier
@@ -19,7 +20,7 @@ SHARD = "shard"
 
 
 def applier(table: Table) -> Applier:
-    return Applier(table, Checkpoints(table, "s"))
+    return Applier(table, Checkpoints(table, "s"), CountingStore(table))
 
 
 async def checkpoint(table: Table) -> Checkpoint:

@@ -11,11 +11,12 @@ import pytest
 from dal import errors
 from dal.comments import CommentStore
 from dal.counters import item_key
+from dal.counting import CountingStore, Mode
 from dal.dynamodb import Table
 from dal.model import Comment
 from dal.statistics import StatisticsKey
 from dal.streams import Streams
-from stream.begin import begin
+from stream.applier import Applier
 from stream.checkpoints import Checkpoint, Checkpoints, label_of
 from stream.follower import LISTING, RETENTION, SKIPPING, Follower, follow, open_follower
 from tests import recount
@@ -25,6 +26,7 @@ from tests.stream.fakes import START, FakeShard, FakeStreams, shard_of
 from tests.stream.histories import (
     PRODUCTS,
     Step,
+    begin_counting,
     catch_up,
     check_all,
     history,
@@ -46,7 +48,8 @@ class Clock:
 
 
 def follower_of(table: Table, fake: FakeStreams, clock: Callable[[], datetime]) -> Follower:
-    return Follower(table, fake.client(), "arn:x/stream/s", clock)
+    applier = Applier(table, Checkpoints(table, "s"), CountingStore(table))
+    return Follower(fake.client(), "arn:x/stream/s", applier, clock)
 
 
 async def exhaust(follower: Follower, clock: Clock) -> None:
@@ -78,18 +81,34 @@ async def test_counters_follow_a_program_that_knows_nothing_of_them(
     assert await check_all(streamed) > 10
 
 
-async def test_both_modes_come_to_the_same_items(
-    streamed: Table, streams: Streams, each_table: Table
-) -> None:
-    store = CommentStore(each_table)
-    steps = list(history(2, 60))
-    for step in steps:
+async def test_both_modes_come_to_the_same_items(streamed: Table, streams: Streams) -> None:
+    counting = CountingStore(streamed)
+    transactional = await counting.announce(await counting.read(), mode=Mode.TRANSACTIONAL)
+    store = CommentStore(streamed)
+    for step in history(2, 60):
         await write_counted(store, step)
-    transactional = {one: await recount.stored(each_table, one) for one in PRODUCTS}
+    counted = {one: await recount.stored(streamed, one) for one in PRODUCTS}
     for product in PRODUCTS:
-        await forget_counters(each_table, product)
+        await forget_counters(streamed, product)
+    await counting.announce(transactional, mode=Mode.STREAM)
     await catch_up(streamed, streams)
-    assert {one: await recount.stored(streamed, one) for one in PRODUCTS} == transactional
+    assert {one: await recount.stored(streamed, one) for one in PRODUCTS} == counted
+
+
+async def test_where_writers_count_it_counts_nothing(streamed: Table, streams: Streams) -> None:
+    """Also once it has begun: what was said is obeyed within seconds."""
+    follower = await open_follower(streamed, streams)
+    await write_raw(streamed, history(2, 20))
+    assert await follower.round()
+    before = {one: await recount.stored(streamed, one) for one in PRODUCTS}
+    counting = CountingStore(streamed)
+    await counting.announce(await counting.read(), mode=Mode.TRANSACTIONAL)
+    assert isinstance(follower._sink, Applier)
+    follower._sink._counting.forget()
+    await write_raw(streamed, history(3, 20))
+    with pytest.raises(errors.StoreRefusedError, match="stats rebuild --mode stream"):
+        await follower.round()
+    assert {one: await recount.stored(streamed, one) for one in PRODUCTS} == before
 
 
 async def test_two_followers_at_once_count_once(streamed: Table, streams: Streams) -> None:
@@ -128,8 +147,9 @@ async def test_without_a_stream_it_says_what_to_do(table: Table, streams: Stream
 async def test_a_stream_that_begins_again_starts_empty(streamed: Table, streams: Streams) -> None:
     """So a recount may start from the table, wherever the old stream was."""
     before = await streamed.stream()
-    await write_raw(streamed, [Step(None, comment("old", product_id="42"))])
-    await begin(streamed, streams)
+    olds = [comment(f"old-{number}", product_id="42") for number in range(12)]
+    await write_raw(streamed, [Step(None, old) for old in olds])
+    await begin_counting(streamed, streams)
     assert await streamed.stream() != before
     await catch_up(streamed, streams)
     assert await count_of(streamed, "42") == 0

@@ -24,12 +24,12 @@ from tests.stream.test_applier import cut, let_pass
 ARN = "arn:aws:dynamodb:local:0:table/t/stream/2026-01-01T00:00:00.000"
 
 
-def delivered(records: Sequence[Record]) -> list[Record]:
+def delivered(records: Sequence[Record], arn: str = ARN) -> list[Record]:
     """Records as Lambda delivers them: with the stream they are of, and times as numbers."""
     return [
         {
             **record,
-            "eventSourceARN": ARN,
+            "eventSourceARN": arn,
             "dynamodb": {**record["dynamodb"], "ApproximateCreationDateTime": 1767225600.0},
         }
         for record in records

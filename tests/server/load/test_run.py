@@ -17,11 +17,11 @@ from server.load.csv_rows import CsvRows
 from server.load.jsonl import read_jsonl
 from server.load.kinds import COMMENTS, Put
 from server.load.lines import Lines
-from server.load.meter import Meter
 from server.load.recipe import make_recipe
 from server.load.rejects import RejectsFile
 from server.load.run import Load
 from server.load.source import Source, open_source
+from server.meter import Meter
 from tests.server.load.reading import HEADER, RecordingStore, jsonl, row, source
 
 

@@ -1,4 +1,4 @@
-"""What a load has done so far, drawn as a bar on standard error when that is a terminal."""
+"""What a long command has done so far: a bar on standard error when that is a terminal."""
 
 import sys
 from types import TracebackType
@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 
 class Meter:
-    """Counts what is done of ``total`` (bytes or rows; None when unknown) while in its context."""
+    """Counts what is done of ``total`` (bytes or items; None when unknown) while in its context."""
 
     def __init__(self, title: str, total: int | None) -> None:
         console = Console(stderr=True)

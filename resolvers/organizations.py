@@ -1,0 +1,124 @@
+"""Resolvers of organisations and their users."""
+
+from collections.abc import Sequence
+
+import strawberry
+
+from dal import rules
+from dal.cursors import Kind
+from dal.errors import InvalidArgumentError
+from dal.organization_model import Organization, OrganizationUser, Roster, UserType
+from dal.organizations import MOST_FIRST_USERS
+from dal.pages import Page
+from resolvers.access import is_staff, require_viewer
+from resolvers.arguments import slice_of
+from resolvers.memberships import require_admin, require_member, sees_tickets, user_of
+from resolvers.node_ids import user_names
+from resolvers.organization_inputs import (
+    AddOrganizationUserInput,
+    CreateOrganizationInput,
+    OrganizationUserInput,
+)
+from resolvers.organization_payloads import OrganizationPayload, OrganizationUserPayload
+from resolvers.payloads import reported
+from resolvers.prefetch import first_slice
+from resolvers.selection import Info
+
+
+async def load(info: Info, name: str) -> Organization | None:
+    """Return an organisation that the viewer may see."""
+    await require_member(info.context, name)
+    return await info.context.stores.organizations.get(name)
+
+
+async def load_user(info: Info, own_id: str) -> OrganizationUser | None:
+    """Return a user of an organisation that the viewer may see."""
+    organization, username = user_names(own_id)
+    await require_member(info.context, organization)
+    return await user_of(info.context, organization, username)
+
+
+async def organization(info: Info, name: str) -> Organization | None:
+    """Return an organisation by its name; its first users come along when they are selected."""
+    context, store = info.context, info.context.stores.organizations
+    await require_member(context, rules.identifier("name", name))
+    cut = first_slice(info, "users", kind=Kind.NAME)
+    if cut is None:
+        return await store.get(name)
+    found, page = await store.with_users(name, cut)
+    if found is not None:
+        context.prefetched.keep(found, cut, page)
+    return found
+
+
+async def users(
+    root: strawberry.Parent[Organization],
+    info: Info,
+    first: int | None = None,
+    after: str | None = None,
+    last: int | None = None,
+    before: str | None = None,
+) -> Page[OrganizationUser]:
+    """Return a page of an organisation's users, by name."""
+    await require_member(info.context, root.name)
+    cut = slice_of(info, first, after, last, before, kind=Kind.NAME)
+    info.context.budget.spend()
+    page = info.context.prefetched.take(root, cut)
+    return page or await info.context.stores.organizations.users(root.name, cut)
+
+
+async def user(
+    root: strawberry.Parent[Organization], info: Info, username: str
+) -> OrganizationUser | None:
+    """Return one user; the newest tickets come along when they are selected."""
+    context = info.context
+    await require_member(context, root.name)
+    rules.identifier("username", username)
+    cut = first_slice(info, "tickets")
+    if cut is not None and await sees_tickets(context, root.name, username):
+        found, page = await context.stores.tickets.with_user(root.name, username, cut)
+        if found is not None:
+            context.prefetched.keep(found, cut, page)
+            return found
+    return await user_of(context, root.name, username)
+
+
+@reported(OrganizationPayload)
+async def create_organization(info: Info, input: CreateOrganizationInput) -> OrganizationPayload:  # noqa: A002 - Relay's name
+    """Store a new organisation."""
+    viewer = require_viewer(info.context)
+    new = Organization(rules.identifier("name", input.name), rules.title("plan", input.plan))
+    types = _types(input.users)
+    if not is_staff(viewer):
+        types[viewer.username] = UserType.ADMIN
+    first_users = [OrganizationUser(new.name, *one) for one in types.items()]
+    await info.context.stores.organizations.create(Roster(new, first_users))
+    info.context.once.forget()
+    return OrganizationPayload(new)
+
+
+def _types(users: Sequence[OrganizationUserInput]) -> dict[str, UserType]:
+    """Return what each of an organisation's first users is to be, by username."""
+    if len(users) > MOST_FIRST_USERS:
+        raise InvalidArgumentError(
+            "users", f"users lists {len(users)}; the most is {MOST_FIRST_USERS}: add others later."
+        )
+    types = {rules.identifier("users", one.username): one.type for one in users}
+    if len(types) < len(users):
+        raise InvalidArgumentError("users", "users lists a username twice: leave one of them out.")
+    return types
+
+
+@reported(OrganizationUserPayload)
+async def add_organization_user(
+    info: Info,
+    input: AddOrganizationUserInput,  # noqa: A002
+) -> OrganizationUserPayload:
+    """Store a new user of an organisation."""
+    await require_admin(info.context, rules.identifier("organization", input.organization))
+    new = OrganizationUser(
+        input.organization, rules.identifier("username", input.username), input.type
+    )
+    edge = await info.context.stores.organizations.add_user(new)
+    info.context.once.forget()
+    return OrganizationUserPayload(edge)

@@ -1,0 +1,44 @@
+"""What one request remembers of its reads, so that no field asks twice."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from dal.pages import Page
+from dal.slices import Slice
+
+Answer = TypeVar("Answer")
+
+
+class Once:
+    """Reads that are done once, however many fields await them."""
+
+    def __init__(self) -> None:
+        self._asked: dict[tuple[object, ...], asyncio.Task[Any]] = {}
+
+    async def read(self, store: Callable[..., Coroutine[Any, Any, Answer]], *of: str) -> Answer:
+        """Return what ``store(*of)`` answered the first time."""
+        key = (store, *of)
+        if key not in self._asked:
+            self._asked[key] = asyncio.create_task(store(*of))
+        answer: Answer = await asyncio.shield(self._asked[key])
+        return answer
+
+    def forget(self) -> None:
+        """Read anew from now on: the request has written."""
+        self._asked.clear()
+
+
+class Prefetched:
+    """Pages that a resolver read with its own object, for a field below it to show once."""
+
+    def __init__(self) -> None:
+        self._pages: dict[tuple[object, Slice], Page[Any]] = {}
+
+    def keep(self, owner: object, cut: Slice, page: Page[Any]) -> None:
+        """Keep a page of ``owner`` for the field that will ask for it."""
+        self._pages[owner, cut] = page
+
+    def take(self, owner: object, cut: Slice) -> Page[Any] | None:
+        """Return the page of exactly this slice; None when it was not read."""
+        return self._pages.pop((owner, cut), None)

@@ -1,0 +1,186 @@
+"""``marginalia stats``: the counts by rating and language, recounted, checked and kept.
+
+Only what counts a table's stream imports ``stream``.
+"""
+
+import asyncio
+import logging
+import signal
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+
+from dal.counting import SETTLE_SECONDS, CountingStore, Mode
+from dal.dynamodb import connect_streams
+from dal.rebuild import rebuild as rebuild_transactional
+from dal.recount import Difference
+from dal.recount import verify as verify_table
+from dal.streams import latest_stream
+from server import options
+from server.errors import UserError
+from server.meter import Meter
+from server.settings import Settings
+from server.storage import Store, open_store
+
+SHOWN = 100
+"""Differences in the table of them."""
+
+_NEXT = {
+    Mode.TRANSACTIONAL: "run `marginalia stats rebuild`, which is safe while servers run.",
+    Mode.STREAM: "if `marginalia stats follow` is behind, let it catch up and verify again; "
+    "otherwise run `marginalia stats rebuild`.",
+}
+_KEEPERS = {
+    Mode.TRANSACTIONAL: "this program's writes keep them",
+    Mode.STREAM: "`marginalia stats follow`, or the Lambda function, keeps them",
+}
+
+
+def rebuild(
+    *,
+    mode: Annotated[
+        Mode | None,
+        typer.Option(
+            envvar="MARGINALIA_MODE",
+            help="Who counts from now on: this program's own writes, or a reader of the table's "
+            "stream, for tables that other programs write to. As it is, if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    data_dir: options.DataDir = options.DEFAULTS.data_dir,
+    endpoint_url: options.EndpointUrl = None,
+    aws: options.Aws = False,
+    table: options.TableName = options.DEFAULTS.table,
+) -> None:
+    """Recount all comments and make the statistics exact, while servers go on writing.
+
+    Interrupted, it is begun again with the same command.
+    """
+    settings = Settings(data_dir=data_dir, endpoint_url=endpoint_url, aws=aws, table=table)
+    kept = asyncio.run(_rebuild(settings, mode))
+    typer.echo(f"Table {table}: the statistics are exact; {_KEEPERS[kept]}.")
+
+
+def verify(
+    *,
+    data_dir: options.DataDir = options.DEFAULTS.data_dir,
+    endpoint_url: options.EndpointUrl = None,
+    aws: options.Aws = False,
+    table: options.TableName = options.DEFAULTS.table,
+) -> None:
+    """Compare the statistics with a recount; with differences, the exit code is 1."""
+    settings = Settings(data_dir=data_dir, endpoint_url=endpoint_url, aws=aws, table=table)
+    mode, found = asyncio.run(_verify(settings))
+    if not found:
+        typer.echo(f"Table {table}: the statistics equal a recount.")
+        return
+    Console().print(_grid(found))
+    raise UserError(f"The statistics of table {table} are wrong: {_NEXT[mode]}")
+
+
+def follow(
+    *,
+    data_dir: options.DataDir = options.DEFAULTS.data_dir,
+    endpoint_url: options.EndpointUrl = None,
+    aws: options.Aws = False,
+    table: options.TableName = options.DEFAULTS.table,
+) -> None:
+    """Keep the statistics up with the table's stream until Ctrl-C; several may run."""
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
+    settings = Settings(data_dir=data_dir, endpoint_url=endpoint_url, aws=aws, table=table)
+    asyncio.run(_follow(settings))
+
+
+async def _rebuild(settings: Settings, mode: Mode | None) -> Mode:
+    async with open_store(settings, share=True) as store:
+        wanted = mode or (await CountingStore(store.table).read()).mode
+        total = (await store.table.describe())["ItemCount"] or None
+        with Meter(settings.table, total) as meter:
+
+            async def settle() -> None:
+                if not store.alone:
+                    meter.say(f"Waiting {SETTLE_SECONDS:.0f} s until running servers take part.")
+                    await asyncio.sleep(SETTLE_SECONDS)
+
+            def seen(items: int) -> None:
+                meter.update(items, f"{items:,} items seen")
+
+            if wanted is Mode.TRANSACTIONAL:
+                await rebuild_transactional(store.table, settle, seen)
+                await _end_stream(store)
+            else:
+                from stream.rebuild import rebuild as rebuild_stream  # noqa: PLC0415 - see above
+
+                async with connect_streams(store.connection) as streams:
+                    await rebuild_stream(store.table, streams, settle, seen)
+    return wanted
+
+
+async def _end_stream(store: Store) -> None:
+    """Switch off the stream that was counted until now."""
+    if latest_stream(await store.table.describe()) is not None:
+        from stream.begin import end  # noqa: PLC0415 - see above
+
+        await end(store.table)
+
+
+async def _verify(settings: Settings) -> tuple[Mode, list[Difference]]:
+    async with open_store(settings, share=True) as store:
+        said = await CountingStore(store.table).read()
+        total = (await store.table.describe())["ItemCount"] or None
+        with Meter(settings.table, total) as meter:
+            found = await verify_table(
+                store.table, lambda items: meter.update(items, f"{items:,} items seen")
+            )
+    return said.mode, found
+
+
+async def _follow(settings: Settings) -> None:
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - asyncio.run made it
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    try:
+        async with open_store(settings, share=True) as store:
+            await _follow_store(store)
+    except asyncio.CancelledError:
+        return
+
+
+async def _follow_store(store: Store) -> None:
+    from stream.follower import caught_up, follow  # noqa: PLC0415 - see above
+
+    if (await CountingStore(store.table).read()).mode is Mode.TRANSACTIONAL:
+        raise UserError(
+            "This table is counted by the writes themselves: run `marginalia stats rebuild "
+            "--mode stream` first if other programs write to it."
+        )
+    async with connect_streams(store.connection) as streams:
+        reached = await caught_up(store.table)
+        since = f"{reached:%Y-%m-%d %H:%M:%S} UTC"
+        typer.echo(f"Counting the changes of {store.place} since {since}. Ctrl-C ends.")
+        following = asyncio.ensure_future(follow(store.table, streams))
+        try:
+            ends: list[asyncio.Future[Any]] = [following, store.died]
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            if store.died.done():
+                raise UserError(store.died.result())
+            await following
+        finally:
+            following.cancel()
+
+
+def _grid(found: list[Difference]) -> Grid:
+    grid = Grid(title=f"{len(found):,} differences", title_justify="left")
+    for heading in ("Product", "Language", "What"):
+        grid.add_column(heading, overflow="fold")
+    grid.add_column("Counted", justify="right")
+    grid.add_column("Recount", justify="right")
+    for one in found[:SHOWN]:
+        language = one.key.language or "(all)"
+        grid.add_row(one.key.product_id, language, one.what, one.stored, one.recounted)
+    if len(found) > SHOWN:
+        grid.add_row("…")
+    return grid

@@ -1,0 +1,51 @@
+"""A few items of each kind, as the demo's data would be stored."""
+
+from collections.abc import Iterator, Sequence
+
+from dal import counters
+from dal.items import Item, encode_comment
+from dal.model import Comment, OrderStatus
+from dal.order_items import encode_order, purchases
+from dal.organization_items import encode_organization, encode_ticket, encode_user
+from dal.statistics import deltas, summed
+from dal.users import encode_profile
+from server.demo.comments import demo_comments
+from server.demo.orders import demo_orders, demo_profiles
+from server.demo.organizations import demo_rosters, demo_tickets
+
+_EACH = 3
+
+
+def sample_items() -> list[Item]:
+    """Return the items: comments with their statistics, orders of each status, an organisation."""
+    comments = demo_comments()
+    return [
+        *_of_comments(comments[-_EACH:]),
+        *_of_customers(comments),
+        *_of_organizations(),
+    ]
+
+
+def _of_comments(comments: Sequence[Comment]) -> Iterator[Item]:
+    yield from map(encode_comment, comments)
+    for key, counts in summed(deltas(None, comment) for comment in comments).items():
+        yield counters.encode(key, counts)
+
+
+def _of_customers(comments: Sequence[Comment]) -> Iterator[Item]:
+    orders = demo_orders(comments)
+    shown = [next(one for one in orders if one.status is status) for status in OrderStatus]
+    profiles = demo_profiles()
+    for username in sorted({order.username for order in shown}):
+        yield encode_profile(username, profiles[username])
+    for order in shown:
+        yield encode_order(order)
+        yield from purchases(order)
+
+
+def _of_organizations() -> Iterator[Item]:
+    roster = min(demo_rosters(), key=lambda one: len(one.users))
+    yield encode_organization(roster.organization)
+    yield from map(encode_user, roster.users)
+    tickets = [one for one in demo_tickets() if one.organization == roster.organization.name]
+    yield from map(encode_ticket, tickets[:_EACH])

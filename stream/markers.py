@@ -1,0 +1,22 @@
+"""Markers: items that say that a record of a stream is counted, for who knows no shard."""
+
+from time import time
+
+from dal.conditions import ABSENT
+from dal.counters import Action
+from dal.indexes import EXPIRES
+from dal.items import Item
+
+KEPT_SECONDS = 3 * 24 * 3600
+"""How long a marker is kept at least; the stream keeps its record for one day."""
+
+
+def marker(stream: str, event: str) -> Item:
+    """Return the marker of a stream's record, ``EVENT#<stream>#<event id>``."""
+    key = {"S": f"EVENT#{stream}#{event}"}
+    return {"PK": key, "SK": key, EXPIRES: {"N": str(int(time()) + KEPT_SECONDS)}}
+
+
+def mark(stream: str, event: str) -> Action:
+    """Return the write of a marker, on condition that there is none."""
+    return {"Put": {"Item": marker(stream, event), **ABSENT}}

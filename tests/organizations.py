@@ -1,0 +1,63 @@
+"""A small world of organisations for tests: names that need escaping, users of every kind."""
+
+from datetime import UTC, datetime, timedelta
+
+from dal.organization_model import (
+    Organization,
+    OrganizationUser,
+    Roster,
+    Ticket,
+    TicketStatus,
+    UserType,
+)
+from dal.stores import Stores
+
+ACME = Organization("ac/me#1%", "Enterprise")
+OTHER = Organization("ac", "Pro")
+ADMIN, MEMBER, COLLEAGUE, OUTSIDER = "ann", "bob", "b/o#b%", "olga"
+"""Users by what they are to Acme; the outsider is an admin of the other organisation."""
+
+ROSTERS = (
+    Roster(
+        ACME,
+        [
+            OrganizationUser(ACME.name, ADMIN, UserType.ADMIN),
+            OrganizationUser(ACME.name, MEMBER),
+            OrganizationUser(ACME.name, COLLEAGUE),
+        ],
+    ),
+    Roster(
+        OTHER,
+        [
+            OrganizationUser(OTHER.name, OUTSIDER, UserType.ADMIN),
+            OrganizationUser(OTHER.name, MEMBER),
+        ],
+    ),
+)
+NEWEST = datetime(2024, 5, 1, tzinfo=UTC)
+
+
+def ticket(number: int, username: str = MEMBER, organization: str = ACME.name) -> Ticket:
+    """Return a ticket; the lower its number the newer, every third shares the instant before."""
+    return Ticket(
+        ticket_id=f"t/{number:03}",
+        organization=organization,
+        username=username,
+        subject=f"Subject {number}",
+        text="It does not boil.",
+        created_at=NEWEST - timedelta(hours=number - (number % 3 == 0)),
+        status=TicketStatus.CLOSED if number % 4 else TicketStatus.OPEN,
+    )
+
+
+TICKETS = (
+    *(ticket(number) for number in range(30)),
+    *(ticket(number, COLLEAGUE) for number in range(100, 103)),
+    ticket(200, MEMBER, OTHER.name),
+)
+
+
+async def fill(stores: Stores) -> None:
+    """Store the rosters and the tickets."""
+    await stores.organizations.put_many(ROSTERS)
+    await stores.tickets.put_many(TICKETS)

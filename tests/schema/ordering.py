@@ -1,0 +1,60 @@
+"""Operations on orders, and what they answer."""
+
+from typing import Any
+
+from tests.schema.conftest import ANN, Answer, Run
+
+PAGE = """
+nodes { orderId status createdAt lines { productId quantity unitPrice } }
+pageInfo { hasNextPage hasPreviousPage endCursor }
+plan { accessPattern index requests segments { partitionKey range } }
+"""
+ORDERS = f"""
+query ($status: [OrderStatus!], $from: DateTime, $before: DateTime, $first: Int, $after: String,
+    $last: Int, $end: String) {{
+  user(username: "ann") {{
+    orders(status: $status, createdFrom: $from, createdBefore: $before, first: $first,
+      after: $after, last: $last, before: $end) {{ {PAGE} }}
+  }}
+}}
+"""
+PLACE = """
+mutation ($input: PlaceOrderInput!) {
+  placeOrder(input: $input) {
+    order { id orderId status total user { username } lines { productId quantity unitPrice } }
+    orderEdge { cursor node { orderId } }
+    userErrors { field message code }
+  }
+}
+"""
+SET = """
+mutation ($input: SetOrderStatusInput!) {
+  setOrderStatus(input: $input) {
+    order { orderId status }
+    userErrors { field message code }
+  }
+}
+"""
+LINES = [
+    {"productId": "42", "quantity": 2, "unitPrice": "12.50 EUR"},
+    {"productId": "7/8", "quantity": 1, "unitPrice": "0.95 EUR"},
+]
+
+
+def codes(answer: Answer) -> list[str]:
+    return [error["extensions"]["code"] for error in answer["errors"]]
+
+
+async def placed(run: Run, **fields: Any) -> dict[str, Any]:
+    answer = await run(PLACE, ANN, input={"lines": LINES, **fields})
+    assert answer["errors"] == []
+    assert answer["data"]["placeOrder"]["userErrors"] == []
+    made: dict[str, Any] = answer["data"]["placeOrder"]["order"]
+    return made
+
+
+async def listed(run: Run, **variables: object) -> dict[str, Any]:
+    answer = await run(ORDERS, ANN, explain=True, **variables)
+    assert answer["errors"] == []
+    page: dict[str, Any] = answer["data"]["user"]["orders"]
+    return page

@@ -1,0 +1,45 @@
+"""Which fields of the schema lead to what is private, and which of them operations ask for."""
+
+from collections.abc import Iterable
+
+from graphql import (
+    FieldNode,
+    GraphQLObjectType,
+    TypeInfo,
+    TypeInfoVisitor,
+    Visitor,
+    get_named_type,
+    parse,
+    visit,
+)
+from strawberry import Schema
+
+Field = tuple[str, str]
+"""The type that has the field, and its name."""
+
+
+def leading_to(schema: Schema, private: set[str]) -> set[Field]:
+    """Return the fields whose type is one of ``private``."""
+    return {
+        (parent.name, name)
+        for parent in schema._schema.type_map.values()
+        if isinstance(parent, GraphQLObjectType)
+        for name, field in parent.fields.items()
+        if get_named_type(field.type).name in private
+    }
+
+
+def asked_by(schema: Schema, operations: Iterable[str]) -> set[Field]:
+    """Return the fields that ``operations`` select."""
+    info = TypeInfo(schema._schema)
+    asked: set[Field] = set()
+
+    class Fields(Visitor):
+        def enter_field(self, node: FieldNode, *_: object) -> None:
+            parent = info.get_parent_type()
+            assert parent is not None
+            asked.add((parent.name, node.name.value))
+
+    for operation in operations:
+        visit(parse(operation), TypeInfoVisitor(info, Fields()))
+    return asked

@@ -1,0 +1,133 @@
+"""The mutations of orders and profiles, and what a delivery means for comments."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.schema.conftest import ANN, BOB, STAFF, Run
+from tests.schema.ordering import LINES, PLACE, SET, listed, placed
+
+
+async def test_placing_again_with_the_key_is_the_same_order(run: Run) -> None:
+    first = await placed(run, idempotencyKey="k")
+    assert await placed(run, idempotencyKey="k") == first
+    await run(SET, STAFF, input={"id": first["id"], "status": "SHIPPED"})
+    assert (await placed(run, idempotencyKey="k"))["status"] == "SHIPPED"
+    assert (await placed(run, idempotencyKey="l"))["orderId"] != first["orderId"]
+    assert (await placed(run))["orderId"] != (await placed(run))["orderId"]
+    others = await run(PLACE, BOB, input={"lines": LINES, "idempotencyKey": "k"})
+    assert others["data"]["placeOrder"]["order"]["user"]["username"] == "bob"
+    changed = await run(PLACE, ANN, input={"lines": LINES[:1], "idempotencyKey": "k"})
+    (error,) = changed["data"]["placeOrder"]["userErrors"]
+    assert error["code"] == "IDEMPOTENCY_KEY_REUSED"
+
+
+async def test_the_new_edge_stands_where_its_cursor_says(run: Run) -> None:
+    answer = await run(PLACE, ANN, input={"lines": LINES})
+    edge = answer["data"]["placeOrder"]["orderEdge"]
+    second = await placed(run)
+    page = await listed(run, end=edge["cursor"])
+    assert [one["orderId"] for one in page["nodes"]] == [second["orderId"]]
+
+
+@pytest.mark.parametrize(
+    ("lines", "blamed"),
+    [
+        ([], "lines"),
+        (LINES[:1] * 91, "lines"),
+        ([LINES[0], {**LINES[1], "quantity": 0}], "lines.1.quantity"),
+        ([{**LINES[0], "productId": ""}], "lines.0.productId"),
+        ([{**LINES[0], "unitPrice": "12.50"}], "lines.0.unitPrice"),
+        ([LINES[0], {**LINES[1], "unitPrice": "1 JPY"}], "lines"),
+    ],
+)
+async def test_an_order_that_breaks_a_rule_is_not_placed(
+    run: Run, lines: list[object], blamed: str
+) -> None:
+    payload = (await run(PLACE, ANN, input={"lines": lines}))["data"]["placeOrder"]
+    (error,) = payload["userErrors"]
+    assert (error["code"], error["field"], payload["order"]) == ("BAD_ARGUMENT", blamed, None)
+    assert (await listed(run))["nodes"] == []
+
+
+async def test_illegal_steps_and_misses_are_user_errors(run: Run) -> None:
+    made = await placed(run)
+
+    async def errors(node_id: str, status: str) -> list[tuple[str, str | None]]:
+        answer = await run(SET, STAFF, input={"id": node_id, "status": status})
+        given = answer["data"]["setOrderStatus"]["userErrors"]
+        return [(error["code"], error["field"]) for error in given]
+
+    assert await errors(made["id"], "DELIVERED") == [("BAD_ARGUMENT", "status")]
+    assert await errors(made["id"], "PLACED") == [("BAD_ARGUMENT", "status")]
+    assert await errors("T3JkZXI6bm9uZQ==", "SHIPPED") == [("NOT_FOUND", None)]
+    assert await errors("UHJvZHVjdDox", "SHIPPED") == [("BAD_ARGUMENT", "id")]
+    assert await errors(made["id"], "SHIPPED") == []
+
+
+async def test_one_of_two_racing_mutations_is_done(run: Run) -> None:
+    made = await placed(run)
+    steps = [{"id": made["id"], "status": status} for status in ("SHIPPED", "CANCELLED")]
+    answers = await asyncio.gather(*(run(SET, STAFF, input=one) for one in steps))
+    payloads = [answer["data"]["setOrderStatus"] for answer in answers]
+    assert sorted(payload["order"] is None for payload in payloads) == [False, True]
+    (error,) = [one for payload in payloads for one in payload["userErrors"]]
+    assert error["code"] in {"CONFLICT", "BAD_ARGUMENT"}
+
+
+PROFILE = "user { id username profile { fullName email } }"
+
+
+async def test_a_profile_is_changed_field_by_field(run_each: Run) -> None:
+    update = f"""mutation ($input: UpdateProfileInput!) {{
+        updateProfile(input: $input) {{ {PROFILE} userErrors {{ field code }} }} }}"""
+    query = '{ user(username: "ann") { profile { fullName email } } }'
+    assert (await run_each(query, ANN))["data"]["user"]["profile"] is None
+    await run_each(update, ANN, input={"fullName": "Ann"})
+    answer = await run_each(update, ANN, input={"email": "ann@b.org", "fullName": None})
+    profile = {"fullName": "Ann", "email": "ann@b.org"}
+    assert answer["data"]["updateProfile"]["user"]["profile"] == profile
+    assert (await run_each(query, STAFF))["data"]["user"]["profile"] == profile
+    answer = await run_each(update, ANN, input={"email": "nobody"})
+    assert answer["data"]["updateProfile"]["userErrors"] == [
+        {"field": "email", "code": "BAD_ARGUMENT"}
+    ]
+    answer = await run_each(update, ANN, input={"email": ""})
+    assert answer["data"]["updateProfile"]["user"]["profile"] == {"fullName": "Ann", "email": ""}
+
+
+ADD = """
+mutation ($input: AddCommentInput!) {
+  addComment(input: $input) { comment { id verifiedPurchase } userErrors { message } }
+}
+"""
+EDIT = """
+mutation ($input: UpdateCommentInput!) {
+  updateComment(input: $input) { comment { rating verifiedPurchase } userErrors { message } }
+}
+"""
+
+
+async def test_a_comment_on_a_delivered_product_is_verified(run_each: Run) -> None:
+    async def commented(product: str) -> dict[str, Any]:
+        given = {"productId": product, "rating": 5, "language": "en", "text": "It boils."}
+        answer = await run_each(ADD, ANN, input=given)
+        comment: dict[str, Any] = answer["data"]["addComment"]["comment"]
+        return comment
+
+    async def edited(comment: dict[str, Any]) -> object:
+        answer = await run_each(EDIT, ANN, input={"id": comment["id"], "rating": 1})
+        return answer["data"]["updateComment"]["comment"]["verifiedPurchase"]
+
+    made = await placed(run_each)
+    before = await commented("7/8")
+    assert not before["verifiedPurchase"]
+    await run_each(SET, STAFF, input={"id": made["id"], "status": "SHIPPED"})
+    assert not (await commented("7/8"))["verifiedPurchase"]
+    await run_each(SET, STAFF, input={"id": made["id"], "status": "DELIVERED"})
+    after = await commented("7/8")
+    assert after["verifiedPurchase"]
+    assert not (await commented("7"))["verifiedPurchase"]
+    # Decided when commenting, and kept.
+    assert [await edited(before), await edited(after)] == [False, True]

@@ -1,0 +1,242 @@
+"""Who may see and do what of organisations and tickets: every path, for every role."""
+
+import json
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from strawberry import Schema
+from strawberry.relay.utils import to_base64
+
+from dal.dynamodb import Connection, Table, connect
+from dal.keys import escape
+from dal.organization_items import organization_key, user_key
+from dal.stores import Stores
+from resolvers.context import Viewer
+from tests.organizations import ACME, ADMIN, COLLEAGUE, MEMBER, OUTSIDER, TICKETS, fill
+from tests.schema.conftest import MODERATOR, STAFF, Run, runner
+from tests.schema.paths import asked_by, leading_to
+
+ROLES: dict[str, Viewer | None] = {
+    "nobody": None,
+    "stranger": Viewer("zed"),
+    "outsider": Viewer(OUTSIDER),
+    "moderator": MODERATOR,
+    "colleague": Viewer(COLLEAGUE),
+    "member": Viewer(MEMBER),
+    "admin": Viewer(ADMIN),
+    "staff": STAFF,
+}
+"""All paths lead to what is a member's; a colleague is of the same organisation."""
+
+PRIVATE = {
+    *("Organization", "OrganizationUser", "OrganizationUserConnection", "OrganizationUserEdge"),
+    *("Ticket", "TicketConnection", "TicketEdge"),
+}
+MEMBERS = {"colleague", "member", "admin", "staff"}
+OWN = {"member", "admin", "staff"}
+ADMINS = {"admin", "staff"}
+
+TICKET = TICKETS[0]
+ORGANIZATION_ID = to_base64("Organization", ACME.name)
+USER_ID = to_base64("OrganizationUser", f"{escape(ACME.name)}/{MEMBER}")
+TICKET_ID = to_base64("Ticket", TICKET.ticket_id)
+NAME = f'name: "{ACME.name}"'
+USER = f'user(username: "{MEMBER}")'
+
+
+@dataclass(frozen=True)
+class Row:
+    """An operation and the roles that may do it; what it shows when it is done, and else never."""
+
+    operation: str
+    allowed: set[str]
+    shows: str = TICKET.subject
+
+
+MATRIX = {
+    "organization": Row(f"{{ organization({NAME}) {{ id plan }} }}", MEMBERS, ACME.plan),
+    "organization.users.nodes": Row(
+        f"{{ organization({NAME}) {{ users {{ nodes {{ username }} }} }} }}", MEMBERS, ADMIN
+    ),
+    "organization.users.edges": Row(
+        f"{{ organization({NAME}) {{ users(last: 9) {{ edges {{ cursor node {{ type }} }} }} }} }}",
+        MEMBERS,
+        "MEMBER",
+    ),
+    "organization.user": Row(
+        f"{{ organization({NAME}) {{ {USER} {{ id type }} }} }}", MEMBERS, "MEMBER"
+    ),
+    "organization.user.tickets.nodes": Row(
+        f"{{ organization({NAME}) {{ {USER} {{ tickets {{ nodes {{ subject }} }} }} }} }}", OWN
+    ),
+    "organization.user.tickets.edges": Row(
+        f"{{ organization({NAME}) {{ {USER} {{"
+        " tickets(last: 100) { edges { cursor node { subject } } } } } }",
+        OWN,
+    ),
+    "organization.user.tickets by status": Row(
+        f"{{ organization({NAME}) {{ {USER} {{ tickets(status: OPEN) {{"
+        " nodes { subject } } } } }",
+        OWN,
+    ),
+    "organization.user.tickets.pageInfo": Row(
+        f"{{ organization({NAME}) {{ {USER} {{ tickets {{ pageInfo {{ endCursor }} }} }} }} }}",
+        OWN,
+        "endCursor",
+    ),
+    "organization.users.nodes.tickets": Row(
+        f"{{ organization({NAME}) {{ users(last: 1) {{ nodes {{ tickets {{"
+        " nodes { subject } } } } } }",
+        OWN,
+    ),
+    "organization.users.edges.node.tickets": Row(
+        f"{{ organization({NAME}) {{ users(last: 1) {{ edges {{ node {{ tickets {{"
+        " edges { node { subject } } } } } } } }",
+        OWN,
+    ),
+    "ticket": Row(f'{{ ticket(ticketId: "{TICKET.ticket_id}") {{ subject }} }}', OWN),
+    "node(Organization)": Row(
+        f'{{ node(id: "{ORGANIZATION_ID}") {{ ... on Organization {{ plan }} }} }}',
+        MEMBERS,
+        ACME.plan,
+    ),
+    "node(Organization).users": Row(
+        f'{{ node(id: "{ORGANIZATION_ID}") {{ ... on Organization {{'
+        " users { nodes { username } } } } }",
+        MEMBERS,
+        ADMIN,
+    ),
+    "node(Organization).user.tickets": Row(
+        f'{{ node(id: "{ORGANIZATION_ID}") {{ ... on Organization {{ {USER} {{'
+        " tickets { nodes { subject } } } } } }",
+        OWN,
+    ),
+    "node(OrganizationUser)": Row(
+        f'{{ node(id: "{USER_ID}") {{ ... on OrganizationUser {{ username type }} }} }}',
+        MEMBERS,
+        "MEMBER",
+    ),
+    "node(OrganizationUser).tickets": Row(
+        f'{{ node(id: "{USER_ID}") {{ ... on OrganizationUser {{'
+        " tickets { nodes { subject } } } } }",
+        OWN,
+    ),
+    "node(Ticket)": Row(f'{{ node(id: "{TICKET_ID}") {{ ... on Ticket {{ subject }} }} }}', OWN),
+    "nodes(Ticket)": Row(
+        f'{{ nodes(ids: ["{TICKET_ID}"]) {{ ... on Ticket {{ subject }} }} }}', OWN
+    ),
+    "nodes(Organization)": Row(
+        f'{{ nodes(ids: ["{ORGANIZATION_ID}"]) {{ ... on Organization {{ plan }} }} }}',
+        MEMBERS,
+        ACME.plan,
+    ),
+    "closeTicket": Row(
+        f'mutation {{ closeTicket(input: {{id: "{TICKET_ID}"}}) {{ ticket {{ subject }}'
+        " ticketEdge { cursor node { subject } } } }",
+        OWN,
+    ),
+    "addOrganizationUser": Row(
+        f'mutation {{ addOrganizationUser(input: {{organization: "{ACME.name}", username: "new"}})'
+        " { organizationUser { type } organizationUserEdge { node { type } } } }",
+        ADMINS,
+        "MEMBER",
+    ),
+    "addOrganizationUser, refused": Row(
+        f'mutation {{ addOrganizationUser(input: {{organization: "{ACME.name}",'
+        f' username: "{MEMBER}"}}) {{ userErrors {{ code }} }} }}',
+        ADMINS,
+        "ALREADY_EXISTS",
+    ),
+    "createTicket": Row(
+        f'mutation {{ createTicket(input: {{organization: "{ACME.name}", subject: "S", text: "T"}})'
+        " { ticket { status } ticketEdge { node { status } } } }",
+        {"colleague", "member", "admin"},
+        "OPEN",
+    ),
+    "createOrganization": Row(
+        'mutation { createOrganization(input: {name: "new", plan: "Pro"})'
+        " { organization { plan } } }",
+        set(ROLES) - {"nobody"},
+        "Pro",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+async def table(dynoxide_url: str) -> AsyncIterator[Table]:
+    """One table for the whole matrix."""
+    name = f"test-{uuid.uuid4().hex}"
+    async with connect(Connection(name, dynoxide_url, embedded=True)) as opened:
+        await opened.create()
+        yield opened
+
+
+@pytest.fixture
+async def run(schema: Schema, table: Table) -> Run:
+    """Execute operations over the same world each time."""
+    await fill(Stores.of(table))
+    made = (organization_key("new"), user_key(ACME.name, "new"))
+    await table.write([{"Delete": {"Key": key}} for key in made])
+    return runner(schema, Stores.of(table))
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("field", MATRIX)
+async def test_each_role_gets_what_it_may_and_nothing_else(run: Run, field: str, role: str) -> None:
+    row = MATRIX[field]
+    answer = await run(row.operation, ROLES[role])
+    if role in row.allowed:
+        assert answer["errors"] == []
+        assert row.shows in json.dumps(answer["data"])
+    else:
+        refused = "UNAUTHENTICATED" if ROLES[role] is None else "FORBIDDEN"
+        assert [error["extensions"]["code"] for error in answer["errors"]] == [refused]
+        assert row.shows not in json.dumps(answer)
+        assert _at(answer["data"], answer["errors"][0]["path"]) is None
+
+
+def _at(data: Any, path: list[str | int]) -> Any:
+    """Return what stands where a refusal points."""
+    for part in path:
+        data = data[part]
+    return data
+
+
+def test_every_field_that_leads_to_what_is_private_is_in_the_matrix(schema: Schema) -> None:
+    leading = leading_to(schema, PRIVATE)
+    assert len(leading) > 15
+    assert leading <= asked_by(schema, (row.operation for row in MATRIX.values()))
+
+
+async def test_nobody_outside_learns_which_organisations_and_tickets_exist(run: Run) -> None:
+    for operation in (
+        '{ organization(name: "%s") { plan } }',
+        '{ organization(name: "%s") { users { nodes { id } } } }',
+    ):
+        for name in (ACME.name, "gone"):
+            answer = await run(operation % name, ROLES["stranger"])
+            assert [one["extensions"]["code"] for one in answer["errors"]] == ["FORBIDDEN"]
+    for ticket_id in (TICKET.ticket_id, "gone"):
+        answer = await run(f'{{ ticket(ticketId: "{ticket_id}") {{ id }} }}')
+        assert [one["extensions"]["code"] for one in answer["errors"]] == ["UNAUTHENTICATED"]
+
+
+async def test_who_left_no_longer_sees_the_own_tickets(run: Run, table: Table) -> None:
+    await table.write([{"Delete": {"Key": user_key(ACME.name, MEMBER)}}])
+    for field in ("ticket", "node(Ticket)", "organization", "createTicket"):
+        answer = await run(MATRIX[field].operation, ROLES["member"])
+        assert [one["extensions"]["code"] for one in answer["errors"]] == ["FORBIDDEN"]
+
+
+async def test_among_many_nodes_only_the_refused_are_null(run: Run) -> None:
+    ids = [ORGANIZATION_ID, TICKET_ID, USER_ID, to_base64("Ticket", "gone")]
+    answer = await run(
+        "query ($ids: [ID!]!) { nodes(ids: $ids) { id } }", ROLES["colleague"], ids=ids
+    )
+    assert answer["data"]["nodes"] == [{"id": ORGANIZATION_ID}, None, {"id": USER_ID}, None]
+    assert [(error["path"], error["extensions"]["code"]) for error in answer["errors"]] == [
+        (["nodes", 1], "FORBIDDEN")
+    ]

@@ -1,0 +1,252 @@
+"""The mutations of organisations and tickets: what they answer, and what is stored afterwards."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from dal.organization_model import OrganizationUser, TicketStatus, UserType
+from dal.stores import Stores
+from tests.organizations import ACME, OTHER, fill
+from tests.schema.conftest import ANN, BOB, STAFF, Run
+
+CREATE = """
+mutation ($input: CreateOrganizationInput!) {
+  createOrganization(input: $input) {
+    organization { name plan users { nodes { username type } } }
+    userErrors { field message code }
+  }
+}
+"""
+ADD_USER = """
+mutation ($input: AddOrganizationUserInput!) {
+  addOrganizationUser(input: $input) {
+    organizationUser { id username type }
+    organizationUserEdge { cursor node { username } }
+    userErrors { field message code }
+  }
+}
+"""
+OPEN = """
+mutation ($input: CreateTicketInput!) {
+  createTicket(input: $input) {
+    ticket { id ticketId subject text status username organizationName createdAt }
+    ticketEdge { cursor node { ticketId } }
+    userErrors { field message code }
+  }
+}
+"""
+CLOSE = """
+mutation ($input: CloseTicketInput!) {
+  closeTicket(input: $input) {
+    ticket { ticketId status subject }
+    ticketEdge { cursor }
+    userErrors { field message code }
+  }
+}
+"""
+NEW = {"name": "n/ew#", "plan": "Pro"}
+TICKET = {"organization": ACME.name, "subject": "Cold", "text": "It does not boil."}
+
+
+@pytest.fixture(autouse=True)
+async def stored(stores: Stores) -> None:
+    await fill(stores)
+
+
+async def payload(run: Run, operation: str, *who: Any, **given: object) -> dict[str, Any]:
+    answer = await run(operation, *who, input=given)
+    assert answer["errors"] == []
+    (shown,) = answer["data"].values()
+    result: dict[str, Any] = shown
+    return result
+
+
+def faults(shown: dict[str, Any]) -> list[tuple[str | None, str]]:
+    return [(error["field"], error["code"]) for error in shown["userErrors"]]
+
+
+async def test_who_creates_an_organisation_is_its_admin(run: Run) -> None:
+    first = {"username": "bob"}, {"username": "zoe", "type": "ADMIN"}, {"username": "ann"}
+    shown = await payload(run, CREATE, ANN, **NEW, users=first)
+    assert shown["userErrors"] == []
+    assert shown["organization"] == {
+        **NEW,
+        "users": {
+            "nodes": [
+                {"username": "ann", "type": "ADMIN"},
+                {"username": "bob", "type": "MEMBER"},
+                {"username": "zoe", "type": "ADMIN"},
+            ]
+        },
+    }
+
+
+async def test_staff_create_organisations_for_others(run: Run) -> None:
+    shown = await payload(run, CREATE, STAFF, **NEW, users=[{"username": "ann", "type": "ADMIN"}])
+    users = shown["organization"]["users"]["nodes"]
+    assert users == [{"username": "ann", "type": "ADMIN"}]
+
+
+async def test_a_name_that_is_taken_is_a_user_error(run: Run, stores: Stores) -> None:
+    shown = await payload(run, CREATE, BOB, name=ACME.name, plan="Free")
+    assert shown["organization"] is None
+    assert faults(shown) == [(None, "ALREADY_EXISTS")]
+    assert await stores.organizations.get(ACME.name) == ACME
+    bob = OrganizationUser(ACME.name, "bob")
+    assert await stores.organizations.get_user(ACME.name, "bob") == bob
+
+
+async def test_a_fault_of_an_organisation_names_its_field(run: Run) -> None:
+    faulty: list[tuple[str, object]] = [
+        ("name", ""),
+        ("name", "n\n"),
+        ("name", "n" * 513),
+        ("plan", "p" * 201),
+        ("users", [{"username": ""}]),
+        ("users", [{"username": "bob"}, {"username": "bob"}]),
+        ("users", [{"username": f"user{n}"} for n in range(91)]),
+    ]
+    for field, value in faulty:
+        shown = await payload(run, CREATE, ANN, **{**NEW, field: value})
+        assert faults(shown) == [(field, "BAD_ARGUMENT")]
+        assert field in shown["userErrors"][0]["message"]
+
+
+async def test_ninety_users_come_at_once(run: Run) -> None:
+    users = [{"username": f"user{n:02}"} for n in range(90)]
+    shown = await payload(run, CREATE, ANN, **NEW, users=users)
+    assert len(shown["organization"]["users"]["nodes"]) == 20
+    assert shown["userErrors"] == []
+
+
+async def test_an_added_user_is_there_at_once(run: Run, stores: Stores) -> None:
+    given = {"organization": ACME.name, "username": "c/arl", "type": "ADMIN"}
+    shown = await payload(run, ADD_USER, ANN, **given)
+    assert shown["userErrors"] == []
+    assert shown["organizationUser"]["type"] == "ADMIN"
+    cursor = shown["organizationUserEdge"]["cursor"]
+    page = await run(
+        "query ($name: String!, $cursor: String) {"
+        " organization(name: $name) { users(last: 1, before: $cursor) { nodes { username } } } }",
+        ANN,
+        name=ACME.name,
+        cursor=cursor,
+    )
+    assert page["data"]["organization"]["users"]["nodes"] == [{"username": "bob"}]
+    carl = OrganizationUser(ACME.name, "c/arl", UserType.ADMIN)
+    assert await stores.organizations.get_user(ACME.name, "c/arl") == carl
+
+
+async def test_users_are_added_once_and_to_what_exists(run: Run) -> None:
+    given = {"organization": ACME.name, "username": "bob"}
+    assert faults(await payload(run, ADD_USER, ANN, **given)) == [(None, "ALREADY_EXISTS")]
+    given = {"organization": "gone", "username": "bob"}
+    assert faults(await payload(run, ADD_USER, STAFF, **given)) == [(None, "NOT_FOUND")]
+    given = {"organization": ACME.name, "username": ""}
+    assert faults(await payload(run, ADD_USER, ANN, **given)) == [("username", "BAD_ARGUMENT")]
+
+
+async def test_one_request_sees_the_users_that_it_adds(run: Run) -> None:
+    """What a viewer may do is remembered for a request, until the request changes it."""
+    answer = await run(
+        """mutation {
+            before: addOrganizationUser(input: {organization: "x", username: "c"}) {
+                organizationUser { username } }
+            createOrganization(input: {name: "x", plan: "Pro"}) { organization { name } }
+            after: addOrganizationUser(input: {organization: "x", username: "c"}) {
+                organizationUser { username } }
+        }""",
+        ANN,
+    )
+    assert [error["extensions"]["code"] for error in answer["errors"]] == ["FORBIDDEN"]
+    assert answer["data"]["before"] is None
+    assert answer["data"]["after"] == {"organizationUser": {"username": "c"}}
+
+
+async def test_a_ticket_is_its_viewers_and_the_newest(run: Run) -> None:
+    shown = await payload(run, OPEN, BOB, **TICKET)
+    ticket = shown["ticket"]
+    assert {name: ticket[name] for name in ("subject", "text", "status", "username")} == {
+        "subject": "Cold",
+        "text": "It does not boil.",
+        "status": "OPEN",
+        "username": "bob",
+    }
+    assert ticket["organizationName"] == ACME.name
+    page = await run(
+        "query ($name: String!, $cursor: String) { organization(name: $name) {"
+        ' user(username: "bob") {'
+        " tickets(first: 1) { nodes { ticketId } } older: tickets(after: $cursor, last: 100)"
+        " { nodes { ticketId } pageInfo { hasNextPage hasPreviousPage } } } } }",
+        BOB,
+        name=ACME.name,
+        cursor=shown["ticketEdge"]["cursor"],
+    )
+    user = page["data"]["organization"]["user"]
+    assert user["tickets"]["nodes"] == [{"ticketId": ticket["ticketId"]}]
+    assert len(user["older"]["nodes"]) == 30
+    assert user["older"]["pageInfo"] == {"hasNextPage": False, "hasPreviousPage": True}
+
+
+async def test_an_idempotency_key_makes_a_retry_the_same_ticket(run: Run) -> None:
+    keyed = {**TICKET, "idempotencyKey": "once"}
+    opened = await asyncio.gather(*(payload(run, OPEN, BOB, **keyed) for _ in range(5)))
+    assert len({shown["ticket"]["ticketId"] for shown in opened}) == 1
+    await payload(run, CLOSE, BOB, id=opened[0]["ticket"]["id"])
+    again = await payload(run, OPEN, BOB, **keyed)
+    assert again["ticket"] == {**opened[0]["ticket"], "status": "CLOSED"}
+    other = await payload(run, OPEN, BOB, **{**keyed, "text": "Another."})
+    assert faults(other) == [(None, "IDEMPOTENCY_KEY_REUSED")]
+    for who, organization in ((ANN, ACME.name), (BOB, OTHER.name)):
+        elsewhere = await payload(run, OPEN, who, **{**keyed, "organization": organization})
+        assert elsewhere["ticket"]["ticketId"] != again["ticket"]["ticketId"]
+
+
+async def test_a_fault_of_a_ticket_names_its_field(run: Run) -> None:
+    faulty = [
+        ("idempotencyKey", ""),
+        ("subject", "x" * 201),
+        ("text", "x" * 10_001),
+        ("text", "\ud83d"),
+        ("organization", ""),
+    ]
+    for field, value in faulty:
+        shown = await payload(run, OPEN, BOB, **{**TICKET, field: value})
+        assert faults(shown) == [(field, "BAD_ARGUMENT")]
+
+
+async def test_a_ticket_is_closed_once(run: Run, stores: Stores) -> None:
+    ticket = (await payload(run, OPEN, BOB, **TICKET))["ticket"]
+    outcomes = await asyncio.gather(
+        *(payload(run, CLOSE, who, id=ticket["id"]) for who in (BOB, ANN, STAFF, BOB))
+    )
+    closed = [shown for shown in outcomes if shown["ticket"]]
+    assert [shown["ticket"] for shown in closed] == [
+        {"ticketId": ticket["ticketId"], "status": "CLOSED", "subject": "Cold"}
+    ]
+    assert [faults(shown) for shown in outcomes if not shown["ticket"]] == 3 * [
+        [(None, "CONFLICT")]
+    ]
+    stored = await stores.tickets.get(ticket["ticketId"])
+    assert stored is not None
+    assert stored.status is TicketStatus.CLOSED
+
+
+async def test_only_tickets_are_closed(run: Run) -> None:
+    for bad in ("", "nonsense", "T3JnYW5pemF0aW9uOmFj"):
+        assert faults(await payload(run, CLOSE, STAFF, id=bad)) == [("id", "BAD_ARGUMENT")]
+    gone = "VGlja2V0OmdvbmU="
+    assert faults(await payload(run, CLOSE, STAFF, id=gone)) == [(None, "NOT_FOUND")]
+
+
+async def test_a_user_of_two_organisations_has_tickets_in_each(run: Run) -> None:
+    await payload(run, OPEN, BOB, **{**TICKET, "organization": OTHER.name})
+    answer = await run(
+        'query ($name: String!) { organization(name: $name) { user(username: "bob")'
+        " { tickets { nodes { organizationName } } } } }",
+        BOB,
+        name=OTHER.name,
+    )
+    tickets = answer["data"]["organization"]["user"]["tickets"]["nodes"]
+    assert tickets == 2 * [{"organizationName": OTHER.name}]

@@ -1,0 +1,153 @@
+"""Rebuilds beside programs that know nothing of counters; whoever counts afterwards goes on."""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from datetime import timedelta
+
+import pytest
+
+from dal import errors
+from dal.comments import CommentStore
+from dal.counting import CountingStore, Mode
+from dal.dynamodb import Table
+from dal.rebuild import rebuild as rebuild_transactional
+from dal.recount import verify
+from dal.streams import Streams, latest_stream
+from stream.begin import begin, end
+from stream.checkpoints import Checkpoint
+from stream.follower import caught_up, open_follower
+from stream.lambda_handler import apply
+from stream.rebuild import rebuild
+from stream.records import sequence_of
+from tests.stream.histories import all_records, catch_up, check_all, history, write_raw
+from tests.stream.test_lambda_handler import delivered
+from tests.writers import ROWS, Engine, Killed, Writers, at_once, ignore, spoil
+
+
+@pytest.fixture(autouse=True)
+def _same_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stream.replay.LATE", timedelta(seconds=1))
+    monkeypatch.setattr("stream.replay.QUIET_SECONDS", 0.5)
+
+
+@pytest.fixture
+async def each_table(each_table: Table) -> Table:
+    """A fresh table on each engine, counted by its writers; much is wrong with its counters."""
+    store = CountingStore(each_table)
+    await store.announce(await store.read(), mode=Mode.TRANSACTIONAL)
+    await CommentStore(each_table).put_many([row for n, row in enumerate(ROWS) if n % 9])
+    await spoil(each_table, seed=1)
+    return each_table
+
+
+@contextlib.asynccontextmanager
+async def foreign(table: Table, seed: int) -> AsyncIterator[None]:
+    """Another program that writes all the while."""
+    stop = asyncio.Event()
+
+    async def write() -> None:
+        for step in history(seed, 20_000):
+            await write_raw(table, [step])
+            await asyncio.sleep(0.002)
+            if stop.is_set():
+                return
+
+    writing = asyncio.create_task(write())
+    try:
+        yield
+    finally:
+        stop.set()
+        await writing
+
+
+async def exact(table: Table) -> None:
+    assert await verify(table, ignore) == []
+    assert await check_all(table) > 100
+
+
+async def test_beside_foreign_and_own_writers_it_ends_exact(
+    each_table: Table, streams: Streams
+) -> None:
+    table = Table(Engine(each_table._client), each_table.name)
+    async with Writers(each_table, 1) as writers, foreign(each_table, 1):
+        await rebuild(table, streams, writers.settle, ignore)
+        reached = await caught_up(table)
+        before = writers.writes
+        await writers.until(before + 10)
+    await catch_up(each_table, streams)
+    await exact(each_table)
+    said = await CountingStore(each_table).read()
+    assert said.follows
+    assert await caught_up(table) >= reached
+
+
+async def test_the_lambda_function_goes_on_from_the_streams_beginning(
+    each_table: Table, streams: Streams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[Checkpoint] = []  # of the stream before; only the embedded engine shows them
+
+    async def noted(table: Table, streams: Streams) -> tuple[str, list[Checkpoint]]:
+        arn, before = await begin(table, streams)
+        kept.extend(before)
+        return arn, before
+
+    monkeypatch.setattr("stream.rebuild.begin", noted)
+    async with foreign(each_table, 2):
+        await rebuild(each_table, streams, at_once, ignore)
+        await asyncio.sleep(0.2)
+    _, found = await all_records(each_table, streams)
+    found = [one for one in found if not any(before.covers(sequence_of(one)) for before in kept)]
+    new = delivered(found, str(await each_table.stream()))
+    for start in range(0, len(new), 40):
+        assert await apply(each_table, new[start : start + 40]) is None
+    assert len(new) > 10
+    await exact(each_table)
+
+
+async def test_killed_at_any_moment_and_run_again_it_ends_exact(
+    each_table: Table, streams: Streams
+) -> None:
+    chance, engine, kills = random.Random(3), Engine(each_table._client), 0
+    table = Table(engine, each_table.name)
+    async with foreign(each_table, 3):
+        for at in (8, 20, 30):
+            engine.left, engine.done_before_death = at, chance.random() < 0.5
+            with suppress(errors.StoreRefusedError):
+                try:
+                    await rebuild(table, streams, at_once, ignore)
+                except* Killed:
+                    kills += 1
+            with suppress(errors.StoreRefusedError):
+                await (await open_follower(each_table, streams)).round()
+        engine.left = None
+        await rebuild(table, streams, at_once, ignore)
+    assert kills > 1
+    await catch_up(each_table, streams)
+    await exact(each_table)
+
+
+async def test_back_again_writers_count_and_the_stream_ends(
+    each_table: Table, streams: Streams
+) -> None:
+    await rebuild(each_table, streams, at_once, ignore)
+    follower = await open_follower(each_table, streams)
+    async with Writers(each_table, 4) as writers:
+        await writers.until(5)
+        await rebuild_transactional(each_table, writers.settle, ignore)
+        await end(each_table)
+        await writers.until(writers.writes + 10)
+    with pytest.raises(errors.StoreRefusedError):
+        await follower.round()
+    assert await each_table.stream() is None
+    assert (await CountingStore(each_table).read()).proves_absence
+    assert await verify(each_table, ignore) == []
+
+
+@pytest.mark.parametrize("shows", ["NEW_AND_OLD_IMAGES", "KEYS_ONLY"])
+async def test_a_stream_of_others_is_left_on(table: Table, shows: str) -> None:
+    await table._switch_stream({"StreamEnabled": True, "StreamViewType": shows})
+    await end(table)
+    assert latest_stream(await table.describe()) is not None

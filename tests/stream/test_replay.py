@@ -1,0 +1,110 @@
+"""The replay over shards that split, and when it has read enough."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from dal.items import comment_key, encode_comment
+from dal.statistics import RatingCounts, StatisticsKey
+from stream.checkpoints import Checkpoint
+from stream.follower import Follower
+from stream.records import Record
+from stream.replay import LATE, QUIET_SECONDS, Replay
+from tests.strategies import comment
+from tests.stream.fakes import START, FakeStreams, shard_of
+from tests.stream.histories import made
+
+SCANNED = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [100.0]
+    monkeypatch.setattr("stream.replay.monotonic", lambda: now[0])
+    return now
+
+
+def record(sequence: int, rating: int | None, *, at: datetime = SCANNED) -> Record:
+    """A record of comment 1, which becomes ``rating`` stars, or is gone."""
+    one = made(sequence, "42")
+    images: dict[str, Any] = one["dynamodb"]
+    images |= {"Keys": comment_key("1"), "ApproximateCreationDateTime": at}
+    del images["NewImage"]
+    if rating is not None:
+        images["NewImage"] = encode_comment(comment("1", rating=rating))
+    return one
+
+
+def stars(replay: Replay) -> tuple[int, ...]:
+    return replay.counts().get(StatisticsKey("42"), RatingCounts()).by_rating
+
+
+async def test_the_last_record_counts_whatever_the_scan_saw() -> None:
+    for scanned in (1, 2, 3, None):
+        replay = Replay(START, [])
+        item = None if scanned is None else encode_comment(comment("1", rating=scanned))
+        replay.remember(comment_key("1"), item)
+        held = Checkpoint("a")
+        for number, (rating, counts) in enumerate(
+            [(1, (1, 0, 0, 0, 0)), (None, (0, 0, 0, 0, 0)), (3, (0, 0, 1, 0, 0))]
+        ):
+            held = await replay.apply(held, [record(number, rating)])
+            assert stars(replay) == counts
+        assert replay.counts().keys() == {StatisticsKey("42"), StatisticsKey("42", "en")}
+
+
+async def test_what_is_no_comment_is_not_remembered() -> None:
+    replay = Replay(START, [])
+    item = encode_comment(comment("1"))
+    replay.remember({"PK": {"S": "ORDER#1"}, "SK": {"S": "x"}}, item)
+    replay.remember(comment_key("1"), item)
+    replay.remember(comment_key("1"), {**item, "data": {"S": "none"}})
+    assert replay.counts() == {}
+
+
+async def test_parents_come_before_children_and_all_are_covered(clock: list[float]) -> None:
+    fake = FakeStreams(
+        {
+            "b": shard_of([record(9, 2), record(11, 4)], "a"),
+            "a": shard_of([record(number, 5) for number in range(1, 8)], closed=True),
+        }
+    )
+    replay = Replay(datetime.now(UTC), [])
+    follower = Follower(fake.client(), "arn:x/stream/s", replay)
+    while await follower.round():
+        assert not replay.covers("b", SCANNED)
+    assert stars(replay) == (0, 0, 0, 1, 0)
+    assert replay.covers("a", SCANNED), "it is read to its end"
+    assert not replay.covers("b", SCANNED), "one empty answer proves little"
+    clock[0] += QUIET_SECONDS
+    await follower.round()
+    assert replay.covers("b", SCANNED)
+    assert replay.reached == {"a": Checkpoint("a", "7", done=True), "b": Checkpoint("b", "11")}
+
+
+async def test_a_record_ends_the_quiet(clock: list[float]) -> None:
+    replay = Replay(START, [])
+    held = await replay.apply(Checkpoint("a"), [])
+    clock[0] += QUIET_SECONDS
+    held = await replay.apply(held, [record(1, 5)])
+    assert not replay.covers("a", SCANNED)
+    await replay.apply(held, [])
+    assert not replay.covers("a", SCANNED)
+    clock[0] += QUIET_SECONDS
+    assert replay.covers("a", SCANNED)
+
+
+async def test_where_it_is_never_quiet_a_late_record_is_proof(clock: list[float]) -> None:
+    replay = Replay(START, [])
+    held = await replay.apply(Checkpoint("a"), [record(1, 5, at=SCANNED + LATE / 2)])
+    assert not replay.covers("a", SCANNED)
+    await replay.apply(held, [record(2, 5, at=SCANNED + LATE + timedelta(seconds=1))])
+    assert replay.covers("a", SCANNED)
+
+
+async def test_it_begins_behind_what_was_there_before() -> None:
+    fake = FakeStreams({"a": shard_of([record(1, 5), record(2, 4)])})
+    replay = Replay(START, [Checkpoint("a", "1")])
+    await Follower(fake.client(), "arn:x/stream/s", replay).round()
+    assert fake.read == [("a", "2")]

@@ -1,0 +1,160 @@
+"""Who writes beside a rebuild, what it starts from, and how it is killed.
+
+``Writers.settle`` stands for the wait in production: it ends once what began before has ended, and
+every writer has been told to ask anew.
+"""
+
+import asyncio
+import random
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Self
+
+from dal import errors
+from dal.comments import CommentStore
+from dal.counters import encode, item_key
+from dal.dynamodb import Table
+from dal.items import encode_comment
+from dal.model import RATINGS, Comment
+from dal.statistics import RatingCounts, StatisticsKey
+from tests import oracle
+from tests.fakes import FaultyClient
+
+PRODUCTS = ("41", "42", "4/3")
+LANGUAGES = ("en", "de", "pt-BR")
+ROWS = [
+    replace(row, product_id=PRODUCTS[n % 3], language=LANGUAGES[n % 2])
+    for n, row in enumerate(oracle.make_comments("r", 150, seed=3))
+]
+STALE = StatisticsKey("gone", "en")
+
+
+def ignore(_: int) -> None:
+    """Show no progress."""
+
+
+class Killed(BaseException):
+    """What ends a rebuild in the middle of a request."""
+
+
+class Engine(FaultyClient):
+    """A client whose scans come in small pages, and which dies at one request if told to."""
+
+    def __init__(self, client: Any) -> None:
+        super().__init__(client)
+        self.left: int | None = None
+        self.done_before_death = False
+
+    async def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:
+        if operation == "scan":
+            arguments["Limit"] = 20
+        if self.left is not None:
+            self.left -= 1
+            if self.left < 0:
+                if self.done_before_death:
+                    await super()._call(operation, **arguments)
+                raise Killed
+        return await super()._call(operation, **arguments)
+
+
+_EXPECTED = (
+    errors.NotFoundError,
+    errors.AlreadyExistsError,
+    errors.IdempotencyKeyReusedError,
+    errors.ConflictError,
+)
+"""What may become of a write."""
+
+
+class Writers:
+    """Two processes whose clients add, edit, delete and load, all the time."""
+
+    def __init__(self, table: Table, seed: int) -> None:
+        self.stores = [CommentStore(table) for _ in range(2)]
+        self._chance = random.Random(seed)
+        self._running: set[asyncio.Task[None]] = set()
+        self._loops: list[asyncio.Task[None]] = []
+        self._moved = asyncio.Condition()
+        self.writes = 0
+
+    async def __aenter__(self) -> Self:
+        self._loops = [asyncio.create_task(self._loop(number)) for number in range(4)]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for one in self._loops:
+            one.cancel()
+        ends = await asyncio.gather(*self._loops, return_exceptions=True)
+        assert all(isinstance(end, asyncio.CancelledError) for end in ends), ends
+        await asyncio.gather(*self._running)
+
+    async def until(self, writes: int) -> None:
+        async with self._moved:
+            await self._moved.wait_for(lambda: self.writes >= writes)
+
+    async def settle(self) -> None:
+        for store in self.stores:
+            store.counting.forget()
+        await asyncio.gather(*self._running)
+
+    async def _loop(self, number: int) -> None:
+        while True:
+            task = asyncio.create_task(self._write(number))
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
+            await asyncio.shield(task)
+            async with self._moved:
+                self.writes += 1
+                self._moved.notify_all()
+            await asyncio.sleep(0.005)
+
+    async def _write(self, number: int) -> None:
+        chance, store = self._chance, self.stores[number % 2]
+        row = self._changed(chance.choice(ROWS))
+        with suppress(*_EXPECTED):
+            match chance.choice(["add", "update", "text", "delete", "put_many"]):
+                case "add":
+                    new = replace(row, comment_id=f"new-{chance.randrange(60)}")
+                    key = chance.choice([None, new.comment_id])
+                    await store.add(new, key)
+                    await store.add(new, key or "once")
+                case "update":
+                    changes = {"rating": row.rating, "language": row.language}
+                    await store.update(row.comment_id, changes, lambda _: None)
+                case "text":
+                    await store.update(row.comment_id, {"text": row.text}, lambda _: None)
+                case "delete":
+                    await store.delete(row.comment_id, lambda _: None)
+                case _:
+                    rows = [self._changed(one) for one in chance.sample(ROWS, 5)]
+                    await store.put_many([*rows, *chance.sample(ROWS, 3)])
+
+    def _changed(self, row: Comment) -> Comment:
+        chance = self._chance
+        return replace(
+            row,
+            product_id=chance.choice(PRODUCTS),
+            rating=chance.choice(RATINGS),
+            language=chance.choice(LANGUAGES),
+            text=f"text {chance.random()}",
+        )
+
+
+async def at_once() -> None:
+    """Wait for nobody: there are no writers."""
+
+
+async def spoil(table: Table, seed: int) -> None:
+    """Make counters wrong, too high, too low, missing and stale; some comments uncounted."""
+    chance = random.Random(seed)
+    await table.put_many([encode_comment(row) for row in ROWS[::9]])
+    for product in PRODUCTS:
+        for language in (None, *LANGUAGES):
+            key = StatisticsKey(product, language)
+            match chance.choice(["missing", "wrong", "kept"]):
+                case "missing":
+                    await table.write([{"Delete": {"Key": item_key(key)}}])
+                case "wrong":
+                    counts = RatingCounts(tuple(chance.randrange(9) for _ in RATINGS))
+                    await table.put_many([encode(key, counts)])
+    await table.put_many([encode(STALE, RatingCounts((1, 2, 3, 4, 5)))])
