@@ -212,6 +212,8 @@ async def test_a_text_that_means_harm_is_a_text(
 
 
 async def width(page: Page) -> int:
+    """Return how wide a page is, once its styles are there."""
+    await page.wait_for_load_state()
     found: int = await page.evaluate("document.documentElement.scrollWidth")
     return found
 
