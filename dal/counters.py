@@ -99,10 +99,16 @@ def decode(item: Item) -> tuple[StatisticsKey, RatingCounts]:
     return key, RatingCounts(counts)
 
 
-def is_statistics(key: Item) -> bool:
-    """Return whether a key, or an item, is that of counts which are shown."""
-    partition, sort_key = (str(key[name].get("S", "")) for name in ("PK", "SK"))
-    return partition.startswith(_PRODUCT) and (sort_key == "S" or sort_key.startswith("S#"))
+def is_statistics(item: Item) -> bool:
+    """Return whether an item, whoever wrote it, holds counts that are shown."""
+    partition, sort_key = (str(item[name].get("S", "")) for name in ("PK", "SK"))
+    if not partition.startswith(_PRODUCT) or (sort_key != "S" and not sort_key.startswith("S#")):
+        return False
+    try:
+        decode(item)
+    except (KeyError, ValueError):
+        return False
+    return True
 
 
 def statistics_of(items: Iterable[Item]) -> Statistics:

@@ -6,6 +6,7 @@ A segment's place is kept in the table, ``RECOUNT#<generation>`` / ``SEGMENT#<n>
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from time import time
 
 from dal import counters
@@ -15,7 +16,7 @@ from dal.contention import Turns, contend
 from dal.counters import Action
 from dal.dynamodb import Table
 from dal.edits import generation_of
-from dal.errors import ConditionFailedError, ConflictError
+from dal.errors import ConditionFailedError
 from dal.indexes import EXPIRES
 from dal.items import COUNTED, Item, comment_in
 from dal.model import Comment
@@ -23,7 +24,7 @@ from dal.scans import SEGMENTS, Count, pages
 from dal.statistics import Deltas, RatingCounts, StatisticsKey, deltas, recounted, summed
 
 PATIENCE = 60.0
-"""Seconds that a transaction goes on while others keep changing its very comments."""
+"""Seconds that a transaction goes on while others keep writing to the same counters."""
 
 
 @dataclass(slots=True)
@@ -65,21 +66,18 @@ class Stamps:
         return {comment: item for item in due if (comment := comment_in(item)) is not None}
 
     async def _stamp(self, run: _Run) -> None:
-        async def attempt() -> None:
-            changes = run.changes(self._generation)
-            actions = [self._action(item) for item in run.comments.values()]
-            if not changes:  # others stamped all of it
-                return
-            try:
-                await self._table.write([*actions, *counters.actions(changes, {})])
-            except ConditionFailedError:
-                keys = [{"PK": one["PK"], "SK": one["SK"]} for one in run.comments.values()]
-                run.comments = self._due(await self._table.get_many(keys))
-                raise ConflictError("Others keep changing the same comments.") from None
-
-        products = {key.product_id for key in run.changes(self._generation)}
-        async with self._turns.take(products, patience=None):
-            await contend(attempt, PATIENCE)
+        """Do a run; what others changed meanwhile is read again, and done if it has no stamp."""
+        changes = run.changes(self._generation)
+        actions = [self._action(item) for item in run.comments.values()]
+        transaction = [*actions, *counters.actions(changes, {})]
+        try:
+            async with self._turns.take({key.product_id for key in changes}, patience=None):
+                await contend(partial(self._table.write, transaction), PATIENCE)
+        except ConditionFailedError:
+            keys = [{"PK": one["PK"], "SK": one["SK"]} for one in run.comments.values()]
+            left = self._due(await self._table.get_many(keys))
+            for again in _runs(left, list(run.touched)):
+                await self._stamp(again)
 
     def _action(self, item: Item) -> Action:
         update: Item = unchanged(item, ("GSIPK", "rating", "language"))

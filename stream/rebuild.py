@@ -16,6 +16,7 @@ from dal.concurrency import in_parallel
 from dal.counters import decode, encode, is_statistics
 from dal.counting import Counting, CountingStore, Mode
 from dal.dynamodb import Table
+from dal.errors import ConflictError
 from dal.rebuild import Settle
 from dal.scans import SEGMENTS, Count, Seen, pages
 from dal.statistics import RatingCounts, StatisticsKey
@@ -43,6 +44,8 @@ async def rebuild(table: Table, streams: Streams, settle: Settle, seen: Seen) ->
     stale = await _scan(table, replay, seen)
     scanned = datetime.now(UTC)
     await _catch_up(streams, arn, replay, scanned)
+    if await counting.read() != said:
+        raise ConflictError("Another command changed how this table is counted: run this again.")
     zeros = dict.fromkeys(stale, RatingCounts())
     counts = {**zeros, **replay.counts()}
     await table.put_many([encode(key, held) for key, held in counts.items()])
