@@ -11,8 +11,11 @@ SIZE = 20
 
 
 def first_size(total: int) -> int:
-    """Return how many of ``total`` comments the first page shows."""
-    return total if total < 2 * SIZE else SIZE + total % SIZE
+    """Return how many comments the first page asks for when the counts say ``total``.
+
+    It is never less than a page: counts that lag, as those of a stream may, hide no comment.
+    """
+    return max(SIZE, total) if total < 2 * SIZE else SIZE + total % SIZE
 
 
 def cursor_of_newer(cursors: Sequence[str]) -> str | None:

@@ -3,15 +3,18 @@
 import httpx
 import pytest
 
+from dal.counters import item_key
 from dal.cursors import encode
 from dal.dynamodb import Table
 from dal.items import comment_position
+from dal.statistics import StatisticsKey
 from server.pages.paging import SIZE, cursor_of_newer, first_size
 from tests.server.pages.conftest import Parsed, numbered, opened, stored
 
 
 @pytest.mark.parametrize(
-    ("total", "size"), [(0, 0), (1, 1), (20, 20), (39, 39), (40, 20), (59, 39), (60, 20), (107, 27)]
+    ("total", "size"),
+    [(0, 20), (1, 20), (20, 20), (21, 21), (39, 39), (40, 20), (59, 39), (60, 20), (107, 27)],
 )
 def test_the_first_page_takes_the_remainder(total: int, size: int) -> None:
     assert first_size(total) == size
@@ -27,6 +30,14 @@ def test_the_newer_page_is_named_by_what_stands_before_it() -> None:
     cursors = [f"{number}" for number in range(40)]
     assert cursor_of_newer(cursors) == "19"
     assert cursor_of_newer(cursors[:39]) is None
+
+
+async def test_counts_that_lag_hide_no_comment(client: httpx.AsyncClient, table: Table) -> None:
+    await stored(table, numbered("lag", 25))
+    for language in (None, "en"):
+        await table.write([{"Delete": {"Key": item_key(StatisticsKey("lag", language))}}])
+    pages = await walk(client, "/products/lag")
+    assert [len(titles) for titles in pages.values()] == [20, 5]
 
 
 async def walk(client: httpx.AsyncClient, address: str | None) -> dict[str, list[str]]:
