@@ -187,7 +187,7 @@ async def test_counters_that_another_process_moved_are_read_anew(each_table: Tab
 async def test_counters_that_others_move_until_the_deadline_are_a_conflict(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dynamodb, "DEADLINE", 0.3)
+    monkeypatch.setattr(dynamodb, "DEADLINE", 1.0)
     key = StatisticsKey("42")
 
     async def others_count(real: Operation, arguments: Answer) -> Answer:
@@ -218,13 +218,15 @@ async def test_a_lost_answer_counts_once(each_table: Table, lost: int) -> None:
 async def test_answers_lost_until_the_deadline_and_the_retry_count_once(
     each_table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dynamodb, "DEADLINE", 0.3)
     store, client = watched(each_table, let_pass, *[lose_answer] * 1000)
-    ends = await asyncio.gather(
-        *(store.add(row, f"key-{n}") for n, row in enumerate(ROWS[:4])), return_exceptions=True
-    )
+    with monkeypatch.context() as patch:
+        patch.setattr(dynamodb, "DEADLINE", 0.3)
+        ends = await asyncio.gather(
+            *(store.add(row, f"key-{n}") for n, row in enumerate(ROWS[:4])), return_exceptions=True
+        )
     assert isinstance(ends[0], errors.StoreUnavailableError)
     client._faults.clear()
+    await asyncio.gather(*store._writes._groups)
     again = [replace(row, comment_id=f"again-{n}") for n, row in enumerate(ROWS[:4])]
     await asyncio.gather(*(store.add(row, f"key-{n}") for n, row in enumerate(again)))
     assert len(await recount.check(each_table, "42")) == 4

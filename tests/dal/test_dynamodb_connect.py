@@ -13,8 +13,8 @@ KEY = {"PK": {"S": "a"}, "SK": {"S": "a"}}
 
 @pytest.fixture
 def brief_deadline(monkeypatch: pytest.MonkeyPatch) -> float:
-    monkeypatch.setattr(dynamodb, "DEADLINE", 0.3)
-    return 0.3
+    monkeypatch.setattr(dynamodb, "DEADLINE", 1.5)
+    return 1.5
 
 
 @pytest.fixture

@@ -206,10 +206,10 @@ async def test_clients_that_give_up_are_counted_if_they_were_written(
                 await store.add(row, row.comment_id)
 
     await asyncio.gather(*map(add, rows))
-    await asyncio.sleep(0.5)  # what clients left behind ends
-    await recount.check(each_table, "hot")
-    faulty._faults.clear()
     monkeypatch.undo()
+    faulty._faults.clear()
+    await asyncio.gather(*store._writes._groups)  # what clients left behind ends
+    await recount.check(each_table, "hot")
     again = [replace(row, comment_id=f"again-{row.comment_id}") for row in rows]
     await asyncio.gather(
         *(store.add(new, row.comment_id) for new, row in zip(again, rows, strict=True))
