@@ -10,10 +10,12 @@ FROM python:3.13-slim AS python
 WORKDIR /build
 RUN python -m venv /opt/marginalia
 COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY bench bench
 COPY dal dal
 COPY resolvers resolvers
 COPY schema schema
 COPY server server
+COPY stream stream
 COPY web web
 RUN /opt/marginalia/bin/pip install --no-cache-dir --constraint constraints.txt .
 # The server looks for node_modules beside its own packages.
