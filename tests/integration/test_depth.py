@@ -10,6 +10,7 @@ from dal.model import Comment
 from dal.reading import Reading
 from dal.slices import Slice
 from tests import oracle
+from tests.bulk import fill
 
 COUNT = 20_000
 
@@ -59,5 +60,5 @@ def _cost(reading: Reading) -> tuple[int, int, float]:
 
 @pytest.fixture
 async def deep_table(table: Table, deep: list[Comment]) -> Table:
-    await CommentStore(table).put_many(deep)
+    await fill(table, deep)
     return table

@@ -9,6 +9,7 @@ from dal.dynamodb import Table
 from dal.items import comment_position
 from dal.statistics import StatisticsKey
 from server.pages.paging import SIZE, cursor_of_newer, first_size
+from tests.bulk import fill
 from tests.server.pages.conftest import Parsed, numbered, opened, stored
 
 
@@ -88,7 +89,7 @@ async def test_the_deepest_page_costs_what_the_first_costs(
     client: httpx.AsyncClient, table: Table
 ) -> None:
     comments = numbered("deep", 20_000)
-    await stored(table, comments)
+    await fill(table, comments)
     above = encode(comment_position(comments[20]))
     for query in ("", "?language=en", "?rating=1&rating=4"):
         first = await opened(client, f"/products/deep{query}")
