@@ -32,7 +32,8 @@ MAX_QUANTITY = 10_000
 MAX_LINES = 90
 """A delivered order is one transaction of 100 actions: itself, and a purchase for each product."""
 
-_MONEY = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,4})?) ([A-Z]{3})")
+_AMOUNT, _CURRENCY = r"(?P<amount>[0-9]{1,12}(?:\.[0-9]{1,4})?)", r"(?P<currency>[A-Z]{3})"
+_MONEY = (re.compile(f"{_AMOUNT} {_CURRENCY}"), re.compile(f"{_CURRENCY} {_AMOUNT}"))
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 
 
@@ -135,13 +136,13 @@ def quantity(argument: str, value: int) -> int:
 
 
 def money(argument: str, value: str) -> Money:
-    """Return the amount and currency of ``12.50 EUR``; at most four decimal places."""
-    parts = _MONEY.fullmatch(value)
+    """Return what ``12.50 EUR`` or ``EUR 12.50`` says; at most four decimal places."""
+    parts = next(filter(None, (form.fullmatch(value) for form in _MONEY)), None)
     if parts is None:
         raise InvalidArgumentError(
             argument, f"{argument} is {value[:40]!r}; it must be an amount such as '12.50 EUR'."
         )
-    return Money(Decimal(parts[1]), parts[2])
+    return Money(Decimal(parts["amount"]), parts["currency"])
 
 
 def order_lines(argument: str, lines: Sequence[OrderLine]) -> tuple[OrderLine, ...]:

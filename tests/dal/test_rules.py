@@ -210,7 +210,8 @@ def test_an_instant_outside_the_calendar_is_refused(value: datetime) -> None:
 @pytest.mark.parametrize("value", ["0 EUR", "12.50 EUR", "999999999999.9999 JPY", "007.5 USD"])
 def test_money_is_an_amount_and_a_currency(value: str) -> None:
     amount, currency = value.split()
-    assert rules.money("unitPrice", value) == Money(Decimal(amount), currency)
+    for written in (value, f"{currency} {amount}"):
+        assert rules.money("unitPrice", written) == Money(Decimal(amount), currency)
 
 
 @pytest.mark.parametrize(
