@@ -128,7 +128,7 @@ async def test_what_is_interrupted_goes_on_where_it_was(table: Table) -> None:
     await CommentStore(table).put_many(ROWS)
     engine = Engine(table._client)
     again = Table(engine, table.name)
-    engine.left = 30
+    engine.left = 22
     with suppress(BaseExceptionGroup, Killed):
         await rebuild(again, at_once, ignore)
     engine.left, first = None, scans(engine)
