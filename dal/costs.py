@@ -6,7 +6,7 @@ beyond it are not, and a segment that runs dry before the page is full costs ano
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 
 BLOCK = 4_096
 """Bytes that half a read capacity unit pays for."""
@@ -24,7 +24,8 @@ _CANDIDATES = 64
 """So many limits are weighed at most, evenly spread: a rare residual may need thousands of rows."""
 
 
-@cache
+# Bounded: the sizes of rows are learnt and never quite the same, so old entries serve nobody.
+@lru_cache(maxsize=4_096)
 def capacity(rows: float, row_bytes: float) -> float:
     """Return the expected RCU of one eventually consistent Query that reads ``rows``.
 
@@ -83,15 +84,15 @@ def best_ask(odds: Odds, wanted: int, row_bytes: float, *, most: int) -> Ask:
 
     More rows than one beyond ``most`` are never asked for: that one tells that the rest is empty.
     """
-    mean, deviation = odds.spread(wanted)
+    spread = mean, deviation = odds.spread(wanted)
     top = min(math.ceil(mean + 4 * deviation) + 1, most + 1)
     limits = range(top, 0, -math.ceil(top / _CANDIDATES))
-    return min((_ask(limit, odds, wanted, row_bytes, most) for limit in limits), key=_cost)
+    return min((_ask(limit, odds.share, spread, row_bytes, most) for limit in limits), key=_cost)
 
 
-def _ask(limit: int, odds: Odds, wanted: int, row_bytes: float, most: int) -> Ask:
-    mean, deviation = odds.spread(wanted)
-    dry = 0.0 if limit > most else _more_than(limit - 1 + odds.share, mean, deviation)
+def _ask(limit: int, share: float, spread: tuple[float, float], row_bytes: float, most: int) -> Ask:
+    mean, deviation = spread
+    dry = 0.0 if limit > most else _more_than(limit - 1 + share, mean, deviation)
     missing = max(1.0, mean - limit, deviation)
     expected = capacity(min(limit, most), row_bytes) + dry * capacity(missing, row_bytes)
     weight = REQUEST * (1 + dry) + ROW * (limit + dry * missing)

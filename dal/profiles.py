@@ -25,8 +25,7 @@ from dal.items import Item
 from dal.plans import Filters, Profile, Query
 from dal.positions import Range
 from dal.reading import Reading
-from dal.requests import QueryRequest
-from dal.segments import RunQuery
+from dal.requests import QueryRequest, RunQuery
 from dal.statistics import Statistics
 from dal.statistics_store import StatisticsStore
 

@@ -1,7 +1,7 @@
-"""One Query as plain data, and as the arguments that DynamoDB takes."""
+"""One Query as plain data, as the arguments that DynamoDB takes, and run to its end."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from dal.items import Item
@@ -35,6 +35,20 @@ class QueryAnswer:
     items: Sequence[Item]
     last_key: Item | None
     capacity: float
+
+
+RunQuery: TypeAlias = Callable[[QueryRequest], Awaitable[QueryAnswer]]
+"""A table's ``query``, or what stands for it."""
+
+
+async def answers(run: RunQuery, request: QueryRequest) -> AsyncIterator[QueryAnswer]:
+    """Yield the answers of a Query until its range has no more rows; its limit is of each."""
+    while True:
+        answer = await run(request)
+        yield answer
+        if answer.last_key is None:
+            return
+        request = replace(request, start=answer.last_key)
 
 
 def query_arguments(request: QueryRequest) -> dict[str, Any]:

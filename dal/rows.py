@@ -13,7 +13,8 @@ from dal.planner import plan
 from dal.plans import Plan, Profile, Query
 from dal.positions import Range
 from dal.reading import Reading
-from dal.segments import RunQuery, Wanted, segment_rows
+from dal.requests import RunQuery
+from dal.segments import Wanted, segment_rows
 
 Row = tuple[str, Item]
 """A position and the item that stands there."""

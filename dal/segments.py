@@ -1,16 +1,14 @@
 """Segments as streams: the rows of one key range, fetched anew when they run dry."""
 
 import math
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 from dal.costs import Odds
 from dal.items import Item
 from dal.plans import Plan, Segment
 from dal.reading import Reading, SegmentReading
-from dal.requests import QueryAnswer, QueryRequest
-
-RunQuery = Callable[[QueryRequest], Awaitable[QueryAnswer]]
+from dal.requests import QueryRequest, RunQuery
 
 
 @dataclass(slots=True)

@@ -1,13 +1,13 @@
 """Reading statistics: what is there now, and what was there some seconds ago."""
 
 import time
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from dal import counters
 from dal.bounded import BoundedDict
 from dal.items import Item
-from dal.requests import QueryAnswer, QueryRequest, Spend
+from dal.requests import QueryRequest, RunQuery, Spend, answers
 from dal.statistics import Statistics
 
 KEPT_SECONDS = 5.0
@@ -25,7 +25,7 @@ class _Recent:
 class StatisticsStore:
     """All reading of statistics. ``run`` is a table's ``query``."""
 
-    def __init__(self, run: Callable[[QueryRequest], Awaitable[QueryAnswer]]) -> None:
+    def __init__(self, run: RunQuery) -> None:
         self._run = run
         self._kept: BoundedDict[str, _Recent] = BoundedDict(KEPT_PRODUCTS)
 
@@ -46,14 +46,11 @@ class StatisticsStore:
             consistent=consistent,
         )
         items: list[Item] = []
-        while True:
-            answer = await self._run(request)
+        async for answer in answers(self._run, request):
             if spend is not None:
                 spend(answer.capacity)
             items += answer.items
-            if answer.last_key is None:
-                return counters.statistics_of(items)
-            request = replace(request, start=answer.last_key)
+        return counters.statistics_of(items)
 
     async def recent(self, product_id: str, *, spend: Spend | None = None) -> Statistics:
         """Return what the statistics were within the last seconds: for planning, never to show."""

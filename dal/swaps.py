@@ -19,7 +19,7 @@ from dal.dynamodb import Table
 from dal.errors import ConditionFailedError, ConflictError, StoreRefusedError
 from dal.items import Item
 from dal.positions import Range
-from dal.requests import QueryRequest
+from dal.requests import QueryRequest, answers
 from dal.statistics import StatisticsKey
 
 PATIENCE = 60.0
@@ -57,13 +57,9 @@ async def recount_keys(table: Table, generation: int) -> AsyncIterator[Item]:
             limit=_PAGE,
             consistent=True,
         )
-        while True:
-            answer = await table.query(request)
+        async for answer in answers(table.query, request):
             for item in answer.items:
                 yield {"PK": item["PK"], "SK": item["SK"]}
-            if answer.last_key is None:
-                break
-            request = replace(request, start=answer.last_key)
 
 
 async def _swap(table: Table, said: Counting, keys: Sequence[Item]) -> None:

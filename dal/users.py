@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import orjson
 
 from dal import errors
-from dal.conditions import ABSENT
+from dal.conditions import ABSENT, unchanged
 from dal.contention import contend
 from dal.dynamodb import Table
 from dal.items import Item
@@ -47,7 +46,8 @@ class UserStore:
     async def _update(self, username: str, changes: Mapping[str, str]) -> Profile:
         item = await self._table.get(_key(username))
         profile = replace(Profile() if item is None else _decode(item), **changes)
-        put = {"Item": encode_profile(username, profile), **_unchanged(item)}
+        as_read = ABSENT if item is None else unchanged(item, ("data",))
+        put = {"Item": encode_profile(username, profile), **as_read}
         try:
             await self._table.write([{"Put": put}])
         except errors.ConditionFailedError:
@@ -70,13 +70,3 @@ def _key(username: str) -> Item:
 def _decode(item: Item) -> Profile:
     data = orjson.loads(item["data"]["S"])
     return Profile(full_name=data["fullName"], email=data["email"])
-
-
-def _unchanged(item: Item | None) -> dict[str, Any]:
-    if item is None:
-        return ABSENT
-    return {
-        "ConditionExpression": "#data = :data",
-        "ExpressionAttributeNames": {"#data": "data"},
-        "ExpressionAttributeValues": {":data": item["data"]},
-    }
