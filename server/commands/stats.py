@@ -6,6 +6,8 @@ Only what counts a table's stream imports ``stream``.
 import asyncio
 import logging
 import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +19,7 @@ from dal.dynamodb import connect_streams
 from dal.rebuild import rebuild as rebuild_transactional
 from dal.recount import Difference
 from dal.recount import verify as verify_table
+from dal.scans import Seen
 from dal.streams import latest_stream
 from server import options
 from server.errors import UserError
@@ -96,16 +99,12 @@ def follow(
 async def _rebuild(settings: Settings, mode: Mode | None) -> Mode:
     async with open_store(settings, share=True) as store:
         wanted = mode or (await CountingStore(store.table).read()).mode
-        total = (await store.table.describe())["ItemCount"] or None
-        with Meter(settings.table, total) as meter:
+        async with _scanning(store) as (meter, seen):
 
             async def settle() -> None:
                 if not store.alone:
                     meter.say(f"Waiting {SETTLE_SECONDS:.0f} s until running servers take part.")
                     await asyncio.sleep(SETTLE_SECONDS)
-
-            def seen(items: int) -> None:
-                meter.update(items, f"{items:,} items seen")
 
             if wanted is Mode.TRANSACTIONAL:
                 await rebuild_transactional(store.table, settle, seen)
@@ -129,12 +128,17 @@ async def _end_stream(store: Store) -> None:
 async def _verify(settings: Settings) -> tuple[Mode, list[Difference]]:
     async with open_store(settings, share=True) as store:
         said = await CountingStore(store.table).read()
-        total = (await store.table.describe())["ItemCount"] or None
-        with Meter(settings.table, total) as meter:
-            found = await verify_table(
-                store.table, lambda items: meter.update(items, f"{items:,} items seen")
-            )
+        async with _scanning(store) as (_, seen):
+            found = await verify_table(store.table, seen)
     return said.mode, found
+
+
+@asynccontextmanager
+async def _scanning(store: Store) -> AsyncIterator[tuple[Meter, Seen]]:
+    """Show how far a scan of the table is; the second takes note of how many items it has seen."""
+    total = (await store.table.describe())["ItemCount"] or None
+    with Meter(store.table.name, total) as meter:
+        yield meter, lambda items: meter.update(items, f"{items:,} items seen")
 
 
 async def _follow(settings: Settings) -> None:

@@ -4,6 +4,7 @@ import secrets
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from server.pages.addresses import RATINGS
 from server.pages.faults import PageFault
 from server.pages.operations import Answer
 from server.pages.sessions import Session
@@ -64,7 +65,7 @@ class CommentForm:
         if not session.made(fields.get("form_key", "")):
             return {"": OTHER_SESSION}
         errors = {}
-        if self.rating not in set("12345"):
+        if self.rating not in map(str, RATINGS):
             errors["rating"] = "Choose from one to five stars."
         if not self.text.strip():
             errors["text"] = "Write a few words."
