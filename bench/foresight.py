@@ -1,10 +1,9 @@
 """Foresight: what a page costs at least on the indexes there are, its rows known beforehand."""
 
-import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 
-from dal.costs import BLOCK
+from dal.costs import exact_capacity
 from dal.indexes import COMMENT_INDEXES, TABLE_KEYS, Index
 from dal.items import comment_position, encode_comment
 from dal.model import Comment
@@ -15,11 +14,10 @@ _PROJECTED = (*TABLE_KEYS, "rating", "language", "data")
 
 def capacity_of(comments: Iterable[Comment], index: Index) -> float:
     """Return the RCU of one Query of ``index`` that reads exactly these rows."""
-    size = sum(_bytes(comment, index) for comment in comments)
-    return 0.5 * max(1, math.ceil(size / BLOCK))
+    return exact_capacity(sum(_bytes(comment, index) for comment in comments))
 
 
-class Timeline:
+class Foresight:
     """Comments of several products in list order, newest first."""
 
     def __init__(self, comments: Iterable[Comment]) -> None:

@@ -41,6 +41,11 @@ def capacity(rows: float, row_bytes: float) -> float:
     return 0.5 * blocks
 
 
+def exact_capacity(size: int) -> float:
+    """Return the RCU of one eventually consistent Query that reads ``size`` bytes."""
+    return 0.5 * max(1, math.ceil(size / BLOCK))
+
+
 def normal_tail(bound: float, mean: float, deviation: float) -> float:
     """Return the probability that a normal variable exceeds ``bound``."""
     return 0.5 * math.erfc((bound - mean) / (deviation * math.sqrt(2)))

@@ -1,19 +1,17 @@
 """Queries and plans as plain data: what is asked for, and how it is read."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from dal.filters import Filters, Kind
 from dal.indexes import Index
 from dal.items import Item
 from dal.keys import LAST_CHARACTER
 from dal.positions import HEADS, UNBOUNDED, Range
+from dal.timelines import Timeline
 
 PATIENCE = 2
 """A residual read goes on to this many times the rows expected; then the page is planned anew."""
-
-Filters = Mapping[str, frozenset[str]]
-"""Each filtered field and the values wanted of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +39,10 @@ class Profile(Protocol):
     def proves_absence(self) -> bool:
         """Whether a count of zero is certain."""
 
+    @property
+    def timeline(self) -> Timeline:
+        """Where rows stood when they were last read."""
+
     def count(self, filters: Filters) -> int:
         """Return how many rows pass ``filters``."""
 
@@ -61,6 +63,8 @@ class Segment:
     """The part of the plan's rows that is expected to stand here; None without a profile."""
     absent: bool = False
     """Whether it is certain to hold no row."""
+    kind: Kind = frozenset()
+    """What its rows have in common."""
 
     @property
     def keys(self) -> Range:
@@ -103,6 +107,8 @@ class Plan:
     """The expected RCU; None without a profile."""
     cost: float = 0.0
     """What plans are compared by, in RCU."""
+    until: str | None = None
+    """The position that the segments end at, where the page is remembered to end."""
 
     def keeps(self, row: Item) -> bool:
         """Return whether a row passes the residual."""

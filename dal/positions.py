@@ -39,6 +39,16 @@ class Range:
         high, high_closed = min(highs, default=(None, True))
         return Range(low, high, low_open, not high_closed)
 
+    def until(self, position: str, *, descending: bool) -> "Range":
+        """Return what is read of this range up to ``position``, which is included."""
+        return self & (Range(low=position) if descending else Range(high=position))
+
+    def beyond(self, position: str, *, descending: bool) -> "Range":
+        """Return what is left of this range once it was read up to ``position``."""
+        if descending:
+            return self & Range(high=position, high_open=True)
+        return self & Range(low=position, low_open=True)
+
     def under(self, prefix: str) -> "Range":
         """Return the sort keys that are ``prefix`` and a position of this range."""
         if not prefix:

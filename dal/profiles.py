@@ -17,27 +17,33 @@ read, so its segment is not empty there, and is read.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dal.bounded import BoundedDict
 from dal.counting import CountingStore
-from dal.indexes import ALL, TABLE_KEYS
+from dal.filters import Filters, Kind
+from dal.indexes import ALL
 from dal.items import Item
-from dal.plans import Filters, Profile, Query
+from dal.plans import Profile, Query
 from dal.positions import Range
 from dal.reading import Reading
 from dal.requests import QueryRequest, RunQuery
 from dal.statistics import Statistics
 from dal.statistics_store import StatisticsStore
+from dal.timelines import Seen, Sighting, Timeline
 
 KEPT_PRODUCTS = 10_000
+KEPT_TIMELINES = 100
 
 _SAMPLE = 8
 _WEIGHT = 0.2
-"""How many rows of a page are measured, and how much they move what was known."""
+"""How many rows are measured at first, and how much a page moves what was known."""
 
-_MEASURED = (*TABLE_KEYS, ALL.sort_key, "rating", "language", "data")
+_MEASURED = {"PK": "S", "SK": "S", ALL.sort_key: "S", "rating": "N", "language": "S", "data": "S"}
 """What the rows of all indexes have in common; a partition key's bytes are counted as of ``all``,
 so that a product's rows are of one size whichever index they were read from."""
+
+_NAMES = sum(map(len, _MEASURED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,7 @@ class CommentProfile:
 
     statistics: Statistics
     row_bytes: float
+    timeline: Timeline
     proves_absence: bool = False
 
     def count(self, filters: Filters) -> int:
@@ -59,11 +66,19 @@ class CommentProfile:
 class CommentProfiles:
     """Knows the products that were read lately. ``run`` is a table's ``query``."""
 
-    def __init__(self, run: RunQuery, statistics: StatisticsStore, counting: CountingStore) -> None:
+    def __init__(
+        self,
+        run: RunQuery,
+        statistics: StatisticsStore,
+        counting: CountingStore,
+        *,
+        timelines: int = KEPT_TIMELINES,
+    ) -> None:
         self._run = run
         self._statistics = statistics
         self._counting = counting
         self._row_bytes: BoundedDict[str, float] = BoundedDict(KEPT_PRODUCTS)
+        self._timelines: BoundedDict[str, Timeline] = BoundedDict(timelines)
 
     async def recent(self, query: Query, reading: Reading) -> Profile | None:
         """Return a profile that may lag by seconds; None when the product has no statistics."""
@@ -85,21 +100,30 @@ class CommentProfiles:
             return None
         return self._profile(product, statistics, proves_absence=statistics.sound)
 
-    def learn(self, query: Query, rows: Sequence[tuple[str, Item]]) -> None:
-        """Take note of the sizes of rows that were read."""
-        if not rows:
-            return
+    def learn(self, query: Query, seen: Sequence[Sighting]) -> None:
+        """Take note of the rows that were read: their sizes, and where they stand."""
         product = _product_of(query)
-        sample = rows[:: max(1, len(rows) // _SAMPLE)]
-        seen = sum(_bytes(row) for _, row in sample) / len(sample) + _partition_bytes(product)
-        known = self._row_bytes.get(product, seen)
-        self._row_bytes[product] = known + _WEIGHT * (seen - known)
+        timeline = self._timelines.get(product) or Timeline()
+        beside, sizes = _partition_bytes(product), list[int]()
+        for sighting in seen:
+            rows = [_seen(product, *row, beside) for row in sighting.rows]
+            timeline.note(sighting.kind, sighting.range, rows)
+            sizes += [row.size for row in rows]
+        self._timelines[product] = timeline
+        self._weigh(product, sizes)
+
+    def _weigh(self, product: str, sizes: Sequence[int]) -> None:
+        if sizes:
+            mean = sum(sizes) / len(sizes)
+            known = self._row_bytes.get(product, mean)
+            self._row_bytes[product] = known + _WEIGHT * (mean - known)
 
     async def _sample(self, query: Query, reading: Reading) -> None:
         """Measure a product's newest rows, once: its first page is then planned as the others."""
+        product = _product_of(query)
         request = QueryRequest(
             index=ALL.name,
-            partition=(ALL.partition_key, ALL.partition_of({"product": _product_of(query)})),
+            partition=(ALL.partition_key, ALL.partition_of({"product": product})),
             sort_key=ALL.sort_key,
             range=Range(),
             descending=True,
@@ -107,7 +131,8 @@ class CommentProfiles:
         )
         answer = await self._run(request)
         reading.spend_planning(answer.capacity)
-        self.learn(query, [(row[ALL.sort_key]["S"], row) for row in answer.items])
+        beside = _partition_bytes(product)
+        self._weigh(product, [_bytes(row) + beside for row in answer.items])
 
     def _profile(
         self, product: str, statistics: Statistics, *, proves_absence: bool = False
@@ -116,7 +141,8 @@ class CommentProfiles:
         row_bytes = self._row_bytes.get(product)
         if row_bytes is None:
             return None
-        return CommentProfile(statistics, row_bytes, proves_absence)
+        timeline = self._timelines.get(product) or Timeline()
+        return CommentProfile(statistics, row_bytes, timeline, proves_absence)
 
 
 def _product_of(query: Query) -> str:
@@ -124,9 +150,21 @@ def _product_of(query: Query) -> str:
     return product
 
 
+def _seen(product: str, position: str, row: Item, beside: int) -> Seen:
+    kind = _kind(product, row["language"]["S"], row["rating"]["N"])
+    return Seen(position, kind, _bytes(row) + beside)
+
+
+# The rows of a product are of few kinds: remembered rows share them.
+@lru_cache(maxsize=10_000)
+def _kind(product: str, language: str, rating: str) -> Kind:
+    return frozenset({"product": product, "language": language, "rating": rating}.items())
+
+
 def _bytes(row: Item) -> int:
     """Return a row's size as DynamoDB counts it: names and values, numbers about as written."""
-    return sum(len(name) + len(next(iter(row[name].values())).encode()) for name in _MEASURED)
+    values = [row[name][type_] for name, type_ in _MEASURED.items()]
+    return _NAMES + len("".join(values).encode())
 
 
 def _partition_bytes(product: str) -> int:

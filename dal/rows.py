@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from dal.costs import REQUEST, capacity
@@ -15,6 +15,7 @@ from dal.positions import Range
 from dal.reading import Reading
 from dal.requests import RunQuery
 from dal.segments import Wanted, segment_rows
+from dal.timelines import Sighting
 
 Row = tuple[str, Item]
 """A position and the item that stands there."""
@@ -33,8 +34,8 @@ class Profiles(Protocol):
     async def certain(self, query: Query, reading: Reading) -> Profile | None:
         """Return a profile read now, which proves absence if anything can."""
 
-    def learn(self, query: Query, rows: Sequence[Row]) -> None:
-        """Take note of rows that were read."""
+    def learn(self, query: Query, seen: Sequence[Sighting]) -> None:
+        """Take note of what was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,27 +53,26 @@ class RowReader:
         whole = await self._plan(query, span, reading, descending=descending, count=count)
         reading.begin(whole)
         rows: list[Row] = []
-        reached = await self._collect(whole, reading, rows, count)
+        wanted = Wanted(count)
+        reached = await self._collect(whole, reading, rows, wanted)
         if reached is not None:
-            rest = _beyond(span, reached, descending=descending)
             exact = plan(
                 self.indexes,
                 query,
-                rest,
+                span.beyond(reached, descending=descending),
                 descending=descending,
-                limit=count - len(rows),
-                residual=False,
+                limit=wanted.rows,
             )
-            await self._collect(exact, reading, rows, count)
+            await self._collect(exact, reading, rows, wanted)
         if self.profiles is not None:
-            self.profiles.learn(query, rows)
+            self.profiles.learn(query, wanted.seen)
         return rows
 
     async def any(self, query: Query, span: Range, reading: Reading, *, descending: bool) -> bool:
         """Return whether ``query`` has a row within ``span``."""
         probe = plan(self.indexes, query, span, descending=descending, limit=1)
         rows: list[Row] = []
-        await self._collect(probe, reading, rows, 1)
+        await self._collect(probe, reading, rows, Wanted(1))
         return bool(rows)
 
     async def _plan(
@@ -92,10 +92,12 @@ class RowReader:
         return planned(await self.profiles.certain(query, reading))
 
     async def _collect(
-        self, whole: Plan, reading: Reading, rows: list[Row], count: int
+        self, whole: Plan, reading: Reading, rows: list[Row], wanted: Wanted
     ) -> str | None:
-        """Add rows until there are ``count``; return the position where patience ended, if so."""
-        wanted = Wanted(count - len(rows))
+        """Add the rows that are ``wanted``; return the position to plan anew from, if need be.
+
+        It is where patience ended, or where the page was remembered to end, if it goes on now.
+        """
         if wanted.rows == 0:
             return None
         patience = whole.patience(wanted.rows)
@@ -117,10 +119,4 @@ class RowReader:
                     patience -= 1
                     if patience < 0:
                         return position
-        return None
-
-
-def _beyond(span: Range, reached: str, *, descending: bool) -> Range:
-    if descending:
-        return replace(span, high=reached, high_open=True)
-    return replace(span, low=reached, low_open=True)
+        return whole.until

@@ -2,20 +2,22 @@
 
 import math
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dal.costs import Odds
 from dal.items import Item
 from dal.plans import Plan, Segment
 from dal.reading import Reading, SegmentReading
 from dal.requests import QueryRequest, RunQuery
+from dal.timelines import Sighting
 
 
 @dataclass(slots=True)
 class Wanted:
-    """How many rows the page still lacks; the streams of a page share it."""
+    """How many rows the page still lacks, and what was seen; the streams of a page share it."""
 
     rows: int
+    seen: list[Sighting] = field(default_factory=list)
 
 
 async def segment_rows(
@@ -31,16 +33,26 @@ async def segment_rows(
     reading.segments.append(account)
     if account.skipped:
         return
-    start, limit = None, segment.limit
+    start, limit, unread = None, segment.limit, segment.range
     while True:
         answer = await run(_request(plan, segment, limit, start))
         reading.count(account, answer)
-        for row in answer.items:
-            yield segment.position_of(row[plan.index.sort_key]["S"]), row
-        start = answer.last_key
+        rows = [(_position(plan, segment, row), row) for row in answer.items]
+        start, read = answer.last_key, unread
+        if start is not None:
+            end = _position(plan, segment, start)
+            read = unread.until(end, descending=plan.descending)
+            unread = unread.beyond(end, descending=plan.descending)
+        wanted.seen.append(Sighting(segment.kind, read, rows))
+        for row in rows:
+            yield row
         if start is None:
             return
         limit = _refill(plan, segment, wanted.rows, account.requests)
+
+
+def _position(plan: Plan, segment: Segment, row: Item) -> str:
+    return segment.position_of(row[plan.index.sort_key]["S"])
 
 
 def _refill(plan: Plan, segment: Segment, wanted: int, asked: int) -> int:

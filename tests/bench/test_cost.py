@@ -12,8 +12,9 @@ async def test_every_way_reads_the_same_rows_and_foresight_is_a_lower_bound(tabl
     await store.put_many(rows)
     compared = await compare(table, store, rows, selections(["42"], "en"))
     assert compared.differing == 0
-    ways = (compared.ideal, compared.foreseen, compared.planned)
-    assert [way.rows for way in ways] == [compared.seeds.rows] * 3
-    assert compared.ideal.capacity <= compared.foreseen.capacity <= compared.planned.capacity
-    assert compared.planned.capacity < compared.seeds.capacity
+    ways = (compared.ideal, compared.foreseen, compared.planned, compared.counted, compared.seeds)
+    assert {way.rows for way in ways} == {compared.seeds.rows}
+    spent = [way.capacity for way in ways]
+    assert spent == sorted(spent)
+    assert spent[1] < spent[2] < spent[3] < spent[4]
     assert compared.ideal.items_read == compared.ideal.rows

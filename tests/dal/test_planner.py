@@ -4,6 +4,7 @@ import pytest
 
 from dal.comments import Selection
 from dal.errors import NoIndexError, TooManySegmentsError
+from dal.filters import Filters
 from dal.indexes import (
     COMMENT_INDEXES,
     NEWEST,
@@ -14,7 +15,7 @@ from dal.indexes import (
     Index,
 )
 from dal.planner import MAX_SEGMENTS, plan
-from dal.plans import Filters, Plan, Query, Segment
+from dal.plans import Plan, Query, Segment
 from dal.positions import Range
 
 SPAN = Range(low="2020", high="2021", high_open=True)

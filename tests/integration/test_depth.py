@@ -41,17 +41,24 @@ SELECTIONS = (
 
 
 async def test_depth_costs_nothing(deep_table: Table) -> None:
+    """Neither where rows are read for the first time, nor where they were read before."""
+    start = Slice(20, next_page=True)
     for selection in SELECTIONS:
         store = CommentStore(deep_table)  # a server just started, which knows nothing yet
-        first = page = await store.page(selection, Slice(20, next_page=True))
+        first = page = await store.page(selection, start)
         for _ in range(199):
             cut = Slice(20, after=page.edges[-1].position, next_page=True)
             page = await store.page(selection, cut)
         assert len(page.edges) == 20
         assert page.edges[-1].position < first.edges[-1].position
         assert _cost(page.reading) == _cost(first.reading)
-        again = await CommentStore(deep_table).page(selection, cut)
+        other = CommentStore(deep_table)
+        again = await other.page(selection, cut)
         assert _cost(again.reading) == _cost(first.reading)
+        remembered = await other.page(selection, cut)
+        await other.page(selection, start)
+        assert _cost((await other.page(selection, start)).reading) == _cost(remembered.reading)
+        assert remembered.reading.consumed_capacity <= again.reading.consumed_capacity
 
 
 def _cost(reading: Reading) -> tuple[int, int, float]:

@@ -155,3 +155,58 @@ async def test_a_residual_read_that_goes_on_too_long_is_planned_anew(
     page = await store.page(selection, Slice(20))
     assert page.nodes == oracle.selected(data, selection)[:20]
     assert page.reading.items_read < 200
+
+
+@pytest.mark.parametrize("backward", [False, True])
+async def test_a_page_whose_rows_were_read_before_costs_just_its_rows(
+    table: Table, *, backward: bool
+) -> None:
+    data = oracle.make_comments("42", 200, seed=3)
+    store = CommentStore(table)
+    await store.put_many(data)
+    selection = Selection("42", frozenset({1, 4}))
+    cut = Slice(20, backward=backward)
+    first = await store.page(selection, cut)
+    again = await store.page(selection, cut)
+    assert again.nodes == first.nodes
+    assert not any(segment.refills for segment in again.reading.segments)
+    assert again.reading.items_read == 20
+    assert again.reading.consumed_capacity == again.reading.estimated_capacity
+    assert again.reading.consumed_capacity <= first.reading.consumed_capacity
+    await oracle.walk(store, Selection("42"), 100, backward=False)
+    by_others = await store.page(Selection("42", frozenset({2, 3, 5})), cut)
+    assert by_others.nodes == _page(data, Selection("42", frozenset({2, 3, 5})), cut)
+    assert by_others.reading.consumed_capacity == by_others.reading.estimated_capacity
+
+
+@pytest.mark.parametrize("backward", [False, True])
+async def test_rows_that_stand_elsewhere_than_remembered_change_no_page(
+    table: Table, *, backward: bool
+) -> None:
+    """What was remembered at either end is deleted; then more rows than it was take its place."""
+    data = oracle.make_comments("42", 120, seed=5)
+    writer = CommentStore(table)
+    await writer.put_many(data)
+    stores = {selection: CommentStore(table) for selection in list(oracle.selections("42"))[2::23]}
+    for store in stores.values():
+        await oracle.walk(store, Selection("42"), 100, backward=False)
+    newest = oracle.newest_first(data)
+    gone, kept = [*newest[:25], *newest[-25:]], newest[25:-25]
+    for comment in gone:
+        await writer.delete(comment.comment_id, lambda _: None)
+    cut = Slice(20, backward=backward)
+    for selection, store in stores.items():
+        assert (await store.page(selection, cut)).nodes == _page(kept, selection, cut)
+    more = [
+        replace(comment, comment_id=f"{comment.comment_id}-{number}", rating=number)
+        for comment in gone
+        for number in RATINGS
+    ]
+    await writer.put_many(more)
+    for selection, store in stores.items():
+        assert (await store.page(selection, cut)).nodes == _page([*kept, *more], selection, cut)
+
+
+def _page(data: list[Comment], selection: Selection, cut: Slice) -> list[Comment]:
+    rows = oracle.selected(data, selection)
+    return rows[-cut.limit :] if cut.backward else rows[: cut.limit]

@@ -77,6 +77,7 @@ def changes(draw: st.DrawFn) -> list[list[tuple[str, int]]]:
     ratings=st.none() | st.sets(st.sampled_from(RATINGS), min_size=1),
     languages=st.none() | st.sets(st.sampled_from(oracle.LANGUAGES), min_size=1, max_size=2),
     backward=st.booleans(),
+    remembers=st.booleans(),
     seed=st.integers(0, 10**9),
 )
 async def test_rows_present_throughout_appear_once_in_order(
@@ -87,8 +88,10 @@ async def test_rows_present_throughout_appear_once_in_order(
     languages: set[str] | None,
     *,
     backward: bool,
+    remembers: bool,
     seed: int,
 ) -> None:
+    """Also where the store read all rows before, and plans by where they stood then."""
     store = CommentStore(each_table)
     product = uuid.uuid4().hex
     selection = Selection(
@@ -98,6 +101,8 @@ async def test_rows_present_throughout_appear_once_in_order(
     )
     before = oracle.make_comments(product, 24, seed=seed)
     await store.put_many(before)
+    if remembers:
+        await oracle.walk(store, Selection(product), 20, backward=False)
     live = {comment.comment_id: comment for comment in before}
     always = set(live)
     shown: list[Comment] = []
