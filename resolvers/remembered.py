@@ -33,12 +33,17 @@ class Prefetched:
     """Pages that a resolver read with its own object, for a field below it to show once."""
 
     def __init__(self) -> None:
-        self._pages: dict[tuple[object, Slice], Page[Any]] = {}
+        self._pages: dict[tuple[int, Slice], tuple[object, Page[Any]]] = {}
 
     def keep(self, owner: object, cut: Slice, page: Page[Any]) -> None:
-        """Keep a page of ``owner`` for the field that will ask for it."""
-        self._pages[owner, cut] = page
+        """Keep a page of ``owner`` for the field that will ask for it.
+
+        It belongs to just this object: two fields that read one organisation have equal ones, and
+        each its own page. The owner is kept too, so that no other object takes its identity.
+        """
+        self._pages[id(owner), cut] = owner, page
 
     def take(self, owner: object, cut: Slice) -> Page[Any] | None:
         """Return the page of exactly this slice; None when it was not read."""
-        return self._pages.pop((owner, cut), None)
+        _, page = self._pages.pop((id(owner), cut), (None, None))
+        return page

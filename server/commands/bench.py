@@ -26,7 +26,12 @@ _DATA = {"Demo data": demo_comments, "70 % rated 5": skewed_comments}
 def cost(
     *,
     shuffle: Annotated[
-        bool, typer.Option("--shuffle", help="Walk the filters in random order, always the same.")
+        bool,
+        typer.Option(
+            "--shuffle",
+            envvar="MARGINALIA_SHUFFLE",
+            help="Walk the filters in random order, always the same.",
+        ),
     ] = False,
 ) -> None:
     """Compare what pages cost, on an engine that is gone afterwards.

@@ -1,8 +1,10 @@
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from dal.errors import ThrottledError
+from dal.organization_model import Organization
 from dal.pages import Page, PageInfo
 from dal.reading import Reading
 from dal.slices import Slice
@@ -76,3 +78,13 @@ def test_a_prefetched_page_is_shown_once_and_only_for_its_slice() -> None:
     assert prefetched.take("other", Slice(20, next_page=True)) is None
     assert prefetched.take("acme", Slice(20, next_page=True)) is PAGE
     assert prefetched.take("acme", Slice(20, next_page=True)) is None
+
+
+def test_equal_owners_have_a_page_each() -> None:
+    """Two fields of one request that read the same organisation."""
+    prefetched, owners = Prefetched(), (Organization("acme", "free"), Organization("acme", "free"))
+    pages = replace(PAGE), replace(PAGE)
+    for owner, page in zip(owners, pages, strict=True):
+        prefetched.keep(owner, Slice(20), page)
+    assert prefetched.take(owners[0], Slice(20)) is pages[0]
+    assert prefetched.take(owners[1], Slice(20)) is pages[1]
