@@ -41,7 +41,10 @@ class SegmentReading:
     """Shows dal.reading.SegmentReading."""
 
     partition_key: str
-    range: str
+    range: str = strawberry.field(
+        description="The sort keys that were read. They end with the page where its rows had been "
+        "read before."
+    )
     limit: int = strawberry.field(description="The rows asked for at first.")
     items_read: int
     refills: int = strawberry.field(description="How often it ran dry before the page was full.")
