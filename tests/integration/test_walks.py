@@ -1,6 +1,7 @@
 """Every page of every selection equals the oracle's, on real engines."""
 
 import asyncio
+import itertools
 import uuid
 from collections.abc import Iterable
 from dataclasses import replace
@@ -104,7 +105,7 @@ async def test_rows_present_throughout_appear_once_in_order(
     if remembers:
         await oracle.walk(store, Selection(product), 20, backward=False)
     live = {comment.comment_id: comment for comment in before}
-    always = set(live)
+    always, number = set(live), itertools.count()
     shown: list[Comment] = []
     pending = list(happenings)
     position = None
@@ -126,7 +127,7 @@ async def test_rows_present_throughout_appear_once_in_order(
         if not (info.has_previous_page if backward else info.has_next_page):
             break
         for kind, place in pending.pop(0) if pending else []:
-            await _happen(store, live, always, kind, place, product)
+            await _happen(store, live, always, kind, place, f"{product}/new{next(number)}")
     assert len({comment.comment_id for comment in shown}) == len(shown), "no repeats"
     assert shown == oracle.newest_first(shown), "one order over all pages"
     kept = [comment for comment in before if comment.comment_id in always]
@@ -139,7 +140,7 @@ async def _happen(
     always: set[str],
     kind: str,
     place: int,
-    product: str,
+    new_id: str,
 ) -> None:
     """Insert, delete or re-rate a comment somewhere in the list."""
     chosen = oracle.newest_first(live.values())[place % len(live)]
@@ -151,7 +152,7 @@ async def _happen(
         edge = await store.update(chosen.comment_id, {"rating": place % 5 + 1}, lambda _: None)
         live[chosen.comment_id] = edge.node
     elif kind == "insert":
-        new = replace(chosen, comment_id=f"{product}/new{place}-{len(live)}", rating=place % 5 + 1)
+        new = replace(chosen, comment_id=new_id, rating=place % 5 + 1)
         await store.add(new)
         live[new.comment_id] = new
 
