@@ -1,4 +1,4 @@
-"""Expectations: what the places of a read hold of a page, by counts or by memory.
+"""Expectations: what the places of a candidate hold of a page, by counts or by memory.
 
 Counts tell how many rows a place has: what a page spans of it is a matter of chance, and its limit
 needs a margin. Where a page's rows were read before, they tell what each place holds of it and
@@ -10,17 +10,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dal.candidates import Candidate
 from dal.costs import REQUEST, ROW, Ask, Odds, best_ask, capacity, exact_capacity
 from dal.filters import Kind, filters_of
 from dal.plans import Profile
 from dal.positions import Range
-from dal.reads import Read
 from dal.timelines import Seen
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What to ask the places of a read for, in their order."""
+    """What to ask the places of a candidate for, in their order."""
 
     asks: Sequence[Ask]
     held: Sequence[int]
@@ -33,32 +33,38 @@ class Expectation:
     """The position that the span was cut at."""
 
 
-def by_counts(read: Read, counted: Sequence[int], profile: Profile) -> Expectation:
+def by_counts(candidate: Candidate, counted: Sequence[int], profile: Profile) -> Expectation:
     """Return what to expect of a page whose rows may stand in any order among those counted."""
-    held = [math.ceil(count / read.index.shards) for count in counted]
+    held = [math.ceil(count / candidate.index.shards) for count in counted]
     total = sum(held)
-    passing = profile.count(read.query.filters) / total if read.residual and total else 1.0
+    passing = (
+        profile.count(candidate.query.filters) / total if candidate.residual and total else 1.0
+    )
     if passing == 0:  # nothing is expected to pass: reading on is the fan-out's part
-        asks = [Ask(read.limit, cost=math.inf, capacity=math.inf)] * len(held)
-        return Expectation(asks, held, passing, read.span)
+        asks = [Ask(candidate.limit, cost=math.inf, capacity=math.inf)] * len(held)
+        return Expectation(asks, held, passing, candidate.span)
     passing = min(1.0, passing)
     odds = [Odds(count / total if total else 1.0, passing) for count in held]
     asks = [
-        best_ask(odd, read.limit, profile.row_bytes, most=count)
+        best_ask(odd, candidate.limit, profile.row_bytes, most=count)
         for odd, count in zip(odds, held, strict=True)
     ]
-    return Expectation(asks, held, passing, read.span)
+    return Expectation(asks, held, passing, candidate.span)
 
 
 def by_memory(
-    read: Read, kinds: Sequence[Kind], page: Sequence[Seen], profile: Profile
+    candidate: Candidate, kinds: Sequence[Kind], page: Sequence[Seen], profile: Profile
 ) -> Expectation:
     """Return what to expect of a page of remembered rows; fewer than a page are all there are."""
-    until = page[-1].position if len(page) == read.limit else None
-    span = read.span if until is None else read.span.until(until, descending=read.descending)
-    spent = [_spent(read, kind, page, span, profile) for kind in kinds]
+    until = page[-1].position if len(page) == candidate.limit else None
+    span = (
+        candidate.span
+        if until is None
+        else candidate.span.until(until, descending=candidate.descending)
+    )
+    spent = [_spent(candidate, kind, page, span, profile) for kind in kinds]
     asks = [
-        Ask(rows + read.limit, cost=units + REQUEST + ROW * rows, capacity=units)
+        Ask(rows + candidate.limit, cost=units + REQUEST + ROW * rows, capacity=units)
         for rows, units in spent
     ]
     held = [rows for rows, _ in spent]
@@ -67,7 +73,7 @@ def by_memory(
 
 
 def _spent(
-    read: Read, kind: Kind, page: Sequence[Seen], span: Range, profile: Profile
+    candidate: Candidate, kind: Kind, page: Sequence[Seen], span: Range, profile: Profile
 ) -> tuple[int, float]:
     """Return how many rows of a kind the page spans, and the RCU of reading them.
 
@@ -78,6 +84,6 @@ def _spent(
     if seen is not None:
         return len(seen), exact_capacity(sum(row.size for row in seen))
     passing = sum(kind <= row.kind for row in page)
-    among = profile.count({**read.query.filters, **filters_of(kind)})
+    among = profile.count({**candidate.query.filters, **filters_of(kind)})
     rows = math.ceil(passing * profile.count(filters_of(kind)) / max(1, among))
     return rows, capacity(rows, profile.row_bytes)

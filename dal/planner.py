@@ -14,6 +14,7 @@ rows or, where the page's rows were read before, by where they stood.
 import math
 from collections.abc import Sequence
 
+from dal.candidates import Candidate
 from dal.costs import Ask, Odds
 from dal.errors import NoIndexError, TooManySegmentsError
 from dal.expectations import by_counts, by_memory
@@ -21,7 +22,6 @@ from dal.filters import filters_of
 from dal.indexes import Index
 from dal.plans import Plan, Profile, Query, Segment
 from dal.positions import Range
-from dal.reads import Read
 from dal.timelines import Seen
 
 _NOTHING = Ask(limit=0, cost=0.0, capacity=0.0)
@@ -49,24 +49,24 @@ def plan(
     many partitions.
     """
     within = span & query.within
-    reads = [
-        Read(index, query, within, descending, limit)
+    candidates = [
+        Candidate(index, query, within, descending, limit)
         for index in indexes
         if _answers(index, query, coarse=profile is not None)
     ]
-    if not reads:
+    if not candidates:
         raise NoIndexError(f"No index is partitioned by {', '.join(sorted(query.filters))}.")
-    fewest = min(read.size for read in reads)
+    fewest = min(one.size for one in candidates)
     if fewest > MAX_SEGMENTS:
         raise TooManySegmentsError(
             f"The filter selects {fewest} partitions; the most is {MAX_SEGMENTS}: "
             "choose fewer languages or ratings."
         )
-    feasible = [read for read in reads if read.size <= MAX_SEGMENTS]
+    feasible = [one for one in candidates if one.size <= MAX_SEGMENTS]
     if profile is None:
         return _blind(feasible[0])
     page = profile.timeline.page(query.filters, within, descending=descending, count=limit)
-    return min((_weighed(read, profile, page) for read in feasible), key=lambda one: one.cost)
+    return min((_weighed(one, profile, page) for one in feasible), key=lambda whole: whole.cost)
 
 
 def _answers(index: Index, query: Query, *, coarse: bool) -> bool:
@@ -77,47 +77,47 @@ def _answers(index: Index, query: Query, *, coarse: bool) -> bool:
     return fits and complete and (index.consistent or not query.consistent)
 
 
-def _blind(read: Read) -> Plan:
+def _blind(candidate: Candidate) -> Plan:
     """Return the plan without a profile."""
-    share, limit = _shard_share(read)
-    head = read.index.head if read.query.head else ""
+    share, limit = _shard_share(candidate)
+    head = candidate.index.head if candidate.query.head else ""
     segments = (
-        Segment(place.partition, read.span, limit, place.prefix, head, share, kind=place.kind)
-        for place in read.places()
+        Segment(place.partition, candidate.span, limit, place.prefix, head, share, kind=place.kind)
+        for place in candidate.places()
     )
     return Plan(
-        read.query.access_pattern,
-        read.index,
+        candidate.query.access_pattern,
+        candidate.index,
         tuple(segments),
-        read.descending,
-        read.query.consistent,
+        candidate.descending,
+        candidate.query.consistent,
     )
 
 
-def _shard_share(read: Read) -> tuple[float | None, int]:
+def _shard_share(candidate: Candidate) -> tuple[float | None, int]:
     """Return what part of the rows each segment holds, where that is known without a profile.
 
     It is where the segments differ by their shard only: a hash spreads rows evenly. The limit
     beside it is seldom too small.
     """
-    if read.size != read.index.shards:
-        return None, read.limit
-    share = 1 / read.size
-    mean, deviation = Odds(share).spread(read.limit)
-    return share, min(read.limit, math.ceil(mean + SHARD_MARGIN * deviation))
+    if candidate.size != candidate.index.shards:
+        return None, candidate.limit
+    share = 1 / candidate.size
+    mean, deviation = Odds(share).spread(candidate.limit)
+    return share, min(candidate.limit, math.ceil(mean + SHARD_MARGIN * deviation))
 
 
-def _weighed(read: Read, profile: Profile, page: Sequence[Seen] | None) -> Plan:
+def _weighed(candidate: Candidate, profile: Profile, page: Sequence[Seen] | None) -> Plan:
     """Return the plan that a profile suggests; ``page`` is the page's rows if all are remembered.
 
     Places without a row are skipped where that is certain, and doubtful where it is not.
     """
-    places = read.places()
+    places = candidate.places()
     counted = [profile.count(filters_of(place.kind)) for place in places]
     if page is None:
-        expected = by_counts(read, counted, profile)
+        expected = by_counts(candidate, counted, profile)
     else:
-        expected = by_memory(read, [place.kind for place in places], page, profile)
+        expected = by_memory(candidate, [place.kind for place in places], page, profile)
     asks = [
         _NOTHING if profile.proves_absence and count == 0 else ask
         for ask, count in zip(expected.asks, counted, strict=True)
@@ -136,12 +136,12 @@ def _weighed(read: Read, profile: Profile, page: Sequence[Seen] | None) -> Plan:
         for place, ask, held in zip(places, asks, expected.held, strict=True)
     )
     return Plan(
-        read.query.access_pattern,
-        read.index,
+        candidate.query.access_pattern,
+        candidate.index,
         tuple(segments),
-        read.descending,
-        read.query.consistent,
-        read.residual,
+        candidate.descending,
+        candidate.query.consistent,
+        candidate.residual,
         expected.passing,
         doubtful=0 if profile.proves_absence else counted.count(0),
         capacity=sum(ask.capacity for ask in asks),

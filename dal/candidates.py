@@ -1,4 +1,4 @@
-"""Reads: what it means to answer a query from one index."""
+"""Candidates: the ways to answer a query, one for each index that can."""
 
 import math
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class Candidate:
     """A query's first ``limit`` rows within ``span``, from one index.
 
     Every combination of the values of the index's fields is a place to read, in each shard.
