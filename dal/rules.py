@@ -69,7 +69,8 @@ def language(argument: str, value: str) -> str:
         tag = _settled(value)
     except LanguageTagError:
         tag = ""
-    if not tag[:2].isalpha() or len(tag) > MAX_LANGUAGE:
+    primary = tag.partition("-")[0]
+    if not primary.isalpha() or len(primary) == 1 or len(tag) > MAX_LANGUAGE:
         raise InvalidArgumentError(
             argument,
             f"{argument} {value[:MAX_LANGUAGE]!r} is not a BCP 47 language tag "
