@@ -62,6 +62,17 @@ def selected(comments: Iterable[Comment], selection: Selection) -> list[Comment]
     )
 
 
+def page(comments: Iterable[Comment], selection: Selection, cut: Slice) -> list[Comment]:
+    """The comments of one page of a selection, newest first."""
+    rows = [
+        comment
+        for comment in selected(comments, selection)
+        if (cut.after is None or comment_position(comment) < cut.after)
+        and (cut.before is None or comment_position(comment) > cut.before)
+    ]
+    return rows[-cut.limit :] if cut.backward else rows[: cut.limit]
+
+
 def selections(product_id: str) -> Iterator[Selection]:
     """Every rating subset under every choice of languages, and no rating filter at all."""
     for languages in LANGUAGE_CHOICES:

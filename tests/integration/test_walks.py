@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import uuid
-from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from dal.comments import CommentStore, Selection
 from dal.cursors import decode
 from dal.dynamodb import Table
-from dal.items import comment_position
 from dal.model import RATINGS, Comment
 from dal.slices import Slice
 from tests import oracle
@@ -119,7 +117,7 @@ async def test_rows_present_throughout_appear_once_in_order(
             previous_page=True,
         )
         page = await store.page(selection, cut)
-        assert page.nodes == _expected(live.values(), selection, cut)
+        assert page.nodes == oracle.page(live.values(), selection, cut)
         shown = [*page.nodes, *shown] if backward else [*shown, *page.nodes]
         info = page.page_info
         if page.edges:
@@ -157,17 +155,6 @@ async def _happen(
         live[new.comment_id] = new
 
 
-def _expected(comments: Iterable[Comment], selection: Selection, cut: Slice) -> list[Comment]:
-    """The rows of a slice, from the plain list."""
-    rows = [
-        comment
-        for comment in oracle.selected(comments, selection)
-        if (cut.after is None or comment_position(comment) < cut.after)
-        and (cut.before is None or comment_position(comment) > cut.before)
-    ]
-    return rows[-cut.limit :] if cut.backward else rows[: cut.limit]
-
-
 @pytest.mark.parametrize("depth_first", [False, True])
 async def test_every_cursor_resumes_at_its_own_row(
     store: CommentStore, data: list[Comment], *, depth_first: bool
@@ -187,4 +174,4 @@ async def test_every_cursor_resumes_at_its_own_row(
             for selection in (wide, narrow):
                 cut = Slice(5, after=position)
                 resumed = await store.page(selection, cut)
-                assert resumed.nodes == _expected(mine, selection, cut)
+                assert resumed.nodes == oracle.page(mine, selection, cut)
