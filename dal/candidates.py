@@ -3,9 +3,8 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product as cartesian_product
 
-from dal.filters import Filters, Kind
+from dal.filters import Filters, Kind, kinds_of
 from dal.indexes import Index
 from dal.plans import Query
 from dal.positions import Range
@@ -48,10 +47,8 @@ class Candidate:
     def places(self) -> Sequence[Place]:
         """Return every place to read."""
         index, places = self.index, []
-        wanted = (sorted(self.query.filters[name]) for name in index.fields)
-        for chosen in cartesian_product(*wanted):
-            values = dict(zip(index.fields, chosen, strict=True))
-            kind = frozenset(values.items())
+        for kind in kinds_of({name: self.query.filters[name] for name in index.fields}):
+            values = dict(kind)
             for shard in range(index.shards):
                 partition = index.partition_of(values, shard)
                 places.append(Place(partition, index.prefix_of(values), kind))

@@ -12,8 +12,8 @@ Kind: TypeAlias = frozenset[tuple[str, str]]
 
 
 def kinds_of(filters: Filters) -> Iterator[Kind]:
-    """Yield the kinds that pass ``filters``: every combination of the wanted values."""
-    for values in product(*filters.values()):
+    """Yield the kinds that pass ``filters``: every combination of the wanted values, sorted."""
+    for values in product(*map(sorted, filters.values())):
         yield frozenset(zip(filters, values, strict=True))
 
 
