@@ -1,4 +1,4 @@
-"""What the planner knows of a product's comments: counts from the statistics, sizes from reading.
+"""What the planner knows of a product's comments: its counts, and what it has read of it.
 
 A recent profile may lag, and only shapes the plan: whatever it says, each segment is read until
 the page is full or the segment's end is seen. A certain profile may prove that a segment is empty.
