@@ -8,7 +8,7 @@ NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
 PYTEST = $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadscope
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run test soak check format sdl pictures lock clean
+.PHONY: help setup setup-dev run test soak check format sdl docs pictures lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,7 +24,7 @@ test: setup-dev ## Run every test against real engines
 	$(PYTEST) --cov --cov-report=term $(ARGS)
 
 soak: setup-dev ## Hunt for longer: the long hypothesis profile and the exhaustive walks
-	HYPOTHESIS_PROFILE=soak $(PYTEST) -m "soak or not soak" $(ARGS)
+	HYPOTHESIS_PROFILE=soak $(PYTEST) -m "soak or not soak" --timeout 7200 -o faulthandler_timeout=10800 $(ARGS)
 
 check: setup-dev ## Lint, types, import direction, SDL drift
 	$(BIN)/ruff format --check .
@@ -39,6 +39,9 @@ format: setup-dev ## Format and sort imports
 
 sdl: setup ## Export the schema to schema.graphql
 	$(BIN)/marginalia schema > schema.graphql
+
+docs: setup-dev ## Make the tables of docs/access-patterns.md anew
+	$(BIN)/python -m tests.integration.access_patterns_page
 
 pictures: setup-dev ## Take the README's pictures anew
 	$(BIN)/python -m tests.browser.pictures

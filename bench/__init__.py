@@ -1,1 +1,1 @@
-"""Benchmarks: what reading costs, counted on a real engine."""
+"""Benchmarks: what pages cost, measured on a real engine."""

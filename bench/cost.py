@@ -1,11 +1,11 @@
 """The cost of pages: requests, rows and capacity of the ways to read the same pages.
 
 *Seeds* asks every selected partition for a full page, as the articles that this project started
-from do. *Counted* is what the API does for rows that it never read: it goes by counts alone.
-*Planned* is what the API does, which remembers where the rows of earlier pages stood. *Foreseen* is
-the least that these indexes can do for a page whose rows are known before it is read: what is above
-it is the price of not knowing. *Ideal* is one Query that reads exactly the page's rows; no index of
-five could offer it for each of the 31 combinations of ratings.
+from do. *Counted* is what the API does for rows that it never read: it plans by counts alone.
+*Planned* is what the API does, with the row locations of earlier pages. *Foreseen* is the least
+that these indexes can do for a page whose rows are known before it is read: what is above it is the
+price of not knowing. *Ideal* is one Query that reads exactly the page's rows; no index of five
+could offer it for each of the 31 combinations of ratings.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,15 +14,13 @@ from itertools import combinations
 from operator import add
 
 from bench.foresight import Foresight, capacity_of
-from dal.comments import CommentStore, Selection
-from dal.dynamodb import Table
-from dal.indexes import ALL, COMMENT_INDEXES
-from dal.items import decode_comment
+from dal.entities.comment import ALL, COMMENT
 from dal.model import RATINGS, Comment
-from dal.pages import Page, PageReader
-from dal.profiles import CommentProfiles
-from dal.rows import RowReader
-from dal.slices import Slice
+from dal.query.executor import Executor
+from dal.query.pagination import Page, PageReader, Slice
+from dal.repositories.comments import CommentRepository, Selection
+from dal.statistics.table_statistics import ProductStatisticsProvider
+from dal.table.client import Table
 
 PAGES = 5
 SIZE = 20
@@ -87,12 +85,18 @@ def selections(products: Sequence[str], language: str) -> Iterator[Selection]:
 
 
 async def compare(
-    table: Table, store: CommentStore, comments: Sequence[Comment], chosen: Iterable[Selection]
+    table: Table,
+    repository: CommentRepository,
+    comments: Sequence[Comment],
+    chosen: Iterable[Selection],
 ) -> Comparison:
     """Walk the first pages of each selection of ``comments``, all that the table holds."""
     seeds = _reader(table, None)
     counted = _reader(
-        table, CommentProfiles(table.query, store.statistics, store.counting, timelines=0)
+        table,
+        ProductStatisticsProvider(
+            table.query, repository.statistics, repository.maintenance, locations=0
+        ),
     )
     foresight = Foresight(comments)
     result = Comparison()
@@ -104,16 +108,18 @@ async def compare(
             if not plain.edges:
                 break
             last = plain.edges[-1].position
-            _count(result, plain, await counted.read(query, cut), await store.page(selection, cut))
+            _count(
+                result, plain, await counted.read(query, cut), await repository.page(selection, cut)
+            )
             foreseen = foresight.cheapest(query, position, last)
             result.foreseen.count(len(plain.edges), *foreseen)
             position = last
     return result
 
 
-def _reader(table: Table, profiles: CommentProfiles | None) -> PageReader[Comment]:
-    rows = RowReader(table.query, COMMENT_INDEXES, profiles)
-    return PageReader(rows, decode_comment, descending=True)
+def _reader(table: Table, provider: ProductStatisticsProvider | None) -> PageReader[Comment]:
+    executor = Executor(table.query, COMMENT.indexes, provider)
+    return PageReader(executor, COMMENT.decode_row, descending=True)
 
 
 def _count(
@@ -122,7 +128,7 @@ def _count(
     rows = len(plain.edges)
     ways = ((result.seeds, plain), (result.counted, counted), (result.planned, planned))
     for tally, page in ways:
-        read = page.reading
+        read = page.stats
         tally.count(
             rows,
             read.requests + read.planning_requests,

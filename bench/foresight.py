@@ -1,20 +1,19 @@
 """Foresight: what a page costs at least on the indexes there are, its rows known beforehand."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from dal.costs import exact_capacity
-from dal.indexes import COMMENT_INDEXES, TABLE_KEYS, Index
-from dal.items import comment_position, encode_comment
+from dal.entities.comment import COMMENT, comment_position
 from dal.model import Comment
-from dal.plans import Query
-
-_PROJECTED = (*TABLE_KEYS, "rating", "language", "data")
+from dal.query.cost_model import capacity_of_bytes
+from dal.query.query import Query
+from dal.table.index import Index
+from dal.table.item import bytes_of
 
 
 def capacity_of(comments: Iterable[Comment], index: Index) -> float:
     """Return the RCU of one Query of ``index`` that reads exactly these rows."""
-    return exact_capacity(sum(_bytes(comment, index) for comment in comments))
+    return capacity_of_bytes(sum(_bytes(comment, index) for comment in comments))
 
 
 class Foresight:
@@ -33,7 +32,7 @@ class Foresight:
         rows = self._between(query, after, last)
         ways = [
             _read(index, query, rows)
-            for index in COMMENT_INDEXES
+            for index in COMMENT.indexes
             if set(index.partition) <= query.filters.keys()
         ]
         return min(ways, key=lambda way: way[2])
@@ -49,24 +48,12 @@ def _read(index: Index, query: Query, rows: Sequence[Comment]) -> tuple[int, int
     """Return what it costs to read ``rows`` of the wanted partitions; empty ones are left out."""
     parts: dict[str, list[Comment]] = {}
     for row in rows:
-        values = _values(row)
+        values = COMMENT.values(row)
         if all(values[name] in query.filters[name] for name in index.partition):
             parts.setdefault(index.partition_of(values), []).append(row)
     read = sum(map(len, parts.values()))
     return len(parts), read, sum(capacity_of(part, index) for part in parts.values())
 
 
-def _values(comment: Comment) -> Mapping[str, str]:
-    return {
-        "product": comment.product_id,
-        "language": comment.language,
-        "rating": str(comment.rating),
-    }
-
-
 def _bytes(comment: Comment, index: Index) -> int:
-    item = encode_comment(comment)
-    return sum(
-        len(name) + len(next(iter(item[name].values())).encode())
-        for name in (*_PROJECTED, index.partition_key, index.sort_key)
-    )
+    return bytes_of(COMMENT.encode(comment), index.attributes)

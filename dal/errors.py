@@ -74,4 +74,4 @@ class IteratorExpiredError(DalError):
 
 
 class ChangesLostError(DalError):
-    """Records of a table's stream are gone that were never applied; only a recount helps."""
+    """Records of a table's stream are gone that were never applied; only a rebuild helps."""

@@ -1,32 +1,35 @@
-"""All stores over one table."""
+"""The repositories over one table."""
 
 from dataclasses import dataclass
 
-from dal.comments import CommentStore
-from dal.dynamodb import Table
-from dal.orders import OrderStore
-from dal.organizations import OrganizationStore
-from dal.tickets import TicketStore
-from dal.users import UserStore
+from dal.repositories.comments import CommentRepository
+from dal.repositories.markers import MarkerRepository
+from dal.repositories.orders import OrderRepository
+from dal.repositories.organizations import OrganizationRepository
+from dal.repositories.tickets import TicketRepository
+from dal.repositories.users import UserRepository
+from dal.table.client import Table
 
 
 @dataclass(frozen=True, slots=True)
 class Stores:
     """What resolvers read and write through."""
 
-    comments: CommentStore
-    orders: OrderStore
-    users: UserStore
-    organizations: OrganizationStore
-    tickets: TicketStore
+    comments: CommentRepository
+    orders: OrderRepository
+    users: UserRepository
+    organizations: OrganizationRepository
+    tickets: TicketRepository
+    markers: MarkerRepository
 
     @classmethod
     def of(cls, table: Table) -> "Stores":
-        """Return the stores over ``table``."""
+        """Return the repositories over ``table``."""
         return cls(
-            CommentStore(table),
-            OrderStore(table),
-            UserStore(table),
-            OrganizationStore(table),
-            TicketStore(table),
+            CommentRepository(table),
+            OrderRepository(table),
+            UserRepository(table),
+            OrganizationRepository(table),
+            TicketRepository(table),
+            MarkerRepository(table),
         )

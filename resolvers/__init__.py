@@ -1,1 +1,1 @@
-"""Resolvers check arguments, call one store and return domain objects."""
+"""Resolvers check arguments, call one repository and return domain objects."""

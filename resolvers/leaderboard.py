@@ -1,11 +1,10 @@
-"""The resolver of leaderboards."""
+"""Leaderboards: the products with the most comments rated 5."""
 
-from dal import rules
-from dal.cursors import Kind
-from dal.model import ProductRank
-from dal.pages import Page
-from resolvers.arguments import slice_of
-from resolvers.selection import Info, selects
+from dal.model import ProductRank, rules
+from dal.query.cursors import CursorKind
+from dal.query.pagination import Page
+from resolvers.connections import slice_of
+from resolvers.request.selection import Info, selects
 
 SIZE = 10
 
@@ -14,7 +13,7 @@ async def leaderboard(
     info: Info, language: str | None = None, first: int | None = SIZE, after: str | None = None
 ) -> Page[ProductRank]:
     """Return a page of the products with the most comments rated 5."""
-    cut = slice_of(info, SIZE if first is None else first, after, kind=Kind.COUNT)
+    cut = slice_of(info, SIZE if first is None else first, after, kind=CursorKind.COUNT)
     ranked = selects(info, "nodes", "rank") or selects(info, "edges", "node", "rank")
     tag = None if language is None else rules.language("language", language)
     info.context.budget.spend()

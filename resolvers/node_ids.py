@@ -1,64 +1,45 @@
 """Global object ids: the base64 of ``<Type>:<own id>``."""
 
+from collections.abc import Callable
+from typing import Any
+
 import strawberry
 from strawberry.relay.utils import from_base64, to_base64
 
-from dal import rules
 from dal.errors import InvalidArgumentError
-from dal.keys import escape, unescape
-from dal.model import Comment, Order, Product, User
-from dal.organization_model import Organization, OrganizationUser, Ticket
+from dal.model import Comment, Order, Organization, OrganizationUser, Product, Ticket, User, rules
+from dal.table.keys import escape, unescape
+
+_OWN_IDS: dict[type, Callable[[Any], str]] = {
+    Product: lambda product: str(product.product_id),
+    Comment: lambda comment: str(comment.comment_id),
+    User: lambda user: str(user.username),
+    Order: lambda order: str(order.order_id),
+    Organization: lambda organization: str(organization.name),
+    OrganizationUser: lambda user: _user_id(user.organization, user.username),
+    Ticket: lambda ticket: str(ticket.ticket_id),
+}
 
 
-def product_node_id(root: strawberry.Parent[Product]) -> strawberry.ID:
-    """Return the global id of a product."""
-    return _node_id("Product", root.product_id)
-
-
-def comment_node_id(root: strawberry.Parent[Comment]) -> strawberry.ID:
-    """Return the global id of a comment."""
-    return _node_id("Comment", root.comment_id)
-
-
-def user_node_id(root: strawberry.Parent[User]) -> strawberry.ID:
-    """Return the global id of a user."""
-    return _node_id("User", root.username)
-
-
-def order_node_id(root: strawberry.Parent[Order]) -> strawberry.ID:
-    """Return the global id of an order."""
-    return _node_id("Order", root.order_id)
-
-
-def organization_node_id(root: strawberry.Parent[Organization]) -> strawberry.ID:
-    """Return the global id of an organisation."""
-    return _node_id("Organization", root.name)
-
-
-def organization_user_node_id(root: strawberry.Parent[OrganizationUser]) -> strawberry.ID:
-    """Return the global id of an organisation's user."""
-    return _node_id("OrganizationUser", _user_id(root.organization, root.username))
-
-
-def ticket_node_id(root: strawberry.Parent[Ticket]) -> strawberry.ID:
-    """Return the global id of a ticket."""
-    return _node_id("Ticket", root.ticket_id)
+def node_id(root: strawberry.Parent[Any]) -> strawberry.ID:
+    """Return the global id of an object."""
+    return strawberry.ID(to_base64(type(root).__name__, _OWN_IDS[type(root)](root)))
 
 
 def parse_node_id(argument: str, node_id: str, *types: str) -> tuple[str, str]:
     """Return the type and the own id of a global id that names one of ``types``."""
     try:
-        kind, own_id = from_base64(node_id)
-        names = user_names(own_id) if kind == "OrganizationUser" else (own_id,)
+        type_name, own_id = from_base64(node_id)
+        names = user_names(own_id) if type_name == "OrganizationUser" else (own_id,)
     except ValueError:
-        kind, own_id, names = "", "", ("",)
-    if kind not in types or to_base64(kind, own_id) != node_id:
+        type_name, own_id, names = "", "", ("",)
+    if type_name not in types or to_base64(type_name, own_id) != node_id:
         raise InvalidArgumentError(
             argument, f"{argument} {node_id[:60]!r} is not the id of a {' or '.join(types)}."
         )
     for name in names:
         rules.identifier(argument, name)
-    return kind, own_id
+    return type_name, own_id
 
 
 def user_names(own_id: str) -> tuple[str, str]:
@@ -72,7 +53,3 @@ def user_names(own_id: str) -> tuple[str, str]:
 
 def _user_id(organization: str, username: str) -> str:
     return f"{escape(organization)}/{escape(username)}"
-
-
-def _node_id(kind: str, own_id: str) -> strawberry.ID:
-    return strawberry.ID(to_base64(kind, own_id))

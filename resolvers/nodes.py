@@ -1,23 +1,22 @@
 """Relay's ``Node`` interface over the domain objects: any object by its global id.
 
-What may not be seen by its own field may not be seen by its id either: each kind is loaded by the
-rule of its own module.
+What may not be seen by its own field may not be seen by its id either: each type is loaded by
+the rule of its own module.
 """
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Annotated, Any, TypeAlias
 
 import strawberry
 
-from dal.concurrency import in_parallel
 from dal.errors import InvalidArgumentError
-from dal.model import Comment, Order, Product, User
-from dal.organization_model import Organization, OrganizationUser, Ticket
+from dal.model import Comment, Order, Organization, OrganizationUser, Product, Ticket, User
+from dal.table.concurrency import in_parallel
 from resolvers import comments, orders, organizations, products, tickets, users
-from resolvers.access import ForbiddenError, UnauthenticatedError
 from resolvers.node_ids import parse_node_id
-from resolvers.selection import Info
+from resolvers.request.authorization import ForbiddenError, UnauthenticatedError
+from resolvers.request.selection import Info
 
 MAX_NODES = 100
 
@@ -29,7 +28,7 @@ Refusal: TypeAlias = ForbiddenError | UnauthenticatedError
 Found: TypeAlias = AnyNode | Refusal | InvalidArgumentError | None
 """A fault stands in the place of its object, and fails alone."""
 
-Loader = Callable[[Info, Sequence[str]], Awaitable[Sequence[Found]]]
+Loader = Callable[[Info, Sequence[str]], Coroutine[Any, Any, Sequence[Found]]]
 
 
 def _one_by_one(load: Callable[[Info, str], Coroutine[Any, Any, AnyNode | None]]) -> Loader:
@@ -85,12 +84,8 @@ def _parsed_or_fault(node_id: str) -> tuple[str, str] | InvalidArgumentError:
 async def _load(info: Info, parsed: Sequence[tuple[str, str]]) -> list[Found]:
     """Return the objects of ``(type, own id)`` pairs; each type is loaded at once."""
     own_ids: defaultdict[str, list[str]] = defaultdict(list)
-    for kind, own_id in parsed:
-        own_ids[kind].append(own_id)
-    loaded = await in_parallel([_load_kind(info, kind, ids) for kind, ids in own_ids.items()])
+    for type_name, own_id in parsed:
+        own_ids[type_name].append(own_id)
+    loaded = await in_parallel([LOADERS[name](info, ids) for name, ids in own_ids.items()])
     found = dict(zip(own_ids, map(iter, loaded), strict=True))
-    return [next(found[kind]) for kind, _ in parsed]
-
-
-async def _load_kind(info: Info, kind: str, own_ids: Sequence[str]) -> Sequence[Found]:
-    return await LOADERS[kind](info, own_ids)
+    return [next(found[type_name]) for type_name, _ in parsed]

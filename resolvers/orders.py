@@ -1,20 +1,66 @@
-"""Resolvers of orders: the lists, the look-up and the two writes."""
+"""Orders: the lists of a user's and of open ones, a look-up by id, and the two mutations."""
 
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
 import strawberry
 
-from dal import rules
-from dal.model import Order, OrderLine, OrderStatus, User
-from dal.orders import OrderSelection
-from dal.pages import Page
-from resolvers.access import may_see, may_set_status, require_staff, require_viewer
-from resolvers.arguments import slice_of
-from resolvers.inputs import OrderLineInput, PlaceOrderInput, SetOrderStatusInput, new_id
+from dal.model import Order, OrderLine, OrderStatus, User, rules
+from dal.query.pagination import Edge, Page
+from dal.repositories.orders import OrderSelection
+from resolvers.connections import slice_of
+from resolvers.mutations import UserError, new_id, reported
 from resolvers.node_ids import parse_node_id
-from resolvers.payloads import OrderPayload, reported
-from resolvers.selection import Info
+from resolvers.request.authorization import may_see, may_set_status, require_staff, require_viewer
+from resolvers.request.selection import Info
+
+strawberry.enum(OrderStatus, description="What became of an order.")
+
+
+@strawberry.input
+class OrderLineInput:
+    """So many of one product."""
+
+    product_id: str
+    quantity: int = strawberry.field(description="From 1 to 10,000.")
+    unit_price: str = strawberry.field(
+        description="What one costs: an amount and a currency such as `12.50 EUR`."
+    )
+
+
+@strawberry.input(description="A new order of the user of the JWT.")
+class PlaceOrderInput:
+    """An order as its user states it."""
+
+    lines: list[OrderLineInput] = strawberry.field(
+        description="From 1 to 90 lines, all in one currency."
+    )
+    idempotency_key: str | None = strawberry.field(
+        default=None,
+        description="Send the same key again when no answer came: the order is placed once.",
+    )
+
+
+@strawberry.input
+class SetOrderStatusInput:
+    """Which order becomes what."""
+
+    id: strawberry.ID
+    status: OrderStatus
+
+
+@dataclass(frozen=True, slots=True)
+class OrderPayload:
+    """An order as it stands now with its edge, ready to be inserted in a list."""
+
+    order_edge: Edge[Order] | None = None
+    user_errors: list[UserError] = field(default_factory=list)
+
+    @property
+    def order(self) -> Order | None:
+        """The order itself."""
+        return self.order_edge.node if self.order_edge else None
 
 
 async def order(info: Info, order_id: str) -> Order | None:

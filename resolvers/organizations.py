@@ -1,28 +1,84 @@
-"""Resolvers of organisations and their users."""
+"""Organisations and their users: look-ups, the list of users, and the two mutations."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import strawberry
 
-from dal import rules
-from dal.cursors import Kind
 from dal.errors import InvalidArgumentError
-from dal.organization_model import Organization, OrganizationUser, Roster, UserType
-from dal.organizations import MOST_FIRST_USERS
-from dal.pages import Page
-from resolvers.access import is_staff, require_viewer
-from resolvers.arguments import slice_of
-from resolvers.memberships import require_admin, require_member, sees_tickets, user_of
+from dal.model import Organization, OrganizationUser, Roster, UserType, rules
+from dal.query.cursors import CursorKind
+from dal.query.pagination import Edge, Page
+from dal.repositories.organizations import MOST_FIRST_USERS
+from resolvers.connections import first_slice, slice_of
+from resolvers.mutations import UserError, reported
 from resolvers.node_ids import user_names
-from resolvers.organization_inputs import (
-    AddOrganizationUserInput,
-    CreateOrganizationInput,
-    OrganizationUserInput,
+from resolvers.request.authorization import (
+    is_staff,
+    organization_user,
+    require_admin,
+    require_member,
+    require_viewer,
+    sees_tickets,
 )
-from resolvers.organization_payloads import OrganizationPayload, OrganizationUserPayload
-from resolvers.payloads import reported
-from resolvers.prefetch import first_slice
-from resolvers.selection import Info
+from resolvers.request.selection import Info
+
+strawberry.enum(
+    UserType,
+    name="OrganizationUserType",
+    description="Admins see all tickets of their organisation and add users to it.",
+)
+
+
+@strawberry.input
+class OrganizationUserInput:
+    """One of the first users of an organisation."""
+
+    username: str
+    type: UserType = UserType.MEMBER
+
+
+@strawberry.input(
+    description="A new organisation. The user of the JWT becomes an admin of it; staff do not."
+)
+class CreateOrganizationInput:
+    """An organisation and its first users."""
+
+    name: str = strawberry.field(description="Unique.")
+    plan: str = strawberry.field(description="What it subscribes to; at most 200 characters.")
+    users: list[OrganizationUserInput] = strawberry.field(
+        default_factory=list, description="Its other first users, at most 90."
+    )
+
+
+@strawberry.input
+class AddOrganizationUserInput:
+    """A new user of an organisation."""
+
+    organization: str
+    username: str
+    type: UserType = UserType.MEMBER
+
+
+@dataclass(frozen=True, slots=True)
+class OrganizationPayload:
+    """A stored organisation."""
+
+    organization: Organization | None = None
+    user_errors: list[UserError] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class OrganizationUserPayload:
+    """A stored user with its edge, ready to be inserted in a list."""
+
+    organization_user_edge: Edge[OrganizationUser] | None = None
+    user_errors: list[UserError] = field(default_factory=list)
+
+    @property
+    def organization_user(self) -> OrganizationUser | None:
+        """The user itself."""
+        return self.organization_user_edge.node if self.organization_user_edge else None
 
 
 async def load(info: Info, name: str) -> Organization | None:
@@ -35,14 +91,14 @@ async def load_user(info: Info, own_id: str) -> OrganizationUser | None:
     """Return a user of an organisation that the viewer may see."""
     organization, username = user_names(own_id)
     await require_member(info.context, organization)
-    return await user_of(info.context, organization, username)
+    return await organization_user(info.context, organization, username)
 
 
 async def organization(info: Info, name: str) -> Organization | None:
     """Return an organisation by its name; its first users come along when they are selected."""
     context, store = info.context, info.context.stores.organizations
     await require_member(context, rules.identifier("name", name))
-    cut = first_slice(info, "users", kind=Kind.NAME)
+    cut = first_slice(info, "users", kind=CursorKind.NAME)
     if cut is None:
         return await store.get(name)
     found, page = await store.with_users(name, cut)
@@ -61,7 +117,7 @@ async def users(
 ) -> Page[OrganizationUser]:
     """Return a page of an organisation's users, by name."""
     await require_member(info.context, root.name)
-    cut = slice_of(info, first, after, last, before, kind=Kind.NAME)
+    cut = slice_of(info, first, after, last, before, kind=CursorKind.NAME)
     info.context.budget.spend()
     page = info.context.prefetched.take(root, cut)
     return page or await info.context.stores.organizations.users(root.name, cut)
@@ -80,7 +136,7 @@ async def user(
         if found is not None:
             context.prefetched.keep(found, cut, page)
             return found
-    return await user_of(context, root.name, username)
+    return await organization_user(context, root.name, username)
 
 
 @reported(OrganizationPayload)
@@ -93,20 +149,8 @@ async def create_organization(info: Info, input: CreateOrganizationInput) -> Org
         types[viewer.username] = UserType.ADMIN
     first_users = [OrganizationUser(new.name, *one) for one in types.items()]
     await info.context.stores.organizations.create(Roster(new, first_users))
-    info.context.once.forget()
+    info.context.cache.forget()
     return OrganizationPayload(new)
-
-
-def _types(users: Sequence[OrganizationUserInput]) -> dict[str, UserType]:
-    """Return what each of an organisation's first users is to be, by username."""
-    if len(users) > MOST_FIRST_USERS:
-        raise InvalidArgumentError(
-            "users", f"users lists {len(users)}; the most is {MOST_FIRST_USERS}: add others later."
-        )
-    types = {rules.identifier("users", one.username): one.type for one in users}
-    if len(types) < len(users):
-        raise InvalidArgumentError("users", "users lists a username twice: leave one of them out.")
-    return types
 
 
 @reported(OrganizationUserPayload)
@@ -120,5 +164,17 @@ async def add_organization_user(
         input.organization, rules.identifier("username", input.username), input.type
     )
     edge = await info.context.stores.organizations.add_user(new)
-    info.context.once.forget()
+    info.context.cache.forget()
     return OrganizationUserPayload(edge)
+
+
+def _types(users: Sequence[OrganizationUserInput]) -> dict[str, UserType]:
+    """Return what each of an organisation's first users is to be, by username."""
+    if len(users) > MOST_FIRST_USERS:
+        raise InvalidArgumentError(
+            "users", f"users lists {len(users)}; the most is {MOST_FIRST_USERS}: add others later."
+        )
+    types = {rules.identifier("users", one.username): one.type for one in users}
+    if len(types) < len(users):
+        raise InvalidArgumentError("users", "users lists a username twice: leave one of them out.")
+    return types

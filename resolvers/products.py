@@ -1,16 +1,15 @@
-"""Resolvers of products: their comments, and what is derived from them."""
+"""Products: their comments, the counts of these, and the newest of them."""
 
 from datetime import datetime
 
 import strawberry
 
-from dal import rules
-from dal.comments import NEGATIVE, POSITIVE, Selection
-from dal.model import Comment, OrderLine, Product
-from dal.pages import Page
-from dal.statistics import Statistics
-from resolvers.arguments import slice_of
-from resolvers.selection import Info, selects
+from dal.model import Comment, OrderLine, Product, rules
+from dal.query.pagination import Page
+from dal.repositories.comments import NEGATIVE, POSITIVE, Selection
+from dal.statistics.counts import CommentStatistics
+from resolvers.connections import slice_of
+from resolvers.request.selection import Info, selects
 
 
 def product(product_id: str) -> Product:
@@ -54,7 +53,7 @@ async def comments(
 
 async def statistics(
     root: strawberry.Parent[Product], info: Info, language: list[str] | None = None
-) -> Statistics:
+) -> CommentStatistics:
     """Return the counts of the product's comments, in some languages or in all."""
     languages = None if language is None else rules.languages("language", language)
     info.context.budget.spend()

@@ -1,23 +1,52 @@
-"""Resolvers of tickets."""
+"""Tickets: a user's list, a look-up by id, and the mutations that open and close one."""
 
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import strawberry
 
-from dal import rules
+from dal.entities.ticket import ticket_position
 from dal.errors import NotFoundError
-from dal.organization_items import ticket_position
-from dal.organization_model import OrganizationUser, Ticket, TicketStatus
-from dal.pages import Edge, Page
-from resolvers.access import require_viewer
-from resolvers.arguments import slice_of
-from resolvers.inputs import new_id
-from resolvers.memberships import require_tickets, require_user
+from dal.model import OrganizationUser, Ticket, TicketStatus, rules
+from dal.query.pagination import Edge, Page
+from resolvers.connections import slice_of
+from resolvers.mutations import UserError, new_id, reported
 from resolvers.node_ids import parse_node_id
-from resolvers.organization_inputs import CloseTicketInput, CreateTicketInput
-from resolvers.organization_payloads import TicketPayload
-from resolvers.payloads import reported
-from resolvers.selection import Info
+from resolvers.request.authorization import require_tickets, require_user, require_viewer
+from resolvers.request.selection import Info
+
+
+@strawberry.input(description="A new ticket; who opens it is the user of the JWT.")
+class CreateTicketInput:
+    """A ticket as its user states it."""
+
+    organization: str = strawberry.field(description="The name of one of the user's.")
+    subject: str = strawberry.field(description="At most 200 characters.")
+    text: str = strawberry.field(description="At most 10,000 characters.")
+    idempotency_key: str | None = strawberry.field(
+        default=None,
+        description="Send the same key again when no answer came: the ticket is opened once.",
+    )
+
+
+@strawberry.input
+class CloseTicketInput:
+    """Which ticket to close."""
+
+    id: strawberry.ID
+
+
+@dataclass(frozen=True, slots=True)
+class TicketPayload:
+    """A stored ticket with its edge, ready to be inserted in a list."""
+
+    ticket_edge: Edge[Ticket] | None = None
+    user_errors: list[UserError] = field(default_factory=list)
+
+    @property
+    def ticket(self) -> Ticket | None:
+        """The ticket itself."""
+        return self.ticket_edge.node if self.ticket_edge else None
 
 
 async def ticket(info: Info, ticket_id: str) -> Ticket | None:
@@ -32,11 +61,6 @@ async def load(info: Info, ticket_id: str) -> Ticket | None:
     if found is not None:
         await require_tickets(info.context, found.organization, found.username)
     return found
-
-
-def organization_name(root: strawberry.Parent[Ticket]) -> str:
-    """Return the name of the organisation whose user opened a ticket."""
-    return root.organization
 
 
 async def tickets(

@@ -1,13 +1,31 @@
-"""Resolvers of users: who they are; resolvers.orders has what they ordered."""
+"""Users and their profiles; what they ordered is in ``resolvers.orders``."""
+
+from dataclasses import dataclass, field
 
 import strawberry
 
-from dal import rules
-from dal.model import Profile, User
-from resolvers.access import may_see, require_viewer
-from resolvers.inputs import UpdateProfileInput
-from resolvers.payloads import ProfilePayload, reported
-from resolvers.selection import Info
+from dal.model import Profile, User, rules
+from resolvers.mutations import UserError, reported
+from resolvers.request.authorization import may_see, require_viewer
+from resolvers.request.selection import Info
+
+
+@strawberry.input(description="What changes; a field left out, or null, stays as it is.")
+class UpdateProfileInput:
+    """The new values of some fields of the viewer's profile."""
+
+    full_name: str | None = strawberry.field(
+        default=None, description="At most 200 characters; may be empty."
+    )
+    email: str | None = strawberry.field(default=None, description="May be empty.")
+
+
+@dataclass(frozen=True, slots=True)
+class ProfilePayload:
+    """The user whose profile was changed."""
+
+    user: User | None = None
+    user_errors: list[UserError] = field(default_factory=list)
 
 
 async def user(info: Info, username: str) -> User | None:

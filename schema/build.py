@@ -15,12 +15,14 @@ from strawberry.extensions import (
 )
 from strawberry.types import ExecutionContext, ExecutionResult
 
+from schema.comments import Comment, Product
 from schema.errors import log_faults, shown
 from schema.mutation import Mutation
-from schema.orders import Order, User
-from schema.organizations import Organization, OrganizationUser, Ticket
+from schema.orders import Order
+from schema.organizations import Organization, OrganizationUser
 from schema.query import Query
-from schema.types import Comment, Product
+from schema.tickets import Ticket
+from schema.users import User
 
 NODE_TYPES = (Comment, Order, Organization, OrganizationUser, Product, Ticket, User)
 """The types that a client meets through the Node interface."""

@@ -1,17 +1,18 @@
-"""What a client sees of an error: one table from exceptions to ``extensions.code``.
+"""What a client sees of an error: its ``extensions.code``, or a user error in a payload.
 
-An exception outside the table is a fault of the server: it is logged once with the request's id and
+An exception outside ``CODES`` is a fault of the server: it is logged once with the request's id and
 shown as INTERNAL, without its message.
 """
 
 import logging
 
+import strawberry
 from asgi_correlation_id import correlation_id
 from graphql import GraphQLError
 
 from dal import errors
-from resolvers.access import ForbiddenError, UnauthenticatedError
-from resolvers.budget import TooManyPagesError
+from resolvers.request.authorization import ForbiddenError, UnauthenticatedError
+from resolvers.request.context import TooManyPagesError
 
 _log = logging.getLogger(__name__)
 
@@ -30,6 +31,15 @@ CODES: dict[type[Exception], str] = {
     errors.StoreUnavailableError: "UNAVAILABLE",
     errors.StoreFullError: "UNAVAILABLE",
 }
+
+
+@strawberry.type(description="A reason why nothing was changed.")
+class UserError:
+    """Shows resolvers.mutations.UserError."""
+
+    field: str | None = strawberry.field(description="The input field to blame, if it is one.")
+    message: str
+    code: str
 
 
 def log_faults(faults: list[GraphQLError]) -> None:

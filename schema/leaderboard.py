@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import strawberry
 
-from schema.types import Connection, Product
+from schema.comments import Product
+from schema.connections import Connection
 
 
 @strawberry.type(description="A product's place among those with the most comments rated 5.")
@@ -21,4 +22,4 @@ class ProductRank:
 
 @strawberry.type(description="One page of a list.")
 class LeaderboardConnection(Connection[ProductRank]):
-    """Shows dal.pages.Page of ranks."""
+    """Shows dal.query.pagination.Page of products' ranks."""

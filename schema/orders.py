@@ -1,15 +1,17 @@
-"""Object types of users and their orders, shown straight from the domain objects."""
+"""Orders, shown straight from the domain objects."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import strawberry
 
-from dal import model, pages
-from resolvers import node_ids, orders, products, users
-from schema.types import Connection, Node, Product
+from dal import model
+from resolvers import orders, products
+from schema.comments import Product
+from schema.connections import Connection, Edge, Node
+from schema.errors import UserError
 
 
 @strawberry.type(description="So many of one product.")
@@ -29,17 +31,13 @@ class OrderLine:
 class Order(Node):
     """Shows dal.model.Order."""
 
-    @classmethod
-    def is_type_of(cls, value: object, _: object) -> bool:
-        """Tell the Node interface whose object ``value`` is."""
-        return isinstance(value, model.Order)
-
-    id: strawberry.ID = strawberry.field(resolver=node_ids.order_node_id)
+    shows: ClassVar = model.Order
     order_id: str
     status: model.OrderStatus
     created_at: datetime
     user: model.User = strawberry.field(
-        resolver=orders.user_of, graphql_type=Annotated["User", strawberry.lazy(__name__)]
+        resolver=orders.user_of,
+        graphql_type=Annotated["User", strawberry.lazy("schema.users")],  # noqa: F821 - it imports us
     )
     lines: list[OrderLine]
     total: str = strawberry.field(
@@ -49,37 +47,35 @@ class Order(Node):
 
 @strawberry.type(description="One page of a list.")
 class OrderConnection(Connection[Order]):
-    """Shows dal.pages.Page of orders."""
+    """Shows dal.query.pagination.Page of orders."""
 
 
-@strawberry.type(description="What a user says of themselves.")
-class UserProfile:
-    """Shows dal.model.Profile."""
+@strawberry.type
+class PlaceOrderPayload:
+    """Shows resolvers.orders.OrderPayload."""
 
-    full_name: str
-    email: str
+    order: Order | None
+    order_edge: Edge[Order] | None = strawberry.field(description="Ready to be put in a list.")
+    user_errors: list[UserError]
 
 
-@strawberry.type(
-    description="A user exists by name: any well-formed identifier answers. Seen by that user and "
-    "by staff."
-)
-class User(Node):
-    """Shows dal.model.User."""
+@strawberry.type
+class SetOrderStatusPayload(PlaceOrderPayload):
+    """Shows resolvers.orders.OrderPayload."""
 
-    @classmethod
-    def is_type_of(cls, value: object, _: object) -> bool:
-        """Tell the Node interface whose object ``value`` is."""
-        return isinstance(value, model.User)
 
-    id: strawberry.ID = strawberry.field(resolver=node_ids.user_node_id)
-    username: str
-    profile: model.Profile | None = strawberry.field(
-        resolver=users.profile, graphql_type=UserProfile | None
+@strawberry.type
+class OrderMutation:
+    """Binds each mutation to its resolver."""
+
+    place_order: orders.OrderPayload | None = strawberry.mutation(
+        resolver=orders.place_order,
+        graphql_type=PlaceOrderPayload | None,
+        description="Order as the user of the JWT.",
     )
-    orders: pages.Page[model.Order] = strawberry.field(
-        resolver=orders.orders,
-        graphql_type=OrderConnection,
-        description="The user's orders, newest first; `createdFrom` is included, `createdBefore` "
-        "is not, and an empty list of statuses selects nothing.",
+    set_order_status: orders.OrderPayload | None = strawberry.mutation(
+        resolver=orders.set_order_status,
+        graphql_type=SetOrderStatusPayload | None,
+        description="From PLACED to SHIPPED to DELIVERED, or from PLACED to CANCELLED. Customers "
+        "may cancel their own orders; the rest is up to staff.",
     )

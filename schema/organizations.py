@@ -1,54 +1,27 @@
-"""Object types of organisations and tickets, shown straight from the domain objects."""
+"""Organisations and their users, shown straight from the domain objects."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from typing import ClassVar
 
 import strawberry
 
-from dal import organization_model as model
-from dal import pages
-from resolvers import node_ids, organizations, tickets
-from schema.types import Connection, Node
-
-
-@strawberry.type(description="What a user of an organisation asks.")
-class Ticket(Node):
-    """Shows dal.organization_model.Ticket."""
-
-    @classmethod
-    def is_type_of(cls, value: object, _: object) -> bool:
-        """Tell the Node interface whose object ``value`` is."""
-        return isinstance(value, model.Ticket)
-
-    id: strawberry.ID = strawberry.field(resolver=node_ids.ticket_node_id)
-    ticket_id: str
-    organization_name: str = strawberry.field(resolver=tickets.organization_name)
-    username: str = strawberry.field(description="Who opened it.")
-    subject: str
-    text: str
-    status: model.TicketStatus
-    created_at: datetime
-
-
-@strawberry.type(description="One page of a list.")
-class TicketConnection(Connection[Ticket]):
-    """Shows dal.pages.Page of tickets."""
+from dal import model
+from dal.query import pagination
+from resolvers import organizations, tickets
+from schema.connections import Connection, Edge, Node
+from schema.errors import UserError
+from schema.tickets import TicketConnection
 
 
 @strawberry.type(description="One user of one organisation.")
 class OrganizationUser(Node):
-    """Shows dal.organization_model.OrganizationUser."""
+    """Shows dal.model.OrganizationUser."""
 
-    @classmethod
-    def is_type_of(cls, value: object, _: object) -> bool:
-        """Tell the Node interface whose object ``value`` is."""
-        return isinstance(value, model.OrganizationUser)
-
-    id: strawberry.ID = strawberry.field(resolver=node_ids.organization_user_node_id)
+    shows: ClassVar = model.OrganizationUser
     username: str
     type: model.UserType
-    tickets: pages.Page[model.Ticket] | None = strawberry.field(
+    tickets: pagination.Page[model.Ticket] | None = strawberry.field(
         resolver=tickets.tickets,
         graphql_type=TicketConnection | None,
         description="The user's tickets, newest first; for this user, admins and staff.",
@@ -57,22 +30,17 @@ class OrganizationUser(Node):
 
 @strawberry.type(description="One page of a list.")
 class OrganizationUserConnection(Connection[OrganizationUser]):
-    """Shows dal.pages.Page of an organisation's users."""
+    """Shows dal.query.pagination.Page of an organisation's users."""
 
 
 @strawberry.type(description="An organisation, for its users and for staff.")
 class Organization(Node):
-    """Shows dal.organization_model.Organization."""
+    """Shows dal.model.Organization."""
 
-    @classmethod
-    def is_type_of(cls, value: object, _: object) -> bool:
-        """Tell the Node interface whose object ``value`` is."""
-        return isinstance(value, model.Organization)
-
-    id: strawberry.ID = strawberry.field(resolver=node_ids.organization_node_id)
+    shows: ClassVar = model.Organization
     name: str
     plan: str
-    users: pages.Page[model.OrganizationUser] = strawberry.field(
+    users: pagination.Page[model.OrganizationUser] = strawberry.field(
         resolver=organizations.users,
         graphql_type=OrganizationUserConnection,
         description="The users of the organisation, by name.",
@@ -82,5 +50,34 @@ class Organization(Node):
     )
 
 
-NODE_TYPES = (Organization, OrganizationUser, Ticket)
-"""The types that a client meets through the Node interface."""
+@strawberry.type
+class CreateOrganizationPayload:
+    """Shows resolvers.organizations.OrganizationPayload."""
+
+    organization: Organization | None
+    user_errors: list[UserError]
+
+
+@strawberry.type
+class AddOrganizationUserPayload:
+    """Shows resolvers.organizations.OrganizationUserPayload."""
+
+    organization_user: OrganizationUser | None
+    organization_user_edge: Edge[OrganizationUser] | None
+    user_errors: list[UserError]
+
+
+@strawberry.type
+class OrganizationMutation:
+    """Binds each mutation to its resolver."""
+
+    create_organization: organizations.OrganizationPayload | None = strawberry.mutation(
+        resolver=organizations.create_organization,
+        graphql_type=CreateOrganizationPayload | None,
+        description="Create an organisation, with the user of the JWT as its first admin.",
+    )
+    add_organization_user: organizations.OrganizationUserPayload | None = strawberry.mutation(
+        resolver=organizations.add_organization_user,
+        graphql_type=AddOrganizationUserPayload | None,
+        description="Add a user to an organisation, as an admin of it or as staff.",
+    )

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import strawberry
 
-from dal import model, organization_model, pages
+from dal import model
+from dal.query import pagination
 from resolvers import comments, leaderboard, orders, organizations, products, tickets, users
 from resolvers import nodes as node_resolvers
+from schema.comments import Comment, Product
+from schema.connections import Node
 from schema.leaderboard import LeaderboardConnection
-from schema.orders import Order, OrderConnection, User
-from schema.organizations import Organization, Ticket
-from schema.types import Comment, Node, Product
+from schema.orders import Order, OrderConnection
+from schema.organizations import Organization
+from schema.tickets import Ticket
+from schema.users import User
 
 
 @strawberry.type
@@ -31,7 +35,7 @@ class Query:
     comment: model.Comment | None = strawberry.field(
         resolver=comments.comment, graphql_type=Comment | None
     )
-    leaderboard: pages.Page[model.ProductRank] = strawberry.field(
+    leaderboard: pagination.Page[model.ProductRank] = strawberry.field(
         resolver=leaderboard.leaderboard,
         graphql_type=LeaderboardConnection,
         description="The products with the most comments rated 5, in one language or in any.",
@@ -46,17 +50,17 @@ class Query:
         graphql_type=Order | None,
         description="An order with its lines, for its user and for staff.",
     )
-    open_orders: pages.Page[model.Order] = strawberry.field(
+    open_orders: pagination.Page[model.Order] = strawberry.field(
         resolver=orders.open_orders,
         graphql_type=OrderConnection,
         description="Everyone's orders that are PLACED, newest first; for staff.",
     )
-    organization: organization_model.Organization | None = strawberry.field(
+    organization: model.Organization | None = strawberry.field(
         resolver=organizations.organization,
         graphql_type=Organization | None,
         description="An organisation, for its users and for staff.",
     )
-    ticket: organization_model.Ticket | None = strawberry.field(
+    ticket: model.Ticket | None = strawberry.field(
         resolver=tickets.ticket,
         graphql_type=Ticket | None,
         description="A ticket, for who opened it, for admins of the organisation and for staff.",

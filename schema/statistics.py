@@ -7,7 +7,7 @@ import strawberry
 
 @strawberry.type
 class RatingCount:
-    """Shows dal.statistics.RatingCount."""
+    """Shows dal.statistics.counts.RatingCount."""
 
     rating: int
     count: int
@@ -15,7 +15,7 @@ class RatingCount:
 
 @strawberry.type
 class LanguageCount:
-    """Shows dal.statistics.LanguageCount."""
+    """Shows dal.statistics.counts.LanguageCount."""
 
     language: str
     count: int
@@ -23,7 +23,7 @@ class LanguageCount:
 
 @strawberry.type(description="How many comments a product has, by rating and by language; exact.")
 class CommentStatistics:
-    """Shows dal.statistics.Statistics."""
+    """Shows dal.statistics.counts.CommentStatistics."""
 
     total: int
     average: float | None = strawberry.field(description="The mean rating; null without comments.")

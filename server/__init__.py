@@ -1,1 +1,1 @@
-"""The server process: HTTP application, settings, embedded engine and command line."""
+"""The process: its settings, the HTTP application (``app``), and what serves it (``run``)."""

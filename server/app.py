@@ -11,15 +11,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
-from dal.comments import CommentStore
-from dal.dynamodb import Table
 from dal.errors import DalError
+from dal.repositories.comments import CommentRepository
 from dal.stores import Stores
+from dal.table.client import Table
 from schema.build import build_schema
-from server import graphiql
-from server.auth import Authenticator
-from server.failures import FailureMiddleware, failure
-from server.graphql import GraphQLView
+from server.auth.jwt import Authenticator
+from server.http import graphiql
+from server.http.failures import FailureMiddleware, failure
+from server.http.graphql import GraphQLView
 from server.pages.routes import page_routes, refusal
 
 HEALTH_DEADLINE = 2.0
@@ -34,7 +34,6 @@ def create_app(*, table: Table, authenticator: Authenticator, explain: bool) -> 
         stores=stores,
         authenticator=authenticator,
         explain=explain,
-        page=graphiql.page,
     )
 
     async def health(request: Request) -> Response:
@@ -61,7 +60,7 @@ def _is_request_id(given: str) -> bool:
     return re.fullmatch(r"[\w.:=-]{1,128}", given, re.ASCII) is not None
 
 
-async def _health(comments: CommentStore) -> Response:
+async def _health(comments: CommentRepository) -> Response:
     """Answer 200 when the store answers a read of one key in time, else 503 with a sentence."""
     try:
         async with asyncio.timeout(HEALTH_DEADLINE):

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from server.auth import make_token
+from server.auth.jwt import make_token
 from server.demo.orders import DEMO_USER
 from server.settings import Settings
 

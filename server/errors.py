@@ -1,5 +1,5 @@
-"""Errors that end a command with one sentence instead of a traceback."""
+"""The error that ends a command with one sentence instead of a traceback."""
 
 
-class UserError(Exception):
+class CommandError(Exception):
     """Something the person at the keyboard can mend; the message says how."""

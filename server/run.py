@@ -13,13 +13,13 @@ from starlette.applications import Starlette
 
 from dal.stores import Stores
 from server.app import create_app
-from server.auth import Authenticator
+from server.auth.jwt import Authenticator
+from server.auth.secret import ensure_secret, secret_source
 from server.banner import address, banner
 from server.demo import load_demo
-from server.errors import UserError
-from server.secret import ensure_secret, secret_source
+from server.engine.storage import Store, open_store
+from server.errors import CommandError
 from server.settings import Settings
-from server.storage import Store, open_store
 
 _GRACE = 10
 """Seconds that requests in flight have to end once the server is told to stop."""
@@ -33,7 +33,7 @@ _WHY_NOT = {
 
 
 def run(settings: Settings) -> None:
-    """Serve until SIGTERM or Ctrl-C; UserError when it cannot start or the store is lost."""
+    """Serve until SIGTERM or Ctrl-C; CommandError when it cannot start or the store is lost."""
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
     with listening(settings.host, settings.port) as listener:
         try:
@@ -50,10 +50,10 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
         family, address = _resolve(host, port)
         listener = socket.create_server(address, family=family, backlog=2048)
     except socket.gaierror as error:
-        raise UserError(f"The host {host} is unknown: choose another with --host.") from error
+        raise CommandError(f"The host {host} is unknown: choose another with --host.") from error
     except OSError as error:
         sentence = _WHY_NOT.get(error.errno or 0, "{host} port {port} cannot be opened: {reason}.")
-        raise UserError(sentence.format(host=host, port=port, reason=error.strerror)) from error
+        raise CommandError(sentence.format(host=host, port=port, reason=error.strerror)) from error
     with listener:
         # Accepted connections inherit it. asyncio sets it only on sockets that name their
         # protocol, which these do not; without it every answer waits 40 ms for an ACK.
@@ -78,7 +78,7 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
         store.died.add_done_callback(lambda _: server.end())
         await server.serve(sockets=[listener])
         if store.died.done():
-            raise UserError(store.died.result())
+            raise CommandError(store.died.result())
 
 
 async def _prepare(settings: Settings, store: Store, listener: socket.socket) -> "_Server":

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from server.errors import UserError
+from server.errors import CommandError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Options of one command; UserError when two of them contradict each other.
+    """Options of one command; CommandError when two of them contradict each other.
 
     The store is the embedded engine over ``data_dir`` unless ``endpoint_url`` names a DynamoDB API
     or ``aws`` asks for Amazon DynamoDB.
@@ -32,10 +32,10 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.aws and self.endpoint_url is not None:
-            raise UserError("--aws and --endpoint-url exclude each other: give one of them.")
+            raise CommandError("--aws and --endpoint-url exclude each other: give one of them.")
         for option, url in (("--endpoint-url", self.endpoint_url), ("--jwks-url", self.jwks_url)):
             if url is not None and not _is_url(url):
-                raise UserError(f"{option} {url} is no URL such as http://127.0.0.1:8001.")
+                raise CommandError(f"{option} {url} is no URL such as http://127.0.0.1:8001.")
 
     @property
     def embedded(self) -> bool:

@@ -1,1 +1,1 @@
-"""Statistics of tables that other programs write to: counted from the table's stream."""
+"""Statistics of tables that other programs write to: the table's stream applied to counters."""

@@ -1,44 +1,45 @@
-"""The applier: the records of a shard, counted exactly once.
+"""The applier: applies the records of a shard to the counters, exactly once.
 
 Each transaction changes counters and moves the shard's checkpoint from what was read to the last
-record it counts. A crash leaves both done or neither, and of two appliers of the same records one
+record it applies. A crash leaves both done or neither, and of two appliers of the same records one
 finds the checkpoint moved: it reads the checkpoint again and skips what that covers.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from dal.contention import contend
-from dal.counted import commit
-from dal.counters import Action
-from dal.counting import Counting, CountingStore
-from dal.dynamodb import Table
-from dal.edits import Write
 from dal.errors import ConditionFailedError, ConflictError, StoreRefusedError
-from dal.statistics import Deltas
+from dal.statistics.counter_transaction import CountedWrite, commit
+from dal.statistics.counts import Deltas
+from dal.statistics.maintenance_mode import Maintenance, MaintenanceStore
+from dal.table.client import Table
+from dal.table.item import Action
+from dal.table.retries import retry_on_conflict
 from stream.checkpoints import Checkpoint, Checkpoints
 from stream.records import Change, Record, changes_of, parts, total
 
-NOT_FOLLOWED = (
-    "The table's stream is not what is counted now: run `marginalia stats rebuild --mode stream` "
-    "to have it so, or let a running rebuild end."
+NOT_STREAM_MODE = (
+    "The counters of this table are not kept from its stream now: run `marginalia stats rebuild "
+    "--mode stream` to have it so, or let a running rebuild end."
 )
 
 
 class Applier:
     """Applies records of any shard of one stream; any number of appliers may run at once."""
 
-    def __init__(self, table: Table, checkpoints: Checkpoints, counting: CountingStore) -> None:
+    def __init__(
+        self, table: Table, checkpoints: Checkpoints, maintenance: MaintenanceStore
+    ) -> None:
         self._table = table
-        self._counting = counting
+        self._maintenance = maintenance
         self.checkpoints = checkpoints
 
     async def check(self) -> None:
-        """Raise StoreRefusedError where the stream is not what is counted."""
-        check_followed(await self._counting.current())
+        """Raise StoreRefusedError unless the maintenance mode is stream, without a rebuild."""
+        check_stream_mode(await self._maintenance.current())
 
     async def apply(self, held: Checkpoint, records: Iterable[Record]) -> Checkpoint:
-        """Count ``records`` beyond the checkpoint and return the shard's new checkpoint.
+        """Apply ``records`` beyond the checkpoint and return the shard's new checkpoint.
 
         ``records`` follow ``held`` without a gap, but for ones that change nothing, and may begin
         before it. Records that change nothing do not move the checkpoint.
@@ -68,33 +69,33 @@ class Applier:
             left = [change for change in part if not held.covers(change.sequence)]
             try:
                 action = self.checkpoints.move(held, moved)
-                await count(self._table, self._counting, [action], total(left))
+                await apply_deltas(self._table, self._maintenance, [action], total(left))
             except ConditionFailedError:
                 held = (await self.checkpoints.read([held.shard]))[held.shard]
                 raise ConflictError("Another follower of this stream keeps ahead.") from None
             return moved
 
-        return await contend(attempt)
+        return await retry_on_conflict(attempt)
 
 
-async def count(
-    table: Table, counting: CountingStore, actions: Sequence[Action], changes: Deltas
+async def apply_deltas(
+    table: Table, maintenance: MaintenanceStore, actions: Sequence[Action], changes: Deltas
 ) -> None:
-    """Do ``actions`` and the changes of the counters in one transaction.
+    """Do ``actions`` and change the counters by deltas, in one transaction.
 
     Raises ConditionFailedError when the condition of one of ``actions`` does not hold,
-    ConflictError when others keep moving the counters, and StoreRefusedError where the stream is
-    not what is counted.
+    ConflictError when others keep changing the counters, and StoreRefusedError unless the
+    maintenance mode is stream, without a rebuild.
     """
 
-    def build(now: Counting) -> Write:
-        check_followed(now)
-        return Write(actions, changes)
+    def build(now: Maintenance) -> CountedWrite:
+        check_stream_mode(now)
+        return CountedWrite(actions, changes)
 
-    await commit(table, counting, build)
+    await commit(table, maintenance, build)
 
 
-def check_followed(now: Counting) -> None:
-    """Raise StoreRefusedError where the stream is not what is counted."""
-    if not now.follows:
-        raise StoreRefusedError(NOT_FOLLOWED)
+def check_stream_mode(now: Maintenance) -> None:
+    """Raise StoreRefusedError unless the maintenance mode is stream, without a rebuild."""
+    if not now.applies_stream:
+        raise StoreRefusedError(NOT_STREAM_MODE)

@@ -1,8 +1,9 @@
-"""The beginning and the end of a stream that is counted."""
+"""Switches the table's stream on for a rebuild, and off when nobody applies it any more."""
 
-from dal.dynamodb import Table
 from dal.errors import StoreRefusedError
-from dal.streams import Streams, latest_stream
+from dal.table import admin
+from dal.table.client import Table
+from dal.table.streams import Streams, latest_stream
 from stream.checkpoints import Checkpoint, Checkpoints, label_of
 from stream.records import sequence_of
 
@@ -11,12 +12,12 @@ _FULL = 1_000
 
 
 async def begin(table: Table, streams: Streams) -> tuple[str, list[Checkpoint]]:
-    """Switch a new stream on; return its ARN, and what of it was there before.
+    """Switch a new stream on; return its ARN, and checkpoints of what was in it before.
 
     Followers of an earlier stream end by themselves.
     """
-    await table.renew_stream()
-    arn = await table.stream()
+    await admin.renew_stream(table)
+    arn = await admin.stream(table)
     if arn is None:
         raise StoreRefusedError("The table's stream was switched off at once: try again.")
     shards = (await streams.describe(arn)).shards
@@ -40,7 +41,7 @@ async def _latest(streams: Streams, arn: str, shard: str) -> str | None:
 
 
 async def end(table: Table) -> None:
-    """Switch the table's stream off if it was counted; others may use one that was not."""
-    arn = latest_stream(await table.describe())
+    """Switch the table's stream off if it has checkpoints; another's stream is left alone."""
+    arn = latest_stream(await admin.describe(table))
     if arn is not None and await Checkpoints(table, label_of(arn)).watermark() is not None:
-        await table.end_stream()
+        await admin.end_stream(table)

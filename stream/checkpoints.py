@@ -9,12 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from dal.conditions import ABSENT
-from dal.counters import Action
-from dal.dynamodb import Table
 from dal.errors import ConditionFailedError
-from dal.items import Item
-from dal.keys import format_instant, parse_instant
+from dal.table.client import Table
+from dal.table.conditions import ABSENT
+from dal.table.item import Action, Item
+from dal.table.keys import format_instant, parse_instant
 
 _SHARD = "SHARD#"
 
@@ -65,7 +64,7 @@ class Checkpoints:
         }
 
     async def begin(self, reached: Iterable[Checkpoint], instant: datetime) -> None:
-        """Store how far a recount of the table has come, where nobody follows yet.
+        """Store how far a rebuild has applied a stream that nobody follows yet.
 
         The watermark comes last: a follower refuses a stream without it.
         """

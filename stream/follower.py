@@ -11,9 +11,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from dal.concurrency import in_parallel
-from dal.counting import CountingStore
-from dal.dynamodb import Table
 from dal.errors import (
     ChangesLostError,
     ConflictError,
@@ -22,8 +19,12 @@ from dal.errors import (
     StoreUnavailableError,
     ThrottledError,
 )
-from dal.faults import CHANGES_LOST
-from dal.streams import Streams
+from dal.statistics.maintenance_mode import MaintenanceStore
+from dal.table import admin
+from dal.table.client import Table
+from dal.table.concurrency import in_parallel
+from dal.table.error_codes import CHANGES_LOST
+from dal.table.streams import Streams
 from stream.applier import Applier
 from stream.checkpoints import Checkpoint, Checkpoints, label_of
 from stream.records import Record, sequence_of
@@ -38,25 +39,25 @@ SKIPPING = timedelta(hours=1)
 
 SHORTEST_PAUSE = 0.05
 LONGEST_PAUSE = 1.0
-LONGEST_TROUBLE = 30.0
+LONGEST_BACKOFF = 30.0
 """Seconds between rounds: while nothing happens, and while DynamoDB does not answer."""
 
 NOT_BEGUN = (
-    "The table has no stream that is counted from its beginning: run `marginalia stats rebuild`."
+    "The table has no stream that a rebuild began: run `marginalia stats rebuild --mode stream`."
 )
 SWITCHED_OFF = (
-    "The table's stream was switched off, and all it had is counted: "
+    "The table's stream was switched off, and all it had is applied: "
     "run `marginalia stats rebuild` to begin another."
 )
 
-_PASSING = (ThrottledError, StoreUnavailableError, ConflictError)
+_TRANSIENT = (ThrottledError, StoreUnavailableError, ConflictError)
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Reader:
-    """An open shard: its checkpoint, and where reading goes on."""
+class _ShardReader:
+    """An open shard: its checkpoint, and the iterator that reads on."""
 
     checkpoint: Checkpoint
     saved: datetime
@@ -72,18 +73,18 @@ def now() -> datetime:
 async def follow(table: Table, streams: Streams) -> None:
     """Keep the table's counters up with its stream until cancelled.
 
-    Raises StoreRefusedError where no stream was begun, it was switched off, or it is no longer what
-    is counted, and ChangesLostError when changes are gone before they were counted. When DynamoDB
-    does not answer, it goes on trying.
+    Raises StoreRefusedError where no stream was begun, it was switched off, or the maintenance mode
+    is no longer stream, and ChangesLostError when records are gone before they were applied. When
+    DynamoDB does not answer, it goes on trying.
     """
     follower = await open_follower(table, streams)
     pause = SHORTEST_PAUSE
     while True:
         try:
             busy = await follower.round()
-        except _PASSING as error:
+        except _TRANSIENT as error:
             _log.warning("%s", error)
-            pause = min(2 * pause, LONGEST_TROUBLE)
+            pause = min(2 * pause, LONGEST_BACKOFF)
         else:
             pause = SHORTEST_PAUSE if busy else min(2 * pause, LONGEST_PAUSE)
             if busy:
@@ -95,23 +96,23 @@ async def open_follower(
     table: Table, streams: Streams, clock: Callable[[], datetime] = now
 ) -> "Follower":
     """Return a follower of the table's stream; StoreRefusedError where there is none."""
-    arn = await table.stream()
+    arn = await admin.stream(table)
     if arn is None:
         raise StoreRefusedError(NOT_BEGUN)
-    applier = Applier(table, Checkpoints(table, label_of(arn)), CountingStore(table))
+    applier = Applier(table, Checkpoints(table, label_of(arn)), MaintenanceStore(table))
     return Follower(streams, arn, applier, clock)
 
 
 async def caught_up(table: Table) -> datetime:
-    """Return an instant before which all changes are counted; StoreRefusedError if none is."""
-    arn = await table.stream()
+    """Return an instant before which all changes are applied; StoreRefusedError if none is."""
+    arn = await admin.stream(table)
     reached = arn and await Checkpoints(table, label_of(arn)).watermark()
     if not reached:
         raise StoreRefusedError(NOT_BEGUN)
     return reached
 
 
-class Stored(Protocol):
+class CheckpointStore(Protocol):
     """Where it is kept how far the shards are applied: see ``stream.checkpoints``."""
 
     async def read(self, shards: Sequence[str]) -> dict[str, Checkpoint]:
@@ -128,7 +129,7 @@ class Sink(Protocol):
     """What records are applied to, each once and in its shard's order: see ``stream.applier``."""
 
     @property
-    def checkpoints(self) -> Stored:
+    def checkpoints(self) -> CheckpointStore:
         """How far the shards are applied."""
 
     async def check(self) -> None:
@@ -155,7 +156,7 @@ class Follower:
         self._clock = clock
         self._sink = sink
         self._checkpoints = sink.checkpoints
-        self._readers: dict[str, _Reader] = {}
+        self._readers: dict[str, _ShardReader] = {}
         self._done: set[str] = set()
         self._listed: datetime | None = None
         self._raised: datetime | None = None
@@ -185,7 +186,7 @@ class Follower:
             if not checkpoint.done and (parent not in listed or parent in self._done):
                 if checkpoint.sequence is None:
                     await self._check_retention(began)
-                self._readers[shard] = _Reader(checkpoint, saved=began)
+                self._readers[shard] = _ShardReader(checkpoint, saved=began)
         if not self._readers and not stream.enabled:
             raise StoreRefusedError(SWITCHED_OFF)
         # A shard that was closed has a child, though it may not be listed yet.
@@ -204,7 +205,7 @@ class Follower:
         if began - applied > RETENTION:
             raise ChangesLostError(CHANGES_LOST)
 
-    async def _read(self, reader: _Reader, began: datetime) -> bool:
+    async def _read(self, reader: _ShardReader, began: datetime) -> bool:
         """Apply what the shard's next request has; False when it has nothing."""
         held = reader.checkpoint
         try:
@@ -228,13 +229,13 @@ class Follower:
         await self._skip(reader, began)
         return bool(answer.records)
 
-    async def _skip(self, reader: _Reader, began: datetime) -> None:
+    async def _skip(self, reader: _ShardReader, began: datetime) -> None:
         """Now and then, save that records were read which change nothing, before they are gone."""
         if reader.latest is not None and began - reader.saved >= SKIPPING:
             reader.checkpoint = await self._sink.skip(reader.checkpoint, reader.latest)
             reader.saved = began
 
-    async def _finish(self, reader: _Reader) -> None:
+    async def _finish(self, reader: _ShardReader) -> None:
         shard = reader.checkpoint.shard
         await self._sink.finish(reader.checkpoint)
         del self._readers[shard]

@@ -1,8 +1,8 @@
-"""The Lambda handler: counts the records that an event source mapping of the stream delivers.
+"""The Lambda handler: applies the records that an event source mapping of the stream delivers.
 
 Lambda delivers a record at least once and does not say which shard it is of. So each record that
-changes counters leaves a marker under its event id, in the transaction that counts it: a record
-whose marker is there was counted before. A rebuild leaves markers of what it has counted, so the
+changes counters leaves a marker under its event id, in the transaction that applies it: a record
+whose marker is there was applied before. A rebuild leaves markers of what it has applied, so the
 mapping of a rebuilt table's new stream begins at TRIM_HORIZON. Until the rebuild ends, deliveries
 fail and come again. Set ``ReportBatchItemFailures`` on the mapping.
 """
@@ -13,11 +13,11 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from dal.contention import contend
-from dal.counting import CountingStore
-from dal.dynamodb import Connection, Table, connect
 from dal.errors import ConditionFailedError, ConflictError, DalError
-from stream.applier import count
+from dal.statistics.maintenance_mode import MaintenanceStore
+from dal.table.client import Table, TableAddress, connect
+from dal.table.retries import retry_on_conflict
+from stream.applier import apply_deltas
 from stream.checkpoints import label_of
 from stream.markers import mark
 from stream.records import Change, Record, changes_of, parts, total
@@ -26,52 +26,52 @@ _log = logging.getLogger(__name__)
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    """Count an event's records; answer which failed, from where Lambda delivers again.
+    """Apply an event's records; answer which failed, from where Lambda delivers again.
 
     The table's name is in the environment: ``MARGINALIA_TABLE``.
     """
     del context
-    return asyncio.run(_handle(event["Records"], Connection(os.environ["MARGINALIA_TABLE"])))
+    return asyncio.run(_handle(event["Records"], TableAddress(os.environ["MARGINALIA_TABLE"])))
 
 
-async def _handle(records: Sequence[Record], connection: Connection) -> dict[str, Any]:
+async def _handle(records: Sequence[Record], connection: TableAddress) -> dict[str, Any]:
     async with connect(connection) as table:
         failed = await apply(table, records)
     return {"batchItemFailures": [] if failed is None else [{"itemIdentifier": failed}]}
 
 
 async def apply(table: Table, records: Sequence[Record]) -> str | None:
-    """Count records of one shard in their order.
+    """Apply records of one shard in their order.
 
-    Returns the sequence number of the first that was not counted, and counts none after it; None
-    when all are counted.
+    Returns the sequence number of the first that was not applied, and applies none after it; None
+    when all are applied.
     """
     stream = label_of(records[0]["eventSourceARN"]) if records else ""
-    counting = CountingStore(table)
+    maintenance = MaintenanceStore(table)
     for part in parts(changes_of(records), actions_each=1):
         try:
-            await _count_once(table, counting, stream, part)
+            await _apply_once(table, maintenance, stream, part)
         except DalError as error:
-            _log.error("From record %s on nothing is counted: %s", part[0].sequence, error)
+            _log.error("From record %s on nothing is applied: %s", part[0].sequence, error)
             return part[0].sequence
     return None
 
 
-async def _count_once(
-    table: Table, counting: CountingStore, stream: str, part: Sequence[Change]
+async def _apply_once(
+    table: Table, maintenance: MaintenanceStore, stream: str, part: Sequence[Change]
 ) -> None:
-    """Count those changes of a part that have no marker yet."""
+    """Apply those changes of a part that have no marker yet."""
     left = list({change.event: change for change in part}.values())
 
     async def attempt() -> None:
         nonlocal left
         try:
-            await count(
-                table, counting, [mark(stream, change.event) for change in left], total(left)
+            await apply_deltas(
+                table, maintenance, [mark(stream, change.event) for change in left], total(left)
             )
         except ConditionFailedError as error:
             left = [one for number, one in enumerate(left) if number not in error.failed]
             if left:
-                raise ConflictError("Others count the same records: they come again.") from None
+                raise ConflictError("Others apply the same records: they come again.") from None
 
-    await contend(attempt)
+    await retry_on_conflict(attempt)

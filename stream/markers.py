@@ -1,11 +1,10 @@
-"""Markers: items that say that a record of a stream is counted, for who knows no shard."""
+"""Markers: items that say that a record of a stream is applied, for who knows no shard."""
 
 from time import time
 
-from dal.conditions import ABSENT
-from dal.counters import Action
-from dal.indexes import EXPIRES
-from dal.items import Item
+from dal.table.conditions import ABSENT
+from dal.table.index import EXPIRES
+from dal.table.item import Action, Item
 
 KEPT_SECONDS = 3 * 24 * 3600
 """How long a marker is kept at least; the stream keeps its record for one day."""

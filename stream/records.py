@@ -1,4 +1,4 @@
-"""Records of DynamoDB Streams: what each changes of the counters, and runs that go together.
+"""Records of DynamoDB Streams: what each changes of the counters, and which go together.
 
 A record is a map as GetRecords returns it and as Lambda delivers it. One that is about no comment,
 or leaves its product, language and rating alone, changes nothing.
@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from dal.bundles import MOST_ACTIONS
-from dal.items import Item, comment_in, is_comment
-from dal.statistics import Deltas, deltas, summed
+from dal.entities.comment import comment_in, is_comment
+from dal.statistics.counter_transaction import MOST_ACTIONS
+from dal.statistics.counts import Deltas, deltas, summed
+from dal.table.item import Item
 
 Record: TypeAlias = dict[str, Any]
 
@@ -44,7 +45,7 @@ def total(changes: Iterable[Change]) -> Deltas:
 
 
 def parts(changes: Iterable[Change], actions_each: int) -> Iterator[list[Change]]:
-    """Yield runs of changes that fit a transaction, none of them empty.
+    """Yield the changes in parts that fit a transaction each, none of them empty.
 
     Beside its counters, a transaction has room for one action and ``actions_each`` of a change.
     """

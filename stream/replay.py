@@ -1,21 +1,26 @@
-"""A replay: what the comments of a table count, by a scan and the records made since it began.
+"""A replay: the counts of a table's comments, by a scan and the records made since it began.
 
-Of each comment it remembers what it counts as: its product, language and rating. A record's new
-image replaces what is remembered. So whatever order a scan and the writes of others came in, once
-every record is read that was made before the scan's end, what is remembered is the table as it was
-at the last record read.
+It remembers what each comment adds to the counters; comments of one product, language and rating
+share that. A record's new image replaces what is remembered. So whatever order a scan and the
+writes of others came in, once every record is read that was made before the scan's end, what is
+remembered is the table as it was at the last record read.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from time import monotonic
+from typing import TypeAlias
 
-from dal.items import Item, comment_in, is_comment
-from dal.model import RATINGS
-from dal.statistics import RatingCounts, StatisticsKey
+from dal.entities.comment import comment_in, is_comment
+from dal.statistics.counts import RatingCounts, RatingDeltas, StatisticsKey, deltas
+from dal.table.item import Item
 from stream.checkpoints import Checkpoint
 from stream.records import Record, changes_of, sequence_of
+
+_Contribution: TypeAlias = frozenset[tuple[StatisticsKey, RatingDeltas]]
+"""What a comment adds to the counters by being there."""
 
 QUIET_SECONDS = 2.0
 """How long a shard must have had nothing: one empty answer proves little."""
@@ -35,7 +40,8 @@ class Replay:
         self.events: list[str] = []
         """The ids of the records that were applied."""
         self._began = began
-        self._counted: dict[str, tuple[str, str, int]] = {}
+        self._contributions: dict[str, _Contribution] = {}
+        self._shared: dict[_Contribution, _Contribution] = {}
         self._quiet: dict[str, float] = {}
         self._made: dict[str, datetime] = {}
 
@@ -45,18 +51,20 @@ class Replay:
             return
         comment = comment_in(image)
         if comment is None:
-            self._counted.pop(key["PK"]["S"], None)
+            self._contributions.pop(key["PK"]["S"], None)
         else:
-            counted = comment.product_id, comment.language, comment.rating
-            self._counted[key["PK"]["S"]] = counted
+            contribution = frozenset(deltas(None, comment).items())
+            self._contributions[key["PK"]["S"]] = self._shared.setdefault(
+                contribution, contribution
+            )
 
     def counts(self) -> dict[StatisticsKey, RatingCounts]:
         """Return what the statistics must be."""
-        sums: dict[StatisticsKey, list[int]] = {}
-        for product, language, rating in self._counted.values():
-            for key in (StatisticsKey(product), StatisticsKey(product, language)):
-                sums.setdefault(key, [0] * len(RATINGS))[rating - 1] += 1
-        return {key: RatingCounts(tuple(counts)) for key, counts in sums.items()}
+        sums: dict[StatisticsKey, RatingCounts] = {}
+        for contribution, comments in Counter(self._contributions.values()).items():
+            for key, counts in contribution:
+                sums[key] = sums.get(key, RatingCounts()) + counts * comments
+        return sums
 
     def covers(self, shard: str, scanned: datetime) -> bool:
         """Return whether all records of a shard are applied that were made before ``scanned``."""

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from dal import counters
-from dal.dynamodb import Table
-from dal.items import encode_comment
+from dal.entities.comment import COMMENT
 from dal.model import Comment
-from dal.statistics import deltas, summed
+from dal.statistics import counter_items
+from dal.statistics.counts import deltas, summed
+from dal.table.client import Table
 
 
 async def fill(table: Table, comments: Sequence[Comment]) -> None:
     """Store comments of an empty table, and the counters that their writes would have left."""
     counted = summed(deltas(None, comment) for comment in comments)
-    await table.put_many([encode_comment(comment) for comment in comments])
-    await table.put_many([counters.encode(key, counts) for key, counts in counted.items()])
+    await table.put_many([COMMENT.encode(comment) for comment in comments])
+    await table.put_many([counter_items.encode(key, counts) for key, counts in counted.items()])

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from dal.dynamodb import Table
+from dal.table.client import Table
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,28 @@ class Calls(list[Call]):
         return [call.arguments for call in self if call.operation == "Query"]
 
 
+class _Noting:
+    """A client that notes what is asked of it."""
+
+    def __init__(self, client: Any, calls: Calls) -> None:
+        self._client = client
+        self._calls = calls
+
+    def __getattr__(self, name: str) -> Any:
+        wanted = getattr(self._client, name)
+        operation = self._client.meta.method_to_api_mapping.get(name)
+        if operation is None:
+            return wanted
+
+        async def noted(**arguments: Any) -> Any:
+            self._calls.append(Call(operation, arguments))
+            return await wanted(**arguments)
+
+        return noted
+
+
 def calls_of(table: Table) -> Calls:
-    """Record the requests that ``table`` makes from now on."""
+    """Record the requests that ``table`` makes from now on; others of its client go unseen."""
     calls = Calls()
-
-    def note(params: dict[str, Any], model: Any, **_: Any) -> None:
-        calls.append(Call(model.name, params))
-
-    table._client.meta.events.register("before-parameter-build.dynamodb", note)
+    table._client = _Noting(table._client, calls)
     return calls

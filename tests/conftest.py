@@ -4,15 +4,16 @@ import os
 import signal
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from dal.comments import CommentStore
-from dal.counting import create_counted
-from dal.dynamodb import Connection, Table, connect
+from dal.repositories.comments import CommentRepository
+from dal.statistics.maintenance_mode import create_table
 from dal.stores import Stores
+from dal.table.client import Table, TableAddress, connect
 from tests.engines import dynoxide, ministack
 
 # A shell that runs the tests in the background makes them ignore Ctrl-C, and so would every process
@@ -40,18 +41,45 @@ def ministack_url() -> Iterator[str]:
         yield url
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give the long hunts two hours, as `make soak` gives everything, also when run by hand."""
+    for item in items:
+        if item.get_closest_marker("soak") is not None:
+            item.add_marker(pytest.mark.timeout(7200))
+
+
+class Clients:
+    """A client for each engine, opened when it is first asked for."""
+
+    def __init__(self, stack: AsyncExitStack) -> None:
+        self._stack = stack
+        self._opened: dict[str, Any] = {}
+
+    async def of(self, url: str) -> Any:
+        if url not in self._opened:
+            address = TableAddress("none", endpoint_url=url, embedded=True)
+            table = await self._stack.enter_async_context(connect(address))
+            self._opened[url] = table._client
+        return self._opened[url]
+
+
+@pytest.fixture(scope="session")
+async def clients() -> AsyncIterator[Clients]:
+    """The tables share a client: to make one costs more CPU than most tests do."""
+    async with AsyncExitStack() as stack:
+        yield Clients(stack)
+
+
 @pytest.fixture
-async def table(dynoxide_url: str) -> AsyncIterator[Table]:
+async def table(clients: Clients, dynoxide_url: str) -> Table:
     """A fresh table on dynoxide."""
-    async with _fresh_table(dynoxide_url) as opened:
-        yield opened
+    return await fresh_table(clients, dynoxide_url)
 
 
 @pytest.fixture(params=["dynoxide_url", "ministack_url"])
-async def each_table(request: pytest.FixtureRequest) -> AsyncIterator[Table]:
+async def each_table(clients: Clients, request: pytest.FixtureRequest) -> Table:
     """A fresh table on each engine in turn."""
-    async with _fresh_table(request.getfixturevalue(request.param)) as opened:
-        yield opened
+    return await fresh_table(clients, request.getfixturevalue(request.param))
 
 
 @pytest.fixture
@@ -60,13 +88,12 @@ def stores(table: Table) -> Stores:
 
 
 @pytest.fixture
-def comments(stores: Stores) -> CommentStore:
+def comments(stores: Stores) -> CommentRepository:
     return stores.comments
 
 
-@asynccontextmanager
-async def _fresh_table(url: str) -> AsyncIterator[Table]:
-    name = f"test-{uuid.uuid4().hex}"
-    async with connect(Connection(name, endpoint_url=url, embedded=True)) as opened:
-        await create_counted(opened)
-        yield opened
+async def fresh_table(clients: Clients, url: str) -> Table:
+    """Return a table of its own name, which holds nothing and is counted by its writers."""
+    table = Table(await clients.of(url), f"test-{uuid.uuid4().hex}")
+    await create_table(table)
+    return table

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,18 +10,18 @@ from typing import Any
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from dal import counting
+from dal.entities.declared import INDEXES
 from dal.errors import StoreRefusedError
-from dal.items import Item
-from dal.positions import Range
-from dal.requests import QueryAnswer, QueryRequest
-
-PROJECTED = ("rating", "language", "data")
+from dal.statistics import maintenance_mode
+from dal.table.index import Index
+from dal.table.item import Item
+from dal.table.ranges import Range
+from dal.table.requests import QueryAnswer, QueryRequest
 
 
 @dataclass
 class FakeEngine:
-    """DynamoDB's Query over items in memory; an instance is a ``dal.segments.RunQuery``.
+    """DynamoDB's Query over items in memory; an instance is a ``dal.query.segments.RunQuery``.
 
     Requests are numbered from 0. ``most_rows`` cuts an answer short as 1 MB does; ``hollow`` puts
     an answer with a last key and no row before each real one; ``delays`` are seconds by partition;
@@ -34,6 +34,7 @@ class FakeEngine:
     faults: Mapping[int, Exception] = field(default_factory=dict)
     delays: Mapping[str, float] = field(default_factory=dict)
     changes: Mapping[int, Callable[[], None]] = field(default_factory=dict)
+    indexes: Sequence[Index] = INDEXES
     requests: list[QueryRequest] = field(default_factory=list)
     rows_answered: int = 0
     running: int = 0
@@ -80,10 +81,18 @@ class FakeEngine:
         self.rows_answered += len(rows)
         return QueryAnswer(rows, last_key, 0.5)
 
+    def _projected(self, item: Item, request: QueryRequest) -> Item:
+        """Return what the index of a request shows of an item: the table itself, everything."""
+        if request.index is None:
+            return dict(item)
+        kinds = [index for index in self.indexes if index.name == request.index]
+        shown = {name for index in kinds for name in index.attributes}
+        return {name: value for name, value in item.items() if name in shown}
+
     def _rows_left(self, request: QueryRequest) -> list[Item]:
         attribute, partition = request.partition
         rows = [
-            {**_keys_of(item, request), **{name: item[name] for name in PROJECTED if name in item}}
+            self._projected(item, request)
             for item in self.items.values()
             if item.get(attribute) == {"S": partition}
             and request.sort_key in item
@@ -164,7 +173,7 @@ class FaultyClient:
 
     async def _call(self, operation: str, **arguments: Any) -> Answer:
         real: Operation = getattr(self._client, operation)
-        if arguments.get("Key") == counting.KEY:
+        if arguments.get("Key") == maintenance_mode.KEY:
             return await real(**arguments)
         self.calls.append((operation, deepcopy(arguments)))
         if self._faults:

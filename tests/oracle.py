@@ -1,15 +1,19 @@
-"""The oracle: what a page must hold, computed from a plain sorted list."""
+"""The oracle: what pages must hold, computed from a plain sorted list."""
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import combinations
+from typing import Any, TypeVar
 
-from dal.comments import CommentStore, Selection
-from dal.items import comment_position
+from dal.entities.comment import comment_position
 from dal.model import RATINGS, Comment
-from dal.pages import Page
-from dal.slices import Slice
+from dal.query.pagination import Page, Slice
+from dal.repositories.comments import CommentRepository, Selection
+
+Row = TypeVar("Row")
 
 LANGUAGES = ("en", "de", "fr", "ja", "pt-BR", "ar")
 START = datetime(2023, 1, 1, tzinfo=UTC)
@@ -51,26 +55,51 @@ def newest_first(comments: Iterable[Comment]) -> list[Comment]:
     return sorted(comments, key=comment_position, reverse=True)
 
 
+_KEPT_BY: dict[str, Callable[[Comment, Any], bool]] = {
+    "product_id": lambda comment, wanted: comment.product_id == wanted,
+    "ratings": lambda comment, wanted: wanted is None or comment.rating in wanted,
+    "languages": lambda comment, wanted: wanted is None or comment.language in wanted,
+}
+"""What each field of a selection keeps: all of them, or the oracle would miss one silently."""
+
+
 def selected(comments: Iterable[Comment], selection: Selection) -> list[Comment]:
     """The comments that a selection keeps, newest first."""
+    assert _KEPT_BY.keys() == {field.name for field in fields(selection)}
     return newest_first(
         comment
         for comment in comments
-        if comment.product_id == selection.product_id
-        and (selection.ratings is None or comment.rating in selection.ratings)
-        and (selection.languages is None or comment.language in selection.languages)
+        if all(keeps(comment, getattr(selection, name)) for name, keeps in _KEPT_BY.items())
     )
 
 
 def page(comments: Iterable[Comment], selection: Selection, cut: Slice) -> list[Comment]:
     """The comments of one page of a selection, newest first."""
-    rows = [
-        comment
-        for comment in selected(comments, selection)
-        if (cut.after is None or comment_position(comment) < cut.after)
-        and (cut.before is None or comment_position(comment) > cut.before)
+    rows = {comment_position(comment): comment for comment in selected(comments, selection)}
+    shown, *_ = page_of(list(rows), cut)
+    return [rows[position] for position in shown]
+
+
+def page_of(positions: Sequence[str], cut: Slice) -> tuple[list[str], bool, bool]:
+    """A page by the letter, of positions that descend: itself, whether any follow, any precede."""
+    within = [
+        one
+        for one in positions
+        if (cut.after is None or one < cut.after) and (cut.before is None or one > cut.before)
     ]
-    return rows[-cut.limit :] if cut.backward else rows[: cut.limit]
+    left_out = max(len(within) - cut.limit, 0)
+    shown = within[left_out:] if cut.backward else within[: cut.limit]
+    follows = cut.before is not None and any(one <= cut.before for one in positions)
+    precedes = cut.after is not None and any(one >= cut.after for one in positions)
+    if cut.backward:
+        return shown, follows, precedes or left_out > 0
+    return shown, follows or left_out > 0, precedes
+
+
+def next_cut(size: int, end: str | None, *, backward: bool) -> Slice:
+    """The page that goes on from ``end``, with both flags."""
+    after, before = (None, end) if backward else (end, None)
+    return Slice(size, backward, after, before, next_page=True, previous_page=True)
 
 
 def selections(product_id: str) -> Iterator[Selection]:
@@ -81,33 +110,27 @@ def selections(product_id: str) -> Iterator[Selection]:
 
 
 async def walk(
-    store: CommentStore, selection: Selection, size: int, *, backward: bool
+    store: CommentRepository, selection: Selection, size: int, *, backward: bool
 ) -> list[Comment]:
     """Walk a selection page by page from one end to the other; rows in list order."""
-    rows: list[Comment] = []
+    return await walk_pages(partial(store.page, selection), size, backward=backward)
+
+
+async def walk_pages(
+    read: Callable[[Slice], Awaitable[Page[Row]]], size: int, *, backward: bool
+) -> list[Row]:
+    """Walk any list of pages, whose flags must be right and which must be full; in list order."""
+    rows: list[Row] = []
+    end: str | None = None
     while True:
-        page = await store.page(selection, _next_slice(rows, size, backward=backward))
-        _check_flags(page, at_start=not rows, backward=backward)
+        page = await read(next_cut(size, end, backward=backward))
+        info = page.page_info
+        ahead, behind = info.has_next_page, info.has_previous_page
+        if backward:
+            ahead, behind = behind, ahead
+        assert behind is (end is not None)
         rows = [*page.nodes, *rows] if backward else [*rows, *page.nodes]
-        more = page.page_info.has_previous_page if backward else page.page_info.has_next_page
-        if not more:
+        if not ahead:
             return rows
         assert len(page.edges) == size, "a page with more to come is full"
-
-
-def _next_slice(rows: list[Comment], size: int, *, backward: bool) -> Slice:
-    edge = comment_position(rows[0 if backward else -1]) if rows else None
-    return Slice(
-        limit=size,
-        backward=backward,
-        after=None if backward else edge,
-        before=edge if backward else None,
-        next_page=True,
-        previous_page=True,
-    )
-
-
-def _check_flags(page: Page[Comment], *, at_start: bool, backward: bool) -> None:
-    info = page.page_info
-    behind = info.has_next_page if backward else info.has_previous_page
-    assert behind is not at_start
+        end = page.edges[0 if backward else -1].position

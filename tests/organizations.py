@@ -2,14 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from dal.organization_model import (
-    Organization,
-    OrganizationUser,
-    Roster,
-    Ticket,
-    TicketStatus,
-    UserType,
-)
+from dal.model import Organization, OrganizationUser, Roster, Ticket, TicketStatus, UserType
 from dal.stores import Stores
 
 ACME = Organization("ac/me#1%", "Enterprise")

@@ -4,21 +4,18 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from dal.comments import CommentStore, Selection
-from dal.dynamodb import Table
 from dal.model import Comment
-from dal.positions import Range
-from dal.requests import QueryRequest
-from dal.slices import Slice
+from dal.query.pagination import Slice
+from dal.repositories.comments import CommentRepository, Selection
+from dal.table.client import Table
+from dal.table.ranges import Range
+from dal.table.requests import QueryRequest
 
 Counts = dict[str, dict[str, str]]
 """The attributes of each item by its sort key, as plain strings and without zeros."""
 
 
-SEAL = {1: 7_919, 2: 104_729, 3: 1_299_709, 4: 15_485_863, 5: 179_424_673}
-
-
-async def comments_of(store: CommentStore, product_id: str) -> list[Comment]:
+async def comments_of(store: CommentRepository, product_id: str) -> list[Comment]:
     """All comments of a product, page by page."""
     rows: list[Comment] = []
     after = None
@@ -37,7 +34,6 @@ def expected(product_id: str, comments: Iterable[Comment]) -> Counts:
         for sort_key in ("S", f"S#{comment.language}"):
             counts = items.setdefault(sort_key, Counter())
             counts.update([f"count_{comment.rating}", "count_total"])
-            counts["seal"] += SEAL[comment.rating]
     shown: Counts = {}
     for sort_key, counts in items.items():
         shown[sort_key] = {name: str(number) for name, number in counts.items()}
@@ -59,7 +55,7 @@ async def stored(table: Table, product_id: str) -> Counts:
 
 async def check(table: Table, product_id: str) -> list[Comment]:
     """Assert that the counters are those of the comments; return these."""
-    comments = await comments_of(CommentStore(table), product_id)
+    comments = await comments_of(CommentRepository(table), product_id)
     assert await stored(table, product_id) == expected(product_id, comments)
     return comments
 

@@ -8,10 +8,25 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from dal.model import RATINGS, Comment, Money, Order, OrderLine, OrderStatus
+from dal.model import (
+    RATINGS,
+    Comment,
+    Money,
+    Order,
+    OrderLine,
+    OrderStatus,
+    Organization,
+    OrganizationUser,
+    Ticket,
+    TicketStatus,
+    UserType,
+)
 
 MORE = settings(max_examples=4 * settings().max_examples)
 """For properties whose examples cost no request."""
+
+FEW = settings(max_examples=settings().max_examples // 3)
+"""For properties whose examples cost dozens of requests; `make soak` tries hundreds of them."""
 
 LANGUAGES = ("en", "de", "pt-BR")
 TIES = tuple(datetime(2020, 2, day, tzinfo=UTC) for day in (27, 28, 29))
@@ -96,3 +111,19 @@ def order(order_id: str = "1", **fields: Any) -> Order:
         lines=TWO_MUGS,
     )
     return replace(ordinary, **fields)
+
+
+organizations = st.builds(Organization, identifiers, texts)
+organization_users = st.builds(
+    OrganizationUser, identifiers, identifiers, st.sampled_from(UserType)
+)
+tickets = st.builds(
+    Ticket,
+    ticket_id=identifiers,
+    organization=identifiers,
+    username=identifiers,
+    subject=texts,
+    text=texts,
+    created_at=instants,
+    status=st.sampled_from(TicketStatus),
+)

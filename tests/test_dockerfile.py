@@ -1,17 +1,121 @@
-"""The image holds what the wheel is made of: without Docker, this is what can be checked."""
+"""The build context holds the tracked files that the Dockerfile copies, and nothing else.
 
+No Docker engine is needed: ``is_ignored`` follows the rules by which Docker reads .dockerignore.
+"""
+
+import re
+import shutil
+import subprocess
 import tomllib
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
+from posixpath import normpath
+
+import pytest
 
 from tests.engines import ROOT
 
+WILD = {"**": "(?:.*/)?", "**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]"}
 
-def test_the_image_copies_every_package() -> None:
+
+def translate(pattern: str) -> str:
+    """Return a pattern of Go's filepath.Match, and ``**`` for any number of folders, as a regex."""
+    parts = re.findall(r"\*\*/?|\\.|\[(?:\\.|[^]\\])+\]|.", pattern)
+    below = parts[-1:] == ["**"] and parts.pop()
+    regex = [WILD.get(one) or (one if one[1:-1] else re.escape(one[-1])) for one in parts]
+    return "".join(regex) + (".*" if below else "")
+
+
+def is_ignored(path: str, lines: Iterable[str]) -> bool:
+    """Tell whether the last line that names ``path`` or a folder above it keeps it out.
+
+    ``!`` lets in again. Patterns start at the root of the context; comments start a line.
+    """
+    places = [path, *map(str, PurePosixPath(path).parents)][:-1]
+    ignored = False
+    for line in lines:
+        given = "" if line.startswith("#") else line.strip()
+        pattern = translate(normpath(given.removeprefix("!").strip()).lstrip("/"))
+        if given and any(re.fullmatch(pattern, place) for place in places):
+            ignored = not given.startswith("!")
+    return ignored
+
+
+@pytest.mark.parametrize(
+    ("path", "lines", "ignored"),
+    [
+        ("dal/model/rules.py", ["*"], True),
+        ("dal/model/rules.py", ["*", "!dal"], False),
+        ("dal/model/rules.py", ["!dal", "*"], True),
+        ("dal/model/rules.py", ["*", "!dal", "dal/model"], True),
+        ("dal/model/rules.py", ["/dal/model/"], True),
+        ("dal/model/rules.py", ["model", "rules.py", "*.py", "dal/*.py"], False),
+        ("dal/model/rules.py", ["**/*.py"], True),
+        ("rules.py", ["**/*.py"], True),
+        ("dal/model/rules.py", ["dal/**"], True),
+        ("dal/model/rules.py", ["dal/**/rules.py"], True),
+        ("dal/rules.py", ["dal/**/rules.py"], True),
+        ("dal/rules.py", ["da?/rule[a-s].py"], True),
+        ("dal/rules.py", ["dal?rules.py", "dal/rule[^s].py"], False),
+        ("dal/rules-py", ["dal/rules.py"], False),
+        ("a*b", [r"a\*b"], True),
+        ("aab", [r"a\*b"], False),
+        ("dal/__pycache__/x.pyc", ["*", "!dal", "**/__pycache__"], True),
+        ("dal", ["# dal", "", " "], False),
+        ("dal/x", ["! dal", "  dal  ", "! dal"], False),
+    ],
+)
+def test_docker_reads_dockerignore_so(path: str, lines: Sequence[str], ignored: bool) -> None:
+    assert is_ignored(path, lines) is ignored
+
+
+def copied() -> set[str]:
+    """Return the sources of every COPY from the build context."""
+    text = (ROOT / "Dockerfile").read_text("utf-8").replace("\\\n", " ")
+    steps = [line.split() for line in text.splitlines() if line.startswith("COPY ")]
+    own = [step for step in steps if not any(word.startswith("--from=") for word in step)]
+    return {source for step in own for source in step[1:-1] if not source.startswith("--")}
+
+
+def files(*options: str) -> list[str]:
+    """Return what ``git ls-files`` lists, folders with a slash at their end."""
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("no git here that could say what is tracked")
+    done = subprocess.run(
+        ["git", "ls-files", "-z", *options], cwd=ROOT, capture_output=True, check=True
+    )
+    return done.stdout.decode().split("\0")[:-1]
+
+
+IGNORE_LINES = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
+
+
+def test_the_context_holds_the_tracked_files_that_are_copied_and_no_others() -> None:
+    tracked = files()
+    wanted = {one for one in tracked for place in copied() if f"{one}/".startswith(f"{place}/")}
+    assert {one for one in tracked if not is_ignored(one, IGNORE_LINES)} == wanted
+
+
+def test_every_source_of_a_copy_is_tracked() -> None:
+    places = {str(place) for one in files() for place in [one, *PurePosixPath(one).parents]}
+    assert copied() <= places
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".git", ".git/config", ".venv/bin/python", "data/marginalia.db", "node_modules/react/x.js"],
+)
+def test_what_is_never_tracked_is_not_in_the_context(path: str) -> None:
+    assert is_ignored(path, IGNORE_LINES)
+
+
+def test_what_git_ignores_is_not_in_the_context() -> None:
+    found = files("--others", "--ignored", "--exclude-standard", "--directory")
+    inside = [f"{one}x" if one.endswith("/") else one for one in found]
+    assert [one for one in inside if not is_ignored(one, IGNORE_LINES)] == []
+
+
+def test_the_wheel_is_made_of_the_copied_packages() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]
-    lines = (ROOT / "Dockerfile").read_text("utf-8").splitlines()
-    copied = [
-        line.split()[1] for line in lines if line.startswith("COPY ") and "--from" not in line
-    ]
-    assert set(packages) <= set(copied)
-    left_out = (ROOT / ".dockerignore").read_text("utf-8").split()
-    assert not set(packages) & set(left_out)
+    assert set(packages) == {source for source in copied() if (ROOT / source).is_dir()}

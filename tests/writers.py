@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Any, Self
 
 from dal import errors
-from dal.comments import CommentStore
-from dal.counters import encode, item_key
-from dal.dynamodb import Table
-from dal.items import encode_comment
+from dal.entities.comment import COMMENT
 from dal.model import RATINGS, Comment
-from dal.statistics import RatingCounts, StatisticsKey
+from dal.repositories.comments import CommentRepository
+from dal.statistics.counter_items import encode, item_key
+from dal.statistics.counts import RatingCounts, StatisticsKey
+from dal.table.client import Table
 from tests import oracle
 from tests.fakes import FaultyClient
 
@@ -70,7 +70,7 @@ class Writers:
     """Two processes whose clients add, edit, delete and load, all the time."""
 
     def __init__(self, table: Table, seed: int) -> None:
-        self.stores = [CommentStore(table) for _ in range(2)]
+        self.stores = [CommentRepository(table) for _ in range(2)]
         self._chance = random.Random(seed)
         self._running: set[asyncio.Task[None]] = set()
         self._loops: list[asyncio.Task[None]] = []
@@ -94,7 +94,7 @@ class Writers:
 
     async def settle(self) -> None:
         for store in self.stores:
-            store.counting.forget()
+            store.maintenance.forget()
         await asyncio.gather(*self._running)
 
     async def _loop(self, number: int) -> None:
@@ -147,7 +147,7 @@ async def at_once() -> None:
 async def spoil(table: Table, seed: int) -> None:
     """Make counters wrong, too high, too low, missing and stale; some comments uncounted."""
     chance = random.Random(seed)
-    await table.put_many([encode_comment(row) for row in ROWS[::9]])
+    await table.put_many([COMMENT.encode(row) for row in ROWS[::9]])
     for product in PRODUCTS:
         for language in (None, *LANGUAGES):
             key = StatisticsKey(product, language)

@@ -7,8 +7,8 @@ from dal.stores import Stores
 from server.demo.comments import demo_comments
 from server.demo.orders import demo_orders, demo_profiles
 from server.demo.organizations import demo_rosters, demo_tickets
-from server.load.writer import BATCH, Writer
-from server.meter import Meter
+from server.importer.writer import BATCH, Writer
+from server.progress import ProgressBar
 
 _MARK = "demo"
 
@@ -19,7 +19,7 @@ async def load_demo(stores: Stores) -> bool:
     A load that was interrupted starts over at the next call. Once it is complete, comments that
     are deleted stay deleted. Raises DalError.
     """
-    if await stores.comments.marked(_MARK):
+    if await stores.markers.marked(_MARK):
         return False
     comments = demo_comments()
     await _load_comments(stores, comments)
@@ -27,14 +27,14 @@ async def load_demo(stores: Stores) -> bool:
     await stores.orders.put_many(demo_orders(comments))
     await stores.organizations.put_many(demo_rosters())
     await stores.tickets.put_many(demo_tickets())
-    await stores.comments.mark(_MARK)
+    await stores.markers.mark(_MARK)
     return True
 
 
 async def _load_comments(stores: Stores, made: Sequence[Comment]) -> None:
-    with Meter("Demo data", len(made)) as meter:
+    with ProgressBar("Demo data", len(made)) as progress:
         async with Writer(stores.comments.put_many) as writer:
             for start in range(0, len(made), BATCH):
                 batch = {comment.comment_id: comment for comment in made[start : start + BATCH]}
                 await writer.write(batch, len(batch))
-                meter.update(writer.written, f"{writer.written:,} comments")
+                progress.update(writer.written, f"{writer.written:,} comments")

@@ -8,7 +8,7 @@ from itertools import count
 from typing import TypedDict, cast
 
 from dal.model import RATINGS, Comment
-from server.demo.dice import Dice
+from server.demo.seeded_random import SeededRandom
 from server.demo.texts import Author, phrases
 
 _SEED = 20201120
@@ -36,45 +36,45 @@ def demo_comments() -> list[Comment]:
     """Return the 5,000 comments, always the same, with ids ``demo-00001`` and on."""
     file = resources.files("server.demo") / "products.json"
     shares = cast("_Shares", json.loads(file.read_text("utf-8")))
-    dice = Dice(_SEED)
+    random = SeededRandom(_SEED)
     numbers = count(1)
     return [
         comment
         for product in shares["products"]
-        for comment in _of_product(dice, product, shares["languages"], numbers)
+        for comment in _of_product(random, product, shares["languages"], numbers)
     ]
 
 
 def _of_product(
-    dice: Dice, product: _Product, languages: dict[str, int], numbers: Iterator[int]
+    random: SeededRandom, product: _Product, languages: dict[str, int], numbers: Iterator[int]
 ) -> Iterator[Comment]:
-    busy_days = [_FIRST_DAY + timedelta(dice.number(0, _DAYS - 1)) for _ in range(_BUSY_DAYS)]
+    busy_days = [_FIRST_DAY + timedelta(random.number(0, _DAYS - 1)) for _ in range(_BUSY_DAYS)]
     for _ in range(product["comments"]):
-        rating = dice.weighted(RATINGS, product["ratings"])
-        language = dice.weighted(list(languages), list(languages.values()))
-        author = Author(dice, language, product["id"], rating)
-        created_at = _instant(dice, busy_days)
+        rating = random.weighted(RATINGS, product["ratings"])
+        language = random.weighted(list(languages), list(languages.values()))
+        author = Author(random, language, product["id"], rating)
+        created_at = _instant(random, busy_days)
         yield Comment(
             comment_id=f"demo-{next(numbers):05}",
             product_id=product["id"],
-            username=dice.pick(phrases(language)["usernames"]) + dice.pick(_SUFFIXES),
+            username=random.pick(phrases(language)["usernames"]) + random.pick(_SUFFIXES),
             rating=rating,
             language=language,
             title=author.title(),
             text=author.text(),
             created_at=created_at,
-            updated_at=created_at + _delay(dice) if dice.chance(0.04) else None,
-            verified_purchase=dice.chance(0.55),
+            updated_at=created_at + _delay(random) if random.chance(0.04) else None,
+            verified_purchase=random.chance(0.55),
         )
 
 
-def _instant(dice: Dice, busy_days: list[datetime]) -> datetime:
-    if dice.chance(_BUSY_SHARE):
-        return dice.pick(busy_days)
-    return _FIRST_DAY + timedelta(dice.number(0, _DAYS - 1)) + _delay(dice) % timedelta(1)
+def _instant(random: SeededRandom, busy_days: list[datetime]) -> datetime:
+    if random.chance(_BUSY_SHARE):
+        return random.pick(busy_days)
+    return _FIRST_DAY + timedelta(random.number(0, _DAYS - 1)) + _delay(random) % timedelta(1)
 
 
-def _delay(dice: Dice) -> timedelta:
+def _delay(random: SeededRandom) -> timedelta:
     """Return up to thirty days, to the microsecond for every other one."""
-    micro = dice.number(0, 999_999) if dice.chance(0.5) else 0
-    return timedelta(seconds=dice.number(60, 30 * 86_400), microseconds=micro)
+    micro = random.number(0, 999_999) if random.chance(0.5) else 0
+    return timedelta(seconds=random.number(60, 30 * 86_400), microseconds=micro)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from dal.model import Comment, Money, Order, OrderLine, OrderStatus, Profile
-from server.demo.dice import Dice
+from server.demo.seeded_random import SeededRandom
 from server.demo.texts import phrases
 
 DEMO_USER = "demo"
@@ -41,15 +41,15 @@ def demo_orders(comments: Iterable[Comment]) -> list[Order]:
 
     What a customer's verified comments speak of was delivered before; other orders are recent.
     """
-    dice = Dice(_SEED)
+    random = SeededRandom(_SEED)
     customers = sorted(demo_profiles())
     made = [
         *(
-            _behind(dice, one)
+            _behind(random, one)
             for one in comments
             if one.verified_purchase and one.username in customers
         ),
-        *_recent(dice, customers),
+        *_recent(random, customers),
     ]
     return [
         Order(
@@ -57,7 +57,7 @@ def demo_orders(comments: Iterable[Comment]) -> list[Order]:
             username=username,
             status=status,
             created_at=created_at,
-            lines=_lines(dice, products),
+            lines=_lines(random, products),
         )
         for number, (username, status, created_at, products) in enumerate(made, 1)
     ]
@@ -67,28 +67,30 @@ _Sketch = tuple[str, OrderStatus, datetime, Sequence[int]]
 """Who ordered, what became of it, when, and which products."""
 
 
-def _behind(dice: Dice, comment: Comment) -> _Sketch:
+def _behind(random: SeededRandom, comment: Comment) -> _Sketch:
     """Return the order that a comment speaks of, with something else at times."""
-    others = [dice.number(1, len(_PRICES))] if dice.chance(0.3) else []
-    when = comment.created_at - timedelta(days=dice.number(3, 40))
+    others = [random.number(1, len(_PRICES))] if random.chance(0.3) else []
+    when = comment.created_at - timedelta(days=random.number(3, 40))
     products = dict.fromkeys([int(comment.product_id), *others])
     return comment.username, OrderStatus.DELIVERED, when, list(products)
 
 
-def _recent(dice: Dice, customers: Sequence[str]) -> Iterator[_Sketch]:
+def _recent(random: SeededRandom, customers: Sequence[str]) -> Iterator[_Sketch]:
     for username in customers:
-        for _ in range(8 if username == DEMO_USER else dice.number(1, 4)):
-            status = dice.weighted(list(_RECENT), list(_RECENT.values()))
-            seconds = dice.number(0, _DAYS * 86_400)
-            products = dict.fromkeys(dice.number(1, len(_PRICES)) for _ in range(dice.number(1, 3)))
+        for _ in range(8 if username == DEMO_USER else random.number(1, 4)):
+            status = random.weighted(list(_RECENT), list(_RECENT.values()))
+            seconds = random.number(0, _DAYS * 86_400)
+            products = dict.fromkeys(
+                random.number(1, len(_PRICES)) for _ in range(random.number(1, 3))
+            )
             yield username, status, _SINCE + timedelta(seconds=seconds), list(products)
 
 
-def _lines(dice: Dice, products: Sequence[int]) -> tuple[OrderLine, ...]:
+def _lines(random: SeededRandom, products: Sequence[int]) -> tuple[OrderLine, ...]:
     return tuple(
         OrderLine(
             str(product),
-            dice.weighted((1, 2, 3), (80, 15, 5)),
+            random.weighted((1, 2, 3), (80, 15, 5)),
             Money(Decimal(_PRICES[product - 1]), _CURRENCY),
         )
         for product in products

@@ -2,16 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-from dal.organization_model import (
-    Organization,
-    OrganizationUser,
-    Roster,
-    Ticket,
-    TicketStatus,
-    UserType,
-)
-from server.demo.dice import Dice
+from dal.model import Organization, OrganizationUser, Roster, Ticket, TicketStatus, UserType
 from server.demo.orders import DEMO_USER
+from server.demo.seeded_random import SeededRandom
 from server.demo.texts import phrases
 
 _SEED = 20230905
@@ -47,20 +40,20 @@ def demo_rosters() -> list[Roster]:
 
 def demo_tickets() -> list[Ticket]:
     """Return the users' tickets, always the same, with ids ``demo-ticket-001`` and on."""
-    dice = Dice(_SEED)
+    random = SeededRandom(_SEED)
     authors = [
         user
         for roster in demo_rosters()
         for user in roster.users
-        for _ in range(25 if user.username == DEMO_USER else dice.number(0, 8))
+        for _ in range(25 if user.username == DEMO_USER else random.number(0, 8))
     ]
-    return [_ticket(dice, number, user) for number, user in enumerate(authors, 1)]
+    return [_ticket(random, number, user) for number, user in enumerate(authors, 1)]
 
 
-def _ticket(dice: Dice, number: int, user: OrganizationUser) -> Ticket:
-    created_at = _SINCE + timedelta(seconds=dice.number(0, _DAYS * 86_400))
-    subject = dice.pick(list(_SUBJECTS))
-    day = created_at - timedelta(days=dice.number(1, 6))
+def _ticket(random: SeededRandom, number: int, user: OrganizationUser) -> Ticket:
+    created_at = _SINCE + timedelta(seconds=random.number(0, _DAYS * 86_400))
+    subject = random.pick(list(_SUBJECTS))
+    day = created_at - timedelta(days=random.number(1, 6))
     return Ticket(
         ticket_id=f"demo-ticket-{number:03}",
         organization=user.organization,
@@ -68,5 +61,5 @@ def _ticket(dice: Dice, number: int, user: OrganizationUser) -> Ticket:
         subject=subject,
         text=_SUBJECTS[subject].format(day=f"{day:%Y-%m-%d}"),
         created_at=created_at,
-        status=TicketStatus.OPEN if dice.chance(0.2) else TicketStatus.CLOSED,
+        status=TicketStatus.OPEN if random.chance(0.2) else TicketStatus.CLOSED,
     )

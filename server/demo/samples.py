@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-from dal import counters
-from dal.items import Item, encode_comment
+from dal.entities.comment import COMMENT
+from dal.entities.order import ORDER, purchases
+from dal.entities.organization import ORGANIZATION_USER, encode_organization
+from dal.entities.ticket import TICKET
 from dal.model import Comment, OrderStatus
-from dal.order_items import encode_order, purchases
-from dal.organization_items import encode_organization, encode_ticket, encode_user
-from dal.statistics import deltas, summed
-from dal.users import encode_profile
+from dal.repositories.users import encode_profile
+from dal.statistics import counter_items
+from dal.statistics.counts import deltas, summed
+from dal.table.item import Item
 from server.demo.comments import demo_comments
 from server.demo.orders import demo_orders, demo_profiles
 from server.demo.organizations import demo_rosters, demo_tickets
@@ -27,9 +29,9 @@ def sample_items() -> list[Item]:
 
 
 def _of_comments(comments: Sequence[Comment]) -> Iterator[Item]:
-    yield from map(encode_comment, comments)
+    yield from map(COMMENT.encode, comments)
     for key, counts in summed(deltas(None, comment) for comment in comments).items():
-        yield counters.encode(key, counts)
+        yield counter_items.encode(key, counts)
 
 
 def _of_customers(comments: Sequence[Comment]) -> Iterator[Item]:
@@ -39,13 +41,13 @@ def _of_customers(comments: Sequence[Comment]) -> Iterator[Item]:
     for username in sorted({order.username for order in shown}):
         yield encode_profile(username, profiles[username])
     for order in shown:
-        yield encode_order(order)
+        yield ORDER.encode(order)
         yield from purchases(order)
 
 
 def _of_organizations() -> Iterator[Item]:
     roster = min(demo_rosters(), key=lambda one: len(one.users))
     yield encode_organization(roster.organization)
-    yield from map(encode_user, roster.users)
+    yield from map(ORGANIZATION_USER.encode, roster.users)
     tickets = [one for one in demo_tickets() if one.organization == roster.organization.name]
-    yield from map(encode_ticket, tickets[:_EACH])
+    yield from map(TICKET.encode, tickets[:_EACH])

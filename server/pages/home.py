@@ -11,20 +11,20 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from server.pages.addresses import product_path
+from server.pages.page_request import PageRequest
 from server.pages.product import account
-from server.pages.visits import Visit
 
 
-async def show(visit: Visit) -> Response:
+async def show(request: PageRequest) -> Response:
     """Show one page of the board."""
-    given = visit.request.query_params
+    given = request.http.query_params
     language, after = given.get("language") or None, given.get("after") or None
-    answer = await visit.run(
+    answer = await request.run(
         "home", language=language, after=after, languages=language, narrowed=language is not None
     )
     board = answer.data["leaderboard"]
     info = board["pageInfo"]
-    return visit.render(
+    return request.render(
         "home.html",
         ranks=board["nodes"],
         languages=_languages(board["nodes"]),
@@ -36,10 +36,10 @@ async def show(visit: Visit) -> Response:
     )
 
 
-async def find(visit: Visit) -> Response:
+async def find(request: PageRequest) -> Response:
     """Lead from the form that asks for a product's id to that product's page."""
-    product_id = visit.request.query_params.get("id", "").strip()
-    return visit.to(product_path(product_id) if product_id else "/")
+    product_id = request.http.query_params.get("id", "").strip()
+    return request.to(product_path(product_id) if product_id else "/")
 
 
 def _languages(ranks: list[dict[str, Any]]) -> list[str]:

@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 import orjson
 from strawberry.schema import BaseSchema
 
-from resolvers.context import Context
-from server.files import ROOT
+from resolvers.request.context import Context
+from server.http.files import ROOT
 from server.pages.faults import fault_of
 
 TEMPLATES = ROOT / "web/templates"

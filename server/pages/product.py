@@ -11,61 +11,61 @@ from server.pages.addresses import RATINGS, Filters, comment_path, product_path
 from server.pages.comment_forms import CommentForm, by_field, user_errors
 from server.pages.faults import PageFault
 from server.pages.operations import Answer
+from server.pages.page_request import PageRequest
 from server.pages.paging import SIZE, cursor_of_newer, first_size
-from server.pages.visits import Visit
 
 _USED_UP = "IDEMPOTENCY_KEY_REUSED"
 
 
-async def show(visit: Visit) -> Response:
+async def show(request: PageRequest) -> Response:
     """Show one page of comments; ``before`` leads to the address of the page with those 20."""
-    before = visit.request.query_params.get("before")
+    before = request.http.query_params.get("before")
     if before is not None:
-        return await _newer(visit, before)
-    return await _page(visit, CommentForm() if visit.session.username else None)
+        return await _newer(request, before)
+    return await _page(request, CommentForm() if request.session.username else None)
 
 
-async def add(visit: Visit) -> Response:
+async def add(request: PageRequest) -> Response:
     """Store the form's comment and lead to it, or show the form again with what to mend."""
-    fields = await visit.form()
+    fields = await request.form()
     form = CommentForm.typed(fields)
-    errors = form.check(visit.session, fields)
+    errors = form.check(request.session, fields)
     if errors:
-        return await _page(visit, form.refused(errors), status=422)
-    product_id = visit.request.path_params["product_id"]
+        return await _page(request, form.refused(errors), status=422)
+    product_id = request.http.path_params["product_id"]
     new = form.input() | {"productId": product_id, "idempotencyKey": form.key}
-    answer = await visit.run("comment.add", input=new)
+    answer = await request.run("comment.add", input=new)
     refusals = user_errors(answer)
     if refusals:
         used_up = any(error["code"] == _USED_UP for error in refusals)
         key = secrets.token_urlsafe() if used_up else form.key
-        return await _page(visit, form.refused(by_field(refusals), key), status=422)
+        return await _page(request, form.refused(by_field(refusals), key), status=422)
     comment_id = answer.data["addComment"]["comment"]["commentId"]
-    return visit.to(comment_path(comment_id) + "?notice=added")
+    return request.to(comment_path(comment_id) + "?notice=added")
 
 
-async def _newer(visit: Visit, before: str) -> Response:
+async def _newer(request: PageRequest, before: str) -> Response:
     """Lead to the page that holds the 20 comments before a cursor, by its one address.
 
     The page itself could only name it by reading 40 comments more each time.
     """
-    product_id = visit.request.path_params["product_id"]
-    filters = Filters.of(visit.request.query_params)
-    answer = await visit.run(
+    product_id = request.http.path_params["product_id"]
+    filters = Filters.of(request.http.query_params)
+    answer = await request.run(
         "product.newer", productId=product_id, before=before, **filters.variables()
     )
     edges = answer.data["product"]["comments"]["edges"]
     after = cursor_of_newer([edge["cursor"] for edge in edges])
     cursor = {} if after is None else {"after": after}
-    return visit.to(product_path(product_id) + filters.query(**cursor))
+    return request.to(product_path(product_id) + filters.query(**cursor))
 
 
-async def _page(visit: Visit, form: CommentForm | None, status: int = 200) -> Response:
-    product_id = visit.request.path_params["product_id"]
-    filters = Filters.of(visit.request.query_params)
-    after = visit.request.query_params.get("after") or None
+async def _page(request: PageRequest, form: CommentForm | None, status: int = 200) -> Response:
+    product_id = request.http.path_params["product_id"]
+    filters = Filters.of(request.http.query_params)
+    after = request.http.query_params.get("after") or None
     # The first page's size follows from the counts, so they come first.
-    counts = await visit.run(
+    counts = await request.run(
         "product.counts",
         productId=product_id,
         language=filters.languages,
@@ -76,17 +76,17 @@ async def _page(visit: Visit, form: CommentForm | None, status: int = 200) -> Re
     histogram = (product.get("chosen") or product["statistics"])["histogram"]
     total = _total(histogram, filters)
     first = SIZE if after else first_size(total)
-    comments = await visit.run(
+    comments = await request.run(
         "product.comments", productId=product_id, first=first, after=after, **filters.variables()
     )
-    facts = _facts(visit, product, filters, comments) | {"histogram": histogram}
+    facts = _facts(request, product, filters, comments) | {"histogram": histogram}
     if after and not facts["comments"]:
         raise PageFault(404, "There are no comments here any more. Start from the newest.")
-    return visit.render("product.html", status, **facts, total=total, form=form and asdict(form))
+    return request.render("product.html", status, **facts, total=total, form=form and asdict(form))
 
 
 def _facts(
-    visit: Visit, product: dict[str, Any], filters: Filters, answer: Answer
+    request: PageRequest, product: dict[str, Any], filters: Filters, answer: Answer
 ) -> dict[str, Any]:
     """Return what the template shows: everything but the form."""
     connection = answer.data["product"]["comments"]
@@ -96,7 +96,7 @@ def _facts(
     comments = connection["nodes"]
     older = filters.query(after=info["endCursor"]) if info["hasNextPage"] else None
     newer = filters.query(before=info["startCursor"]) if info["hasPreviousPage"] else None
-    address = visit.site + path
+    address = request.site + path
     name = f"Product {product['productId']}"
     return {
         "product": product,

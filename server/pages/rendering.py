@@ -1,4 +1,4 @@
-"""Templates to responses: escaped HTML, a strict policy, and a validator for repeat visits."""
+"""Templates to responses: escaped HTML, a strict policy, and a validator for repeated requests."""
 
 import hashlib
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import jinja2
 import orjson
 
-from server.files import ROOT
+from server.http.files import ROOT
 from server.pages import addresses, formats
 from server.pages.operations import TEMPLATES
 

@@ -8,12 +8,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 
-from server.failures import http_failure
-from server.files import ROOT, RevalidatedFiles
-from server.graphql import GraphQLView
+from server.http.failures import http_failure
+from server.http.files import ROOT, RevalidatedFiles
+from server.http.graphql import GraphQLView
 from server.pages import comment, crawlers, home, product, signing
 from server.pages.faults import PageFault
-from server.pages.visits import Handler, Visit, endpoint
+from server.pages.page_request import Handler, PageRequest, endpoint
 
 _ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/", home.show),
@@ -52,5 +52,5 @@ def refusal(view: GraphQLView) -> Callable[[Request, Exception], Awaitable[Respo
     return answer
 
 
-async def _nothing_here(visit: Visit) -> Response:
-    raise PageFault(404, f"There is nothing at {visit.request.url.path[:200]}.")
+async def _nothing_here(request: PageRequest) -> Response:
+    raise PageFault(404, f"There is nothing at {request.http.url.path[:200]}.")

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
-from resolvers.context import Context
-from server.auth import InvalidTokenError
-from server.graphql import GraphQLView
+from resolvers.request.context import Context
+from server.auth.jwt import InvalidTokenError
+from server.http.graphql import GraphQLView
 
 COOKIE = "marginalia_jwt"
 

@@ -1,14 +1,14 @@
 """The comparison of plans, on data small enough for a test."""
 
 from bench.cost import compare, selections
-from dal.comments import CommentStore
-from dal.dynamodb import Table
+from dal.repositories.comments import CommentRepository
+from dal.table.client import Table
 from tests import oracle
 
 
 async def test_every_way_reads_the_same_rows_and_foresight_is_a_lower_bound(table: Table) -> None:
     rows = oracle.make_comments("42", 150, seed=4)
-    store = CommentStore(table)
+    store = CommentRepository(table)
     await store.put_many(rows)
     compared = await compare(table, store, rows, selections(["42"], "en"))
     assert compared.differing == 0

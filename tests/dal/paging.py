@@ -1,16 +1,15 @@
-"""Pages over the fake engine: the rows, the reading, and what a page must be by the letter."""
+"""Pages over the fake engine: the rows, and reading them."""
 
 from typing import Any
 
 from hypothesis import strategies as st
 
-from dal.comments import Selection
-from dal.indexes import COMMENT_INDEXES
-from dal.items import comment_position, decode_comment, encode_comment
+from dal.entities.comment import COMMENT, comment_position
 from dal.model import RATINGS, Comment
-from dal.pages import Page, PageReader
-from dal.rows import RowReader
-from dal.slices import Slice
+from dal.query.executor import Executor
+from dal.query.pagination import Page, PageReader, Slice
+from dal.repositories.comments import Selection
+from tests import oracle
 from tests.fakes import FakeEngine
 from tests.strategies import LANGUAGES, TIES, comment
 
@@ -43,44 +42,15 @@ cuts = st.builds(Slice, st.integers(0, 8), st.booleans(), ends, ends, st.boolean
 
 def engine_of(comments: list[Comment], **settings: Any) -> FakeEngine:
     engine = FakeEngine(**settings)
-    engine.put(*map(encode_comment, comments))
+    engine.put(*map(COMMENT.encode, comments))
     return engine
 
 
 async def read(engine: FakeEngine, selection: Selection, cut: Slice) -> Page[Comment]:
-    reader = PageReader(RowReader(engine, COMMENT_INDEXES), decode_comment, descending=True)
+    reader = PageReader(Executor(engine, COMMENT.indexes), COMMENT.decode_row, descending=True)
     return await reader.read(selection.query(), cut)
 
 
 def listed(comments: list[Comment], selection: Selection) -> list[str]:
-    """Return the oracle: the positions of the selected comments, newest first."""
-    return sorted(
-        (
-            comment_position(one)
-            for one in comments
-            if (selection.ratings is None or one.rating in selection.ratings)
-            and (selection.languages is None or one.language in selection.languages)
-        ),
-        reverse=True,
-    )
-
-
-def expected(positions: list[str], cut: Slice) -> tuple[list[str], bool, bool]:
-    """Return the page by the letter: its positions, whether some follow, whether some precede."""
-    within = [
-        one
-        for one in positions
-        if (cut.after is None or one < cut.after) and (cut.before is None or one > cut.before)
-    ]
-    left_out = max(len(within) - cut.limit, 0)
-    page = within[left_out:] if cut.backward else within[: cut.limit]
-    follows = cut.before is not None and any(one <= cut.before for one in positions)
-    precedes = cut.after is not None and any(one >= cut.after for one in positions)
-    if cut.backward:
-        return page, follows, precedes or left_out > 0
-    return page, follows or left_out > 0, precedes
-
-
-def next_cut(size: int, end: str | None, *, backward: bool) -> Slice:
-    after, before = (None, end) if backward else (end, None)
-    return Slice(size, backward, after, before, next_page=True, previous_page=True)
+    """Return the positions of the selected comments, newest first."""
+    return [comment_position(comment) for comment in oracle.selected(comments, selection)]

@@ -8,9 +8,18 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 DYNOXIDE = ROOT / "node_modules/@dynoxide/linux-x64/dynoxide"
 MINISTACK = ROOT / ".venv/engines/bin/ministack"
+
+SECOND_IN_SOAK = pytest.mark.parametrize(
+    "each_table",
+    ["dynoxide_url", pytest.param("ministack_url", marks=pytest.mark.soak)],
+    indirect=True,
+)
+"""For what two engines show no better than one: the second opinion is asked in `make soak`."""
 
 
 def free_port() -> int:

@@ -4,60 +4,35 @@ import ast
 import json
 import re
 import uuid
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
 
 import pytest
 
-from dal.comments import ACCESS_PATTERNS as COMMENTS
-from dal.dynamodb import Connection, Table, connect
-from dal.indexes import OPEN_SHARDS
-from dal.keys import LAST_CHARACTER
-from dal.orders import ACCESS_PATTERNS as ORDERS
-from dal.orders import OPEN
+from dal.entities.declared import INDEXES
+from dal.entities.order import OPEN_SHARDS
+from dal.errors import NoIndexError
+from dal.query.access_patterns import ACCESS_PATTERNS, AccessPattern, query_of
 from dal.stores import Stores
-from dal.tables import DECLARED
+from dal.table import admin
+from dal.table.client import Table, TableAddress, connect
+from dal.table.keys import LAST_CHARACTER
 from schema.build import build_schema
 from tests.calls import Call, Calls, calls_of
 from tests.engines import ROOT
-from tests.integration.patterns import PATTERNS, fill
+from tests.integration.access_patterns_page import PAGE, page, pattern_of
+from tests.integration.patterns import EXAMPLES, Reads, fill
 from tests.schema.conftest import runner
 
 SCHEMA = build_schema()
-PAGE = ROOT / "docs/access-patterns.md"
 NEVER = {"FilterExpression", "ScanFilter", "QueryFilter", "ConditionalOperator"}
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of the page."""
-
-    indexes: set[str]
-    conditions: set[str]
-    requests: str
-    test: str
-
-
-def _rows() -> Iterator[tuple[str, Row]]:
-    for line in PAGE.read_text("utf-8").splitlines():
-        if line.startswith("| **"):
-            name, _, indexes, conditions, requests, test = line.strip("| ").split(" | ")
-            yield name.strip("*"), Row(_code(indexes), _code(conditions), requests, *_code(test))
-
-
-def _code(cell: str) -> set[str]:
-    return set(re.findall(r"`([^`]+)`", cell))
-
-
-DOCUMENTED = dict(_rows())
 
 
 @pytest.fixture(scope="module", params=["dynoxide_url", "ministack_url"])
 async def table(request: pytest.FixtureRequest) -> AsyncIterator[Table]:
     name = f"test-{uuid.uuid4().hex}"
     url = request.getfixturevalue(request.param)
-    async with connect(Connection(name, url, embedded=True)) as opened:
-        await opened.create()
+    async with connect(TableAddress(name, url, embedded=True)) as opened:
+        await admin.create(opened, INDEXES)
         await fill(Stores.of(opened))
         yield opened
 
@@ -67,29 +42,29 @@ def calls(table: Table) -> Calls:
     return calls_of(table)
 
 
-@pytest.mark.parametrize("name", PATTERNS)
-async def test_a_pattern_asks_what_the_page_says(table: Table, calls: Calls, name: str) -> None:
-    pattern, row = PATTERNS[name], DOCUMENTED[name]
-    run = runner(SCHEMA, Stores.of(table))  # nothing is remembered of the patterns before
+@pytest.mark.parametrize("name", EXAMPLES)
+async def test_an_example_asks_what_the_page_says(table: Table, calls: Calls, name: str) -> None:
+    pattern, reads = EXAMPLES[name].pattern, EXAMPLES[name].reads
+    run = runner(SCHEMA, Stores.of(table))  # nothing is remembered of the examples before
     calls.clear()
     answer = await run(pattern.operation, pattern.viewer)
     assert answer["errors"] == []
     assert pattern.shows in json.dumps(answer["data"])
     assert not any(NEVER & call.arguments.keys() for call in calls)
-    reads = [call for call in calls if call.operation == "Query"]
-    indexes = {call.arguments.get("IndexName", "table") for call in reads}
-    conditions = {_condition(call) for call in reads}
-    if "up to" in row.requests:
-        assert indexes <= row.indexes
-        assert conditions <= row.conditions
+    queries = [call for call in calls if call.operation == "Query"]
+    indexes = {call.arguments.get("IndexName", "table") for call in queries}
+    conditions = {_condition(call) for call in queries}
+    if "up to" in reads.requests:
+        assert indexes <= {*reads.indexes}
+        assert conditions <= {*reads.conditions}
     else:
-        assert (indexes, conditions) == (row.indexes, row.conditions)
-    _check_requests(calls, row)
+        assert (indexes, conditions) == ({*reads.indexes}, {*reads.conditions})
+    _check_requests(calls, reads)
 
 
-def _check_requests(calls: Calls, row: Row) -> None:
+def _check_requests(calls: Calls, reads: Reads) -> None:
     """A number of requests is exact; ``up to`` it there may be fewer."""
-    stated = re.findall(r"(up to )?(\d+) (\w+)", row.requests)
+    stated = re.findall(r"(up to )?(\d+) (\w+)", reads.requests)
     assert calls.operations.keys() <= {operation for *_, operation in stated}
     for fewer, most, operation in stated:
         count = calls.operations.get(operation, 0)
@@ -109,31 +84,47 @@ def _condition(call: Call) -> str:
     return re.sub(r"(PLACED#)\d", rf"\g<1>0…{OPEN_SHARDS - 1}", shown)
 
 
-def test_the_page_has_every_pattern_and_no_other() -> None:
-    assert DOCUMENTED.keys() == PATTERNS.keys()
-    named = {*COMMENTS.values(), *ORDERS.values(), "A3", OPEN.access_pattern, "AP11", "T1", "T2"}
-    for name in named:
-        assert re.split(r"[ (]", name)[0] in DOCUMENTED
+def test_the_page_is_made_of_the_access_patterns() -> None:
+    written = PAGE.read_text("utf-8")
+    assert written == page(written), "run `make docs`"
+    assert all(f"| **{name}** |" in written for name in EXAMPLES)
 
 
-def test_the_page_knows_the_declared_indexes() -> None:
-    keys = {(index.name or "table", index.partition_key, index.entity) for index in DECLARED}
-    keys.add(("table", "PK", "PRODUCT"))  # statistics, which no list shows
-    assert {name for row in DOCUMENTED.values() for name in row.indexes} == {key[0] for key in keys}
-    for row in DOCUMENTED.values():
-        for condition in row.conditions:
-            attribute, entity = re.split(r" = |#", condition)[:2]
-            assert any((name, attribute, entity) in keys for name in row.indexes), condition
+def test_every_access_pattern_has_an_example_and_no_other() -> None:
+    names = [pattern.name for pattern in ACCESS_PATTERNS]
+    assert {pattern_of(name) for name in EXAMPLES} == set(names)
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("pattern", ACCESS_PATTERNS, ids=lambda pattern: pattern.name)
+def test_an_access_pattern_names_the_index_of_its_fields(pattern: AccessPattern) -> None:
+    index = pattern.index
+    if index is not None:
+        needed = {one.rstrip("+*") for one in pattern.filters.split() if one[-1] != "?"}
+        assert {*index.fields, *index.covers} == needed
+        read = [one.reads for name, one in EXAMPLES.items() if pattern_of(name) == pattern.name]
+        assert all((index.name or "table") in reads.indexes for reads in read)
+
+
+def test_every_declared_index_answers_an_access_pattern() -> None:
+    named = {id(pattern.index) for pattern in ACCESS_PATTERNS if pattern.index}
+    assert named == set(map(id, INDEXES))
+
+
+def test_a_query_without_an_access_pattern_is_refused_with_the_place_to_add_it() -> None:
+    with pytest.raises(NoIndexError, match=r"add one to dal/query/access_patterns\.py"):
+        query_of({"product": frozenset({"42"}), "mood": frozenset({"good"})})
 
 
 def test_what_has_no_index_is_read_by_key() -> None:
-    for row in DOCUMENTED.values():
-        assert ("Query" in row.requests) == bool(row.indexes) == bool(row.conditions)
+    for example in EXAMPLES.values():
+        reads = example.reads
+        assert ("Query" in reads.requests) == bool(reads.indexes) == bool(reads.conditions)
 
 
-@pytest.mark.parametrize("name", DOCUMENTED)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_the_test_that_shows_a_pattern_is_there(name: str) -> None:
-    path, _, test = DOCUMENTED[name].test.partition("::")
+    path, _, test = EXAMPLES[name].shown_by.partition("::")
     tree = ast.parse((ROOT / path).read_text("utf-8"))
     functions = {
         node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)

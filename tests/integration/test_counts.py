@@ -10,17 +10,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from dal import dynamodb, errors
-from dal.comments import CommentStore
-from dal.dynamodb import Table
+from dal import errors
 from dal.model import RATINGS, Comment
-from dal.recount import verify
-from dal.slices import Slice
+from dal.query.pagination import Slice
+from dal.repositories.comments import CommentRepository
+from dal.statistics.verify import verify
+from dal.table import retries
+from dal.table.client import Table
 from tests import oracle, recount
+from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, Fault, FaultyClient, Operation, client_error, lose_answer, refuse
+from tests.strategies import FEW
 from tests.writers import Writers, ignore
 
 IDS = range(6)
@@ -102,7 +105,7 @@ def moved(step: Step, products: Sequence[str]) -> Comment:
     return replace(comment_of(step, products), product_id=products[step.keyed])
 
 
-async def do(store: CommentStore, step: Step, products: Sequence[str]) -> None:
+async def do(store: CommentRepository, step: Step, products: Sequence[str]) -> None:
     one = comment_of(step, products)
     match step.kind:
         case "add":
@@ -116,14 +119,15 @@ async def do(store: CommentStore, step: Step, products: Sequence[str]) -> None:
             await store.put_many([moved(row, products) for row in step.more])
 
 
-@settings(max_examples=max(40, settings().max_examples // 4))
+@FEW
+@SECOND_IN_SOAK
 @given(history=histories, met=faults)
 async def test_after_any_history_counters_equal_a_recount(
     each_table: Table, history: list[list[Step]], met: list[Fault]
 ) -> None:
     """Two processes, one of which meets faults; a write may fail, and is counted if it was done."""
     faulty = FaultyClient(each_table._client, *met)
-    stores = CommentStore(Table(faulty, each_table.name)), CommentStore(each_table)
+    stores = CommentRepository(Table(faulty, each_table.name)), CommentRepository(each_table)
     products = [uuid.uuid4().hex for _ in range(PRODUCTS)]
     for writes in history:
         work = [do(stores[n % 2], step, products) for n, step in enumerate(writes)]
@@ -135,7 +139,7 @@ async def test_after_any_history_counters_equal_a_recount(
 
 async def _check_board(table: Table, stored: dict[str, list[Comment]]) -> None:
     """The products with fives, and no others, are on the board with their counts."""
-    page = await CommentStore(table).leaderboard.page(None, Slice(10_000), ranked=False)
+    page = await CommentRepository(table).leaderboard.page(None, Slice(10_000), ranked=False)
     shown = {node.product.product_id: node.count for node in page.nodes}
     fives = {
         product: sum(row.rating == 5 for row in rows) or None for product, rows in stored.items()
@@ -146,17 +150,21 @@ async def _check_board(table: Table, stored: dict[str, list[Comment]]) -> None:
 async def test_after_random_writes_of_two_processes_nothing_differs(each_table: Table) -> None:
     """Adds, the same adds again, edits, deletes and loads, all at once."""
     async with Writers(each_table, seed=2) as writers:
-        await writers.until(150)
+        await writers.until(60)
     assert await verify(each_table, ignore) == []
 
 
-@pytest.mark.parametrize("processes", [1, 4])
+@pytest.mark.parametrize(
+    ("each_table", "processes"),
+    [("dynoxide_url", 1), ("dynoxide_url", 4), ("ministack_url", 4)],
+    indirect=["each_table"],
+)
 async def test_adds_of_many_clients_to_one_product_all_count(
     each_table: Table, processes: int
 ) -> None:
-    rows = [replace(row, rating=5) for row in oracle.make_comments("hot", 256, seed=8)]
+    rows = [replace(row, rating=5) for row in oracle.make_comments("hot", 96, seed=8)]
     client = FaultyClient(each_table._client)
-    stores = [CommentStore(Table(client, each_table.name)) for _ in range(processes)]
+    stores = [CommentRepository(Table(client, each_table.name)) for _ in range(processes)]
     conflicts = 0
 
     async def count_conflicts(real: Operation, arguments: Answer) -> Answer:
@@ -193,12 +201,12 @@ async def test_clients_that_give_up_are_counted_if_they_were_written(
     each_table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Deadlines pass, clients disconnect, answers get lost; then all of them try once more."""
-    monkeypatch.setattr(dynamodb, "DEADLINE", 0.2)
+    monkeypatch.setattr(retries, "DEADLINE", 0.2)
     chance = random.Random(9)
     rows = oracle.make_comments("hot", 60, seed=9)
     faulty = FaultyClient(each_table._client)
     faulty._faults = chance.choices([let_pass, lose_answer, let_others_first], (3, 2, 1), k=10_000)
-    store = CommentStore(Table(faulty, each_table.name))
+    store = CommentRepository(Table(faulty, each_table.name))
 
     async def add(row: Comment) -> None:
         with suppress(TimeoutError, errors.DalError):
@@ -217,11 +225,22 @@ async def test_clients_that_give_up_are_counted_if_they_were_written(
     assert len(await recount.check(each_table, "hot")) == len(rows)
 
 
-async def test_totals_of_every_selection_equal_the_oracles(each_table: Table) -> None:
+@pytest.mark.parametrize(
+    ("each_table", "stride"),
+    [
+        ("dynoxide_url", 7),
+        ("ministack_url", 21),
+        pytest.param("dynoxide_url", 1, marks=pytest.mark.soak),
+        pytest.param("ministack_url", 1, marks=pytest.mark.soak),
+    ],
+    indirect=["each_table"],
+)
+async def test_totals_of_every_selection_equal_the_oracles(each_table: Table, stride: int) -> None:
+    """Every one of them in `make soak`; one in ``stride`` in `make test`."""
     products = ("42", "42/en")
-    data = [row for n, one in enumerate(products) for row in oracle.make_comments(one, 120, seed=n)]
-    store = CommentStore(each_table)
+    data = [row for n, one in enumerate(products) for row in oracle.make_comments(one, 60, seed=n)]
+    store = CommentRepository(each_table)
     await store.put_many(data)
     for product in products:
-        for selection in oracle.selections(product):
+        for selection in list(oracle.selections(product))[::stride]:
             assert await store.total(selection) == len(oracle.selected(data, selection))

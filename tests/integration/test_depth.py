@@ -1,22 +1,19 @@
-"""Depth costs nothing: page 200 of a 20,000-comment product costs what page 1 costs."""
+"""Depth costs nothing: the deepest pages of a large product cost what page 1 costs."""
 
 from datetime import timedelta
 
 import pytest
 
-from dal.comments import CommentStore, Selection
-from dal.dynamodb import Table
 from dal.model import Comment
-from dal.reading import Reading
-from dal.slices import Slice
+from dal.query.execution_stats import ExecutionStatistics
+from dal.query.pagination import Slice
+from dal.repositories.comments import CommentRepository, Selection
+from dal.table.client import Table
 from tests import oracle
 from tests.bulk import fill
 
-COUNT = 20_000
 
-
-@pytest.fixture(scope="module")
-def deep() -> list[Comment]:
+def deep(count: int) -> list[Comment]:
     """Comments of one size, so that equal numbers of rows are equal numbers of bytes."""
     return [
         Comment(
@@ -29,7 +26,7 @@ def deep() -> list[Comment]:
             text="x" * 300,
             created_at=oracle.START + timedelta(minutes=number // 3),
         )
-        for number in range(COUNT)
+        for number in range(count)
     ]
 
 
@@ -40,32 +37,34 @@ SELECTIONS = (
 )
 
 
-async def test_depth_costs_nothing(deep_table: Table) -> None:
+@pytest.mark.parametrize(
+    ("count", "pages"),
+    [
+        pytest.param(2_000, 29, id="2000-comments"),
+        pytest.param(20_000, 200, marks=pytest.mark.soak, id="20000-comments"),
+    ],
+)
+async def test_depth_costs_nothing(table: Table, count: int, pages: int) -> None:
     """Neither where rows are read for the first time, nor where they were read before."""
+    await fill(table, deep(count))
     start = Slice(20, next_page=True)
     for selection in SELECTIONS:
-        store = CommentStore(deep_table)  # a server just started, which knows nothing yet
+        store = CommentRepository(table)  # a server just started, which knows nothing yet
         first = page = await store.page(selection, start)
-        for _ in range(199):
+        for _ in range(pages - 1):
             cut = Slice(20, after=page.edges[-1].position, next_page=True)
             page = await store.page(selection, cut)
         assert len(page.edges) == 20
         assert page.edges[-1].position < first.edges[-1].position
-        assert _cost(page.reading) == _cost(first.reading)
-        other = CommentStore(deep_table)
+        assert _cost(page.stats) == _cost(first.stats)
+        other = CommentRepository(table)
         again = await other.page(selection, cut)
-        assert _cost(again.reading) == _cost(first.reading)
+        assert _cost(again.stats) == _cost(first.stats)
         remembered = await other.page(selection, cut)
         await other.page(selection, start)
-        assert _cost((await other.page(selection, start)).reading) == _cost(remembered.reading)
-        assert remembered.reading.consumed_capacity <= again.reading.consumed_capacity
+        assert _cost((await other.page(selection, start)).stats) == _cost(remembered.stats)
+        assert remembered.stats.consumed_capacity <= again.stats.consumed_capacity
 
 
-def _cost(reading: Reading) -> tuple[int, int, float]:
+def _cost(reading: ExecutionStatistics) -> tuple[int, int, float]:
     return reading.requests, reading.items_read, reading.consumed_capacity
-
-
-@pytest.fixture
-async def deep_table(table: Table, deep: list[Comment]) -> Table:
-    await fill(table, deep)
-    return table

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from dal.comments import CommentStore, Selection
+from dal.repositories.comments import CommentRepository, Selection
 from server.demo.comments import demo_comments
 from tests import oracle
 
@@ -17,7 +17,9 @@ SMALL = 500
 
 @pytest.mark.soak
 @pytest.mark.parametrize("size", [1, 3, 20, 100])
-async def test_the_demo_data_walks_as_the_oracle_says(comments: CommentStore, size: int) -> None:
+async def test_the_demo_data_walks_as_the_oracle_says(
+    comments: CommentRepository, size: int
+) -> None:
     data = list(demo_comments())
     await comments.put_many(data)
     sizes = Counter(comment.product_id for comment in data)

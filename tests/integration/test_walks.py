@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.comments import CommentStore, Selection
-from dal.cursors import decode
-from dal.dynamodb import Table
 from dal.model import RATINGS, Comment
-from dal.slices import Slice
+from dal.query.cursors import decode
+from dal.query.pagination import Slice
+from dal.repositories.comments import CommentRepository, Selection
+from dal.table.client import Table
 from tests import oracle
+from tests.engines import SECOND_IN_SOAK
+from tests.strategies import FEW
 
 PRODUCTS = ("42", "42/en")
 
@@ -29,37 +31,41 @@ async def data() -> list[Comment]:
 
 
 @pytest.fixture
-async def store(each_table: Table, data: list[Comment]) -> CommentStore:
-    store = CommentStore(each_table)
+async def store(each_table: Table, data: list[Comment]) -> CommentRepository:
+    store = CommentRepository(each_table)
     await store.put_many(data)
     return store
 
 
+WALKS = [
+    # A stride of seven meets each rating, each language, and most sets of ratings.
+    *(("dynoxide_url", size, 7) for size in (1, 3, 20, 100)),
+    ("ministack_url", 3, 21),
+    *(
+        pytest.param(engine, size, 1, marks=pytest.mark.soak)
+        for engine in ("dynoxide_url", "ministack_url")
+        for size in (1, 3, 20, 100)
+    ),
+]
+
+
 @pytest.mark.parametrize("backward", [False, True], ids=["forward", "backward"])
-@pytest.mark.parametrize(
-    ("each_table", "size"),
-    [
-        ("dynoxide_url", 1),
-        ("dynoxide_url", 3),
-        ("dynoxide_url", 20),
-        ("dynoxide_url", 100),
-        ("ministack_url", 3),  # slower: the sizes that cut most and least
-        ("ministack_url", 100),
-    ],
-    indirect=["each_table"],
-)
+@pytest.mark.parametrize(("each_table", "size", "stride"), WALKS, indirect=["each_table"])
 async def test_every_selection_walks_as_the_oracle_says(
-    store: CommentStore, data: list[Comment], size: int, *, backward: bool
+    store: CommentRepository, data: list[Comment], size: int, stride: int, *, backward: bool
 ) -> None:
+    """Every one of them in `make soak`; one in ``stride`` in `make test`."""
+
     async def check(selection: Selection) -> int:
         rows = await oracle.walk(store, selection, size, backward=backward)
         assert rows == oracle.selected(data, selection)
         return len(rows)
 
     every = [selection for product in PRODUCTS for selection in oracle.selections(product)]
+    chosen = every[::stride]
     seen = 0
-    for start in range(0, len(every), 8):
-        seen += sum(await asyncio.gather(*map(check, every[start : start + 8])))
+    for start in range(0, len(chosen), 8):
+        seen += sum(await asyncio.gather(*map(check, chosen[start : start + 8])))
     assert seen > len(data)
 
 
@@ -70,6 +76,8 @@ def changes(draw: st.DrawFn) -> list[list[tuple[str, int]]]:
     return draw(st.lists(st.lists(change, max_size=3), min_size=1, max_size=6))
 
 
+@FEW
+@SECOND_IN_SOAK
 @given(
     happenings=changes(),
     size=st.integers(1, 7),
@@ -91,7 +99,7 @@ async def test_rows_present_throughout_appear_once_in_order(
     seed: int,
 ) -> None:
     """Also where the store read all rows before, and plans by where they stood then."""
-    store = CommentStore(each_table)
+    store = CommentRepository(each_table)
     product = uuid.uuid4().hex
     selection = Selection(
         product,
@@ -133,7 +141,7 @@ async def test_rows_present_throughout_appear_once_in_order(
 
 
 async def _happen(
-    store: CommentStore,
+    store: CommentRepository,
     live: dict[str, Comment],
     always: set[str],
     kind: str,
@@ -157,7 +165,7 @@ async def _happen(
 
 @pytest.mark.parametrize("depth_first", [False, True])
 async def test_every_cursor_resumes_at_its_own_row(
-    store: CommentStore, data: list[Comment], *, depth_first: bool
+    store: CommentRepository, data: list[Comment], *, depth_first: bool
 ) -> None:
     """Under its own filter, under another one, and after its row is gone."""
     mine = [comment for comment in data if comment.product_id == PRODUCTS[0]]

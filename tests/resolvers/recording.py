@@ -3,21 +3,20 @@
 from dataclasses import replace
 from typing import Any
 
-from dal.comments import CommentStore, Selection
-from dal.dynamodb import Table
 from dal.model import Comment
-from dal.pages import Page, PageInfo
-from dal.reading import Reading
-from dal.slices import Slice
+from dal.query.execution_stats import ExecutionStatistics
+from dal.query.pagination import Page, PageInfo, Slice
+from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
-from resolvers.context import Context
+from dal.table.client import Table
+from resolvers.request.context import Context
 from schema.build import build_schema
 
 SCHEMA = build_schema()
 STORES = Stores.of(Table(None, "no table"))
 
 
-class RecordingStore(CommentStore):
+class RecordingStore(CommentRepository):
     """Answers every page with no rows; a flag that was not asked for is None, as in real pages."""
 
     def __init__(self) -> None:
@@ -26,7 +25,7 @@ class RecordingStore(CommentStore):
     async def page(self, selection: Selection, cut: Slice) -> Page[Comment]:
         self.asked.append((selection, cut))
         flags = [False if asked else None for asked in (cut.next_page, cut.previous_page)]
-        return Page([], PageInfo(flags[0], flags[1], None, None), Reading("AP1"))
+        return Page([], PageInfo(flags[0], flags[1], None, None), ExecutionStatistics("AP1"))
 
 
 async def ask(

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 from strawberry import Schema
 
-from dal.dynamodb import Table
 from dal.stores import Stores
-from resolvers.budget import Budget
-from resolvers.context import Context, Viewer
+from dal.table.client import Table
+from resolvers.request.context import Budget, Context, Viewer
 from schema.build import build_schema
 
 Answer = dict[str, Any]

@@ -4,18 +4,16 @@ A new kind of object needs rows here: its root field, its global id, and each pa
 """
 
 import json
-import uuid
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import pytest
 from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
-from dal.dynamodb import Connection, connect
 from dal.model import OrderStatus, Profile
 from dal.stores import Stores
-from resolvers.context import Viewer
+from resolvers.request.context import Viewer
+from tests.conftest import Clients, fresh_table
 from tests.schema.conftest import ANN, BOB, MODERATOR, STAFF, Run, runner
 from tests.schema.paths import asked_by, leading_to
 from tests.strategies import TIES, order
@@ -132,12 +130,9 @@ MATRIX = {
 
 
 @pytest.fixture(scope="module")
-async def stores(dynoxide_url: str) -> AsyncIterator[Stores]:
+async def stores(clients: Clients, dynoxide_url: str) -> Stores:
     """One table for the whole matrix."""
-    name = f"test-{uuid.uuid4().hex}"
-    async with connect(Connection(name, dynoxide_url, embedded=True)) as table:
-        await table.create()
-        yield Stores.of(table)
+    return Stores.of(await fresh_table(clients, dynoxide_url))
 
 
 @pytest.fixture

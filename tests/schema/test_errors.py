@@ -5,9 +5,9 @@ import logging
 import pytest
 
 from dal import errors
-from dal.comments import CommentStore
-from dal.cursors import encode
-from resolvers.budget import Budget
+from dal.query.cursors import encode
+from dal.repositories.comments import CommentRepository
+from resolvers.request.context import Budget
 from tests.schema.conftest import Run
 
 COMMENTS = """
@@ -127,4 +127,4 @@ def inject(monkeypatch: pytest.MonkeyPatch, fault: Exception) -> None:
     async def failing(*_: object) -> None:
         raise fault
 
-    monkeypatch.setattr(CommentStore, "page", failing)
+    monkeypatch.setattr(CommentRepository, "page", failing)

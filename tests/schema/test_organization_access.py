@@ -1,8 +1,6 @@
 """Who may see and do what of organisations and tickets: every path, for every role."""
 
 import json
-import uuid
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +8,14 @@ import pytest
 from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
-from dal.dynamodb import Connection, Table, connect
-from dal.keys import escape
-from dal.organization_items import organization_key, user_key
+from dal.entities.organization import organization_key, user_key
 from dal.stores import Stores
-from resolvers.context import Viewer
+from dal.table.client import Table
+from dal.table.keys import escape
+from resolvers.request.context import Viewer
+from tests.conftest import Clients, fresh_table
 from tests.organizations import ACME, ADMIN, COLLEAGUE, MEMBER, OUTSIDER, TICKETS, fill
-from tests.schema.conftest import MODERATOR, STAFF, Run, runner
+from tests.schema.conftest import MODERATOR, STAFF, Answer, Run, runner
 from tests.schema.paths import asked_by, leading_to
 
 ROLES: dict[str, Viewer | None] = {
@@ -166,21 +165,43 @@ MATRIX = {
 
 
 @pytest.fixture(scope="module")
-async def table(dynoxide_url: str) -> AsyncIterator[Table]:
+async def table(clients: Clients, dynoxide_url: str) -> Table:
     """One table for the whole matrix."""
-    name = f"test-{uuid.uuid4().hex}"
-    async with connect(Connection(name, dynoxide_url, embedded=True)) as opened:
-        await opened.create()
-        yield opened
+    return await fresh_table(clients, dynoxide_url)
+
+
+@dataclass
+class World:
+    """The same for each test; what was written to is made anew for the next one."""
+
+    table: Table
+    intact: bool = False
+
+    async def restore(self) -> None:
+        if not self.intact:
+            await fill(Stores.of(self.table))
+            made = (organization_key("new"), user_key(ACME.name, "new"))
+            await self.table.write([{"Delete": {"Key": key}} for key in made])
+            self.intact = True
+
+
+@pytest.fixture(scope="module")
+def world(table: Table) -> World:
+    return World(table)
 
 
 @pytest.fixture
-async def run(schema: Schema, table: Table) -> Run:
+async def run(schema: Schema, world: World) -> Run:
     """Execute operations over the same world each time."""
-    await fill(Stores.of(table))
-    made = (organization_key("new"), user_key(ACME.name, "new"))
-    await table.write([{"Delete": {"Key": key}} for key in made])
-    return runner(schema, Stores.of(table))
+    await world.restore()
+    execute = runner(schema, Stores.of(world.table))
+
+    async def run(operation: str, *arguments: Any, **variables: Any) -> Answer:
+        if operation.startswith("mutation"):
+            world.intact = False
+        return await execute(operation, *arguments, **variables)
+
+    return run
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -224,8 +245,9 @@ async def test_nobody_outside_learns_which_organisations_and_tickets_exist(run: 
         assert [one["extensions"]["code"] for one in answer["errors"]] == ["UNAUTHENTICATED"]
 
 
-async def test_who_left_no_longer_sees_the_own_tickets(run: Run, table: Table) -> None:
-    await table.write([{"Delete": {"Key": user_key(ACME.name, MEMBER)}}])
+async def test_who_left_no_longer_sees_the_own_tickets(run: Run, world: World) -> None:
+    world.intact = False
+    await world.table.write([{"Delete": {"Key": user_key(ACME.name, MEMBER)}}])
     for field in ("ticket", "node(Ticket)", "organization", "createTicket"):
         answer = await run(MATRIX[field].operation, ROLES["member"])
         assert [one["extensions"]["code"] for one in answer["errors"]] == ["FORBIDDEN"]

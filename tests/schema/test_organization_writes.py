@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dal.organization_model import OrganizationUser, TicketStatus, UserType
+from dal.model import OrganizationUser, TicketStatus, UserType
 from dal.stores import Stores
 from tests.organizations import ACME, OTHER, fill
 from tests.schema.conftest import ANN, BOB, STAFF, Run

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from strawberry import Schema
 
-from dal.dynamodb import Table
-from dal.organization_items import ticket_position
+from dal.entities.ticket import ticket_position
 from dal.stores import Stores
-from resolvers.context import Viewer
+from dal.table.client import Table
+from resolvers.request.context import Viewer
 from tests.calls import Calls, calls_of
 from tests.organizations import ACME, ADMIN, COLLEAGUE, MEMBER, ROSTERS, TICKETS, fill
 from tests.schema.conftest import STAFF, Run, runner

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from dal.comments import CommentStore, Selection
 from dal.model import Comment
+from dal.repositories.comments import CommentRepository, Selection
 from tests import oracle
 from tests.schema.conftest import Run
 
@@ -29,7 +29,7 @@ PRODUCT = DATA[0].product_id
 
 
 @pytest.fixture(autouse=True)
-async def stored(comments: CommentStore) -> None:
+async def stored(comments: CommentRepository) -> None:
     await comments.put_many(DATA)
 
 
@@ -158,6 +158,15 @@ async def test_a_comment_by_its_id_and_as_a_node(run: Run) -> None:
     assert [(error["path"], error["extensions"]["code"]) for error in nodes["errors"]] == [
         (["nodes", 3], "BAD_ARGUMENT")
     ]
+
+
+async def test_nodes_takes_100_ids_and_no_more(run: Run) -> None:
+    query = "query ($ids: [ID!]!) { nodes(ids: $ids) { id } }"
+    gone = "Q29tbWVudDpnb25l"
+    assert await run(query, ids=[gone] * 100) == {"data": {"nodes": [None] * 100}, "errors": []}
+    (error,) = (await run(query, ids=[gone] * 101))["errors"]
+    assert error["message"] == "ids lists 101; the most is 100."
+    assert error["extensions"]["code"] == "BAD_ARGUMENT"
 
 
 async def test_missing_objects_are_null(run: Run) -> None:

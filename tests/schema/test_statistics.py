@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from dal.comments import CommentStore, Selection
-from dal.cursors import encode
-from dal.dynamodb import Table
+from dal.query.cursors import encode
+from dal.repositories.comments import CommentRepository, Selection
+from dal.table.client import Table
 from tests import oracle
 from tests.fakes import FaultyClient
 from tests.schema.conftest import ANN, Run
@@ -43,7 +43,7 @@ query ($language: String, $first: Int = 10, $after: String) {
 
 
 @pytest.fixture(autouse=True)
-async def stored(comments: CommentStore) -> None:
+async def stored(comments: CommentRepository) -> None:
     await comments.put_many(DATA)
 
 
@@ -113,7 +113,7 @@ async def test_the_total_costs_nothing_unless_it_is_selected(run: Run) -> None:
     assert counted == plain + 1.0, "one consistent Query more"
 
 
-async def test_leaderboard(run: Run, comments: CommentStore) -> None:
+async def test_leaderboard(run: Run, comments: CommentRepository) -> None:
     counts = {"a": 9, "b": 10, "c": 100}
     await comments.put_many(
         [
@@ -139,7 +139,9 @@ async def test_leaderboard(run: Run, comments: CommentStore) -> None:
     assert board["pageInfo"] == {"hasNextPage": False, "hasPreviousPage": True}
 
 
-async def test_a_leaderboard_has_ten_rows_unless_told(run: Run, comments: CommentStore) -> None:
+async def test_a_leaderboard_has_ten_rows_unless_told(
+    run: Run, comments: CommentRepository
+) -> None:
     await comments.put_many([comment(f"c{n}", product_id=f"p{n}") for n in range(15)])
     for variables in ({}, {"first": None}):
         answer = await run(BOARD, **variables)
@@ -148,7 +150,7 @@ async def test_a_leaderboard_has_ten_rows_unless_told(run: Run, comments: Commen
 
 @pytest.mark.parametrize("selected", ["nodes { rank }", "edges { node { rank } }"])
 async def test_a_rank_is_found_wherever_it_is_selected(
-    run: Run, comments: CommentStore, selected: str
+    run: Run, comments: CommentRepository, selected: str
 ) -> None:
     await comments.put_many([comment(f"c{n}", product_id=f"p{n}") for n in range(3)])
     first = (await run(BOARD, first=1))["data"]["leaderboard"]
@@ -189,11 +191,11 @@ async def test_a_leaderboards_cursor_is_no_cursor_of_comments(run: Run) -> None:
 
 
 async def test_ranks_beyond_the_ranked_products_are_too_costly(
-    run: Run, comments: CommentStore, monkeypatch: pytest.MonkeyPatch
+    run: Run, comments: CommentRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await comments.put_many([comment(f"c{n}", product_id=f"p{n}") for n in range(5)])
     first = (await run(BOARD, first=2))["data"]["leaderboard"]
-    monkeypatch.setattr("dal.leaderboard.RANKED", 2)
+    monkeypatch.setattr("dal.repositories.leaderboard.RANKED", 2)
     (error,) = (await run(BOARD, after=first["edges"][-1]["cursor"]))["errors"]
     assert error["extensions"]["code"] == "QUERY_TOO_COSTLY"
     assert "without rank" in error["message"]

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from dal.comments import CommentStore, Selection
-from dal.slices import Slice
+from dal.query.pagination import Slice
+from dal.repositories.comments import CommentRepository, Selection
 from tests.schema.conftest import ANN, BOB, MODERATOR, Answer, Run
 
 ADD = """
@@ -71,18 +71,18 @@ async def test_the_new_edge_stands_where_its_cursor_says(run: Run) -> None:
 
 
 async def test_an_idempotency_key_makes_a_retry_the_same_add(
-    run: Run, comments: CommentStore
+    run: Run, comments: CommentRepository
 ) -> None:
     answers = await asyncio.gather(*(added(run, idempotencyKey="once") for _ in range(8)))
     assert len({answer["commentId"] for answer in answers}) == 1
     assert await stored(comments) == 1
 
 
-async def stored(comments: CommentStore) -> int:
+async def stored(comments: CommentRepository) -> int:
     return len((await comments.page(Selection("42"), Slice(100))).edges)
 
 
-async def test_an_idempotency_key_is_the_authors_own(run: Run, comments: CommentStore) -> None:
+async def test_an_idempotency_key_is_the_authors_own(run: Run, comments: CommentRepository) -> None:
     await run(ADD, ANN, input={**NEW, "idempotencyKey": "once"})
     await run(ADD, BOB, input={**NEW, "idempotencyKey": "once"})
     assert await stored(comments) == 2
@@ -97,7 +97,7 @@ async def test_an_idempotency_key_with_another_comment_is_a_user_error(run: Run)
 
 
 async def test_a_late_retry_does_not_bring_a_deleted_comment_back(
-    run: Run, comments: CommentStore
+    run: Run, comments: CommentRepository
 ) -> None:
     comment = await added(run, idempotencyKey="once")
     await run(DELETE, ANN, input={"id": comment["id"]})
@@ -162,7 +162,7 @@ async def test_only_the_author_or_a_moderator_may_change(
     assert codes(await run(operation, MODERATOR, input=given)) == []
 
 
-async def test_adding_needs_a_user(run: Run, comments: CommentStore) -> None:
+async def test_adding_needs_a_user(run: Run, comments: CommentRepository) -> None:
     answer = await run(ADD, None, input=NEW)
     assert answer["data"] == {"addComment": None}
     assert codes(answer) == ["UNAUTHENTICATED"]
@@ -186,7 +186,7 @@ async def test_adding_needs_a_user(run: Run, comments: CommentStore) -> None:
     ],
 )
 async def test_a_fault_of_the_input_names_its_field(
-    run: Run, comments: CommentStore, field: str, value: object
+    run: Run, comments: CommentRepository, field: str, value: object
 ) -> None:
     answer = await run(ADD, ANN, input={**NEW, field: value})
     assert answer["errors"] == []

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from server.directory import DataDirectory, EngineRecord
-from server.engine import embedded_engine
-from server.errors import UserError
-from server.process import free_port
+from server.engine.data_directory import DataDirectory, EngineRecord
+from server.engine.engine import embedded_engine
+from server.engine.process import free_port
+from server.errors import CommandError
 from tests.engines import DYNOXIDE
 
 
@@ -33,7 +33,7 @@ async def successor(data_dir: Path, pid: int) -> int:
 
 async def refusal(data_dir: Path) -> str:
     """Return the sentence with which an engine over ``data_dir`` is refused."""
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(CommandError) as caught:
         async with embedded_engine(data_dir, share=False):
             pass
     return str(caught.value)

@@ -1,22 +1,27 @@
 """``marginalia`` as a process of its own, the way a person starts it."""
 
+import asyncio
 import os
 import re
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from datetime import timedelta
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
+from unittest import mock
 
 import httpx
-import psutil  # type: ignore[import-untyped]  # ships no type information
+import psutil
 
-from server.auth import make_token
+from server.auth.jwt import make_token
+from server.cli import main
 from tests.engines import ROOT
 from tests.server.embedded import engine_pid
 
@@ -47,6 +52,39 @@ def marginalia(*arguments: str | Path, **settings: str) -> subprocess.CompletedP
         timeout=60,
         check=False,
     )
+
+
+def called(*arguments: str | Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run a command as ``marginalia`` does, but in this process, which has imported it already.
+
+    The imports are what a process of its own spends most of its time on. Where an event loop runs,
+    a thread gives the command one of its own.
+    """
+    said, complained = StringIO(), StringIO()
+    with (
+        mock.patch.dict(os.environ, environment(**settings), clear=True),
+        mock.patch.object(sys, "argv", ["marginalia", *map(str, arguments)]),
+        redirect_stdout(said),
+        redirect_stderr(complained),
+    ):
+        if asyncio._get_running_loop() is None:
+            code = _exit_code()
+        else:
+            with ThreadPoolExecutor(1) as thread:
+                code = thread.submit(_exit_code).result()
+    return subprocess.CompletedProcess(arguments, code, said.getvalue(), complained.getvalue())
+
+
+def _exit_code() -> int:
+    """Run the command line; return the code with which a process would end."""
+    try:
+        main.main()
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)  # noqa: T201 - as the interpreter does
+            return 1
+        return end.code or 0
+    return 0
 
 
 def bearer(username: str) -> dict[str, str]:

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from dal.counting import CountingStore, Mode
-from dal.dynamodb import Connection, Table, connect_streams
-from dal.streams import Streams
+from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
+from dal.table.client import Table, TableAddress, connect_streams
+from dal.table.streams import Streams
 from stream.checkpoints import Checkpoints
 from tests.stream.fakes import START
 from tests.stream.histories import begin_counting
@@ -25,8 +25,8 @@ async def each_table(each_table: Table) -> Table:
 
 
 async def followed(table: Table) -> Table:
-    store = CountingStore(table)
-    await store.announce(await store.read(), mode=Mode.STREAM)
+    store = MaintenanceStore(table)
+    await store.announce(await store.read(), mode=MaintenanceMode.STREAM)
     return table
 
 
@@ -50,5 +50,5 @@ async def begun(table: Table) -> Table:
     return table
 
 
-def connection_of(table: Table) -> Connection:
-    return Connection(table.name, table._client.meta.endpoint_url, embedded=True)
+def connection_of(table: Table) -> TableAddress:
+    return TableAddress(table.name, table._client.meta.endpoint_url, embedded=True)

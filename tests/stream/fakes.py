@@ -7,8 +7,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from dal.faults import translated
-from dal.streams import Streams
+from dal.table.error_codes import dal_error
+from dal.table.streams import Streams
 from stream.records import Record, sequence_of
 from tests.fakes import client_error
 
@@ -42,7 +42,7 @@ class FakeStreams:
         try:
             answer: dict[str, Any] = getattr(self, operation)(**arguments)
         except ClientError as error:
-            raise translated(error.response) from error
+            raise dal_error(error.response) from error
         return answer
 
     def describe_stream(self, StreamArn: str, ExclusiveStartShardId: str = "") -> dict[str, Any]:  # noqa: N803 - the service's names

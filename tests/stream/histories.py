@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from dal.dynamodb import Table
-from dal.items import comment_key, encode_comment
+from dal.entities.comment import COMMENT, comment_key
 from dal.model import RATINGS, Comment
-from dal.streams import Streams
+from dal.table import admin
+from dal.table.client import Table
+from dal.table.streams import Streams
 from stream.begin import begin
 from stream.checkpoints import Checkpoints, label_of
 from stream.follower import open_follower
@@ -62,7 +63,7 @@ async def write_raw(table: Table, steps: Sequence[Step] | Iterator[Step]) -> Non
     """Write without touching any counter."""
     for step in steps:
         if step.new is not None:
-            await table.put_many([encode_comment(step.new)])
+            await table.put_many([COMMENT.encode(step.new)])
         elif step.old is not None:
             await table.write([{"Delete": {"Key": comment_key(step.old.comment_id)}}])
 
@@ -75,7 +76,7 @@ async def begin_counting(table: Table, streams: Streams) -> None:
 
 async def all_records(table: Table, streams: Streams) -> tuple[str, list[Record]]:
     """All records of the only shard."""
-    arn = await table.stream()
+    arn = await admin.stream(table)
     assert arn is not None
     (shard,) = (await streams.describe(arn)).shards
     iterator = await streams.iterator(arn, shard.shard_id, after=None)
@@ -101,7 +102,7 @@ async def check_all(table: Table) -> int:
 
 def made(sequence: int, product_id: str) -> Record:
     """A record of an add, as the service would make it."""
-    item = encode_comment(comment(f"{product_id}-{sequence}", product_id=product_id))
+    item = COMMENT.encode(comment(f"{product_id}-{sequence}", product_id=product_id))
     return {
         "eventID": f"event-{sequence}",
         "dynamodb": {

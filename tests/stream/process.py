@@ -3,15 +3,15 @@
 import asyncio
 from multiprocessing.connection import Connection as Pipe
 
-from dal.dynamodb import Connection, connect, connect_streams
+from dal.table.client import TableAddress, connect, connect_streams
 from stream.follower import follow, open_follower
 
 
-def run(connection: Connection, ready: Pipe) -> None:
+def run(connection: TableAddress, ready: Pipe) -> None:
     asyncio.run(_follow(connection, ready))
 
 
-async def _follow(connection: Connection, ready: Pipe) -> None:
+async def _follow(connection: TableAddress, ready: Pipe) -> None:
     async with connect(connection) as table, connect_streams(connection) as streams:
         follower = await open_follower(table, streams)
         await follower.round()  # the first takes longest: both clients make themselves ready

@@ -7,39 +7,43 @@ from collections.abc import Sequence
 import pytest
 
 from dal import errors
-from dal.counting import CountingStore
-from dal.dynamodb import Table
-from dal.streams import Streams
+from dal.statistics.maintenance_mode import MaintenanceStore
+from dal.table import retries
+from dal.table.client import Table
+from dal.table.streams import Streams
 from stream.applier import Applier
 from stream.checkpoints import Checkpoint, Checkpoints
 from stream.records import Record, sequence_of
+from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, FaultyClient, Operation, client_error, lose_answer, refuse
+from tests.stream.fakes import START
 from tests.stream.histories import all_records, check_all, history, made, write_raw
 
 SHARD = "shard"
 
 
 def applier(table: Table) -> Applier:
-    return Applier(table, Checkpoints(table, "s"), CountingStore(table))
+    return Applier(table, Checkpoints(table, "s"), MaintenanceStore(table))
 
 
 async def checkpoint(table: Table) -> Checkpoint:
     return (await Checkpoints(table, "s").read([SHARD]))[SHARD]
 
 
-async def records(table: Table, streams: Streams, seed: int, length: int = 120) -> list[Record]:
+async def records(table: Table, streams: Streams, seed: int, length: int = 60) -> list[Record]:
     await write_raw(table, history(seed, length))
     _, found = await all_records(table, streams)
     return found
 
 
 async def test_a_history_is_counted(streamed: Table, streams: Streams) -> None:
-    found = await records(streamed, streams, seed=1, length=200)
+    found = await records(streamed, streams, seed=1, length=100)
     moved = await applier(streamed).apply(Checkpoint(SHARD), found)
     assert moved == await checkpoint(streamed)
     assert await check_all(streamed) > 20
 
 
+@SECOND_IN_SOAK
 @pytest.mark.parametrize("seed", range(3))
 async def test_duplicates_and_replays_count_once(
     streamed: Table, streams: Streams, seed: int
@@ -57,6 +61,7 @@ async def test_duplicates_and_replays_count_once(
     await check_all(streamed)
 
 
+@SECOND_IN_SOAK
 @pytest.mark.parametrize("at", [0, 1, 2])
 async def test_a_transaction_that_is_refused_leaves_nothing_behind(
     streamed: Table, streams: Streams, at: int
@@ -71,6 +76,7 @@ async def test_a_transaction_that_is_refused_leaves_nothing_behind(
     await check_all(streamed)
 
 
+@SECOND_IN_SOAK
 async def test_lost_answers_and_conflicts_count_once(streamed: Table, streams: Streams) -> None:
     found = await records(streamed, streams, seed=30)
     conflict = client_error("TransactionCanceledException", reasons=("TransactionConflict",))
@@ -82,6 +88,7 @@ async def test_lost_answers_and_conflicts_count_once(streamed: Table, streams: S
     await check_all(streamed)
 
 
+@SECOND_IN_SOAK
 async def test_many_appliers_of_the_same_records_count_once(
     streamed: Table, streams: Streams
 ) -> None:
@@ -152,6 +159,17 @@ async def test_a_finished_shard_takes_no_more(table: Table) -> None:
 async def test_a_shard_without_records_finishes(table: Table) -> None:
     done = await applier(table).finish(Checkpoint(SHARD))
     assert done == await checkpoint(table) == Checkpoint(SHARD, None, done=True)
+
+
+async def test_a_shard_of_which_a_recount_read_nothing_begins_at_its_first_record(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its checkpoint is stored by who applies that record, and by nobody before."""
+    monkeypatch.setattr(retries, "DEADLINE", 1.0)
+    await Checkpoints(table, "s").begin([Checkpoint(SHARD), Checkpoint("other", "3")], START)
+    assert (await Checkpoints(table, "s").read(["other"]))["other"].sequence == "3"
+    moved = await applier(table).apply(Checkpoint(SHARD), [made(1, "42")])
+    assert moved == await checkpoint(table) == Checkpoint(SHARD, "1")
 
 
 async def test_skipping_never_goes_back(table: Table) -> None:

@@ -9,17 +9,19 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dal import errors
-from dal.comments import CommentStore
-from dal.counters import item_key
-from dal.counting import CountingStore, Mode
-from dal.dynamodb import Table
 from dal.model import Comment
-from dal.statistics import StatisticsKey
-from dal.streams import Streams
+from dal.repositories.comments import CommentRepository
+from dal.statistics.counter_items import item_key
+from dal.statistics.counts import StatisticsKey
+from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
+from dal.table import admin
+from dal.table.client import Table
+from dal.table.streams import Streams
 from stream.applier import Applier
 from stream.checkpoints import Checkpoint, Checkpoints, label_of
-from stream.follower import LISTING, RETENTION, SKIPPING, Follower, follow, open_follower
+from stream.follower import LISTING, RETENTION, SKIPPING, Follower, caught_up, follow, open_follower
 from tests import recount
+from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, FaultyClient, Operation, client_error, refuse
 from tests.strategies import comment
 from tests.stream.fakes import START, FakeShard, FakeStreams, shard_of
@@ -48,7 +50,7 @@ class Clock:
 
 
 def follower_of(table: Table, fake: FakeStreams, clock: Callable[[], datetime]) -> Follower:
-    applier = Applier(table, Checkpoints(table, "s"), CountingStore(table))
+    applier = Applier(table, Checkpoints(table, "s"), MaintenanceStore(table))
     return Follower(fake.client(), "arn:x/stream/s", applier, clock)
 
 
@@ -81,36 +83,41 @@ async def test_counters_follow_a_program_that_knows_nothing_of_them(
     assert await check_all(streamed) > 10
 
 
+@SECOND_IN_SOAK
 async def test_both_modes_come_to_the_same_items(streamed: Table, streams: Streams) -> None:
-    counting = CountingStore(streamed)
-    transactional = await counting.announce(await counting.read(), mode=Mode.TRANSACTIONAL)
-    store = CommentStore(streamed)
+    counting = MaintenanceStore(streamed)
+    transactional = await counting.announce(
+        await counting.read(), mode=MaintenanceMode.TRANSACTIONAL
+    )
+    store = CommentRepository(streamed)
     for step in history(2, 60):
         await write_counted(store, step)
     counted = {one: await recount.stored(streamed, one) for one in PRODUCTS}
     for product in PRODUCTS:
         await forget_counters(streamed, product)
-    await counting.announce(transactional, mode=Mode.STREAM)
+    await counting.announce(transactional, mode=MaintenanceMode.STREAM)
     await catch_up(streamed, streams)
     assert {one: await recount.stored(streamed, one) for one in PRODUCTS} == counted
 
 
+@SECOND_IN_SOAK
 async def test_where_writers_count_it_counts_nothing(streamed: Table, streams: Streams) -> None:
     """Also once it has begun: what was said is obeyed within seconds."""
     follower = await open_follower(streamed, streams)
     await write_raw(streamed, history(2, 20))
     assert await follower.round()
     before = {one: await recount.stored(streamed, one) for one in PRODUCTS}
-    counting = CountingStore(streamed)
-    await counting.announce(await counting.read(), mode=Mode.TRANSACTIONAL)
+    counting = MaintenanceStore(streamed)
+    await counting.announce(await counting.read(), mode=MaintenanceMode.TRANSACTIONAL)
     assert isinstance(follower._sink, Applier)
-    follower._sink._counting.forget()
+    follower._sink._maintenance.forget()
     await write_raw(streamed, history(3, 20))
     with pytest.raises(errors.StoreRefusedError, match="stats rebuild --mode stream"):
         await follower.round()
     assert {one: await recount.stored(streamed, one) for one in PRODUCTS} == before
 
 
+@SECOND_IN_SOAK
 async def test_two_followers_at_once_count_once(streamed: Table, streams: Streams) -> None:
     following = [asyncio.create_task(follow(streamed, streams)) for _ in range(2)]
     await write_raw(streamed, history(3, 80))
@@ -123,6 +130,7 @@ async def test_two_followers_at_once_count_once(streamed: Table, streams: Stream
     assert await check_all(streamed) > 10
 
 
+@SECOND_IN_SOAK
 async def test_cancelled_at_any_moment_and_started_again_it_is_exact(
     streamed: Table, streams: Streams
 ) -> None:
@@ -146,11 +154,11 @@ async def test_without_a_stream_it_says_what_to_do(table: Table, streams: Stream
 
 async def test_a_stream_that_begins_again_starts_empty(streamed: Table, streams: Streams) -> None:
     """So a recount may start from the table, wherever the old stream was."""
-    before = await streamed.stream()
+    before = await admin.stream(streamed)
     olds = [comment(f"old-{number}", product_id="42") for number in range(12)]
     await write_raw(streamed, [Step(None, old) for old in olds])
     await begin_counting(streamed, streams)
-    assert await streamed.stream() != before
+    assert await admin.stream(streamed) != before
     await catch_up(streamed, streams)
     assert await count_of(streamed, "42") == 0
     await write_raw(streamed, [Step(None, comment("new", product_id="42"))])
@@ -159,20 +167,21 @@ async def test_a_stream_that_begins_again_starts_empty(streamed: Table, streams:
 
 
 async def test_a_stream_that_was_not_begun_is_refused(each_table: Table, streams: Streams) -> None:
-    await each_table.renew_stream()
+    await admin.renew_stream(each_table)
     follower = await open_follower(each_table, streams)
     with pytest.raises(errors.StoreRefusedError, match="marginalia stats rebuild"):
         await follower.round()
 
 
 async def test_a_stream_of_keys_alone_is_refused(each_table: Table) -> None:
-    await each_table._switch_stream({"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
+    await admin._switch_stream(each_table, {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
     with pytest.raises(errors.StoreRefusedError, match="lacks images"):
-        await each_table.stream()
+        await admin.stream(each_table)
 
 
+@SECOND_IN_SOAK
 async def test_the_watermark_says_when_nothing_was_left(streamed: Table, streams: Streams) -> None:
-    checkpoints = Checkpoints(streamed, label_of(str(await streamed.stream())))
+    checkpoints = Checkpoints(streamed, label_of(str(await admin.stream(streamed))))
     begun = await checkpoints.watermark()
     assert begun is not None
     later = begun + timedelta(minutes=1)
@@ -187,6 +196,7 @@ async def test_the_watermark_says_when_nothing_was_left(streamed: Table, streams
     assert await checkpoints.watermark() == later
 
 
+@SECOND_IN_SOAK
 async def test_an_idle_follower_does_not_feed_itself(streamed: Table, streams: Streams) -> None:
     clock = Clock(datetime.now(UTC))
     follower = await open_follower(streamed, streams, clock)
@@ -195,6 +205,21 @@ async def test_an_idle_follower_does_not_feed_itself(streamed: Table, streams: S
         pass
     busy = [await follower.round() for _ in range(5)]
     assert busy[1:] == [False] * 4  # the watermark's own record came once
+
+
+async def test_an_idle_follower_notices_that_its_stream_is_counted_no_longer(
+    begun: Table,
+) -> None:
+    """No record comes that would have it ask who counts."""
+    fake, clock = FakeStreams({"a": shard_of([made(1, "42")])}), Clock()
+    follower = follower_of(begun, fake, clock)
+    await exhaust(follower, clock)
+    counting = MaintenanceStore(begun)
+    await counting.announce(await counting.read(), mode=MaintenanceMode.TRANSACTIONAL)
+    assert isinstance(follower._sink, Applier)
+    follower._sink._maintenance.forget()
+    with pytest.raises(errors.StoreRefusedError, match="stats rebuild --mode stream"):
+        await follower.round()
 
 
 async def test_parents_come_before_children(begun: Table) -> None:
@@ -336,6 +361,7 @@ async def test_a_stream_that_was_switched_off_is_read_to_its_end(begun: Table) -
     assert await count_of(begun, "42") == 1
 
 
+@SECOND_IN_SOAK
 async def test_it_outlives_an_engine_that_is_away(
     streamed: Table, streams: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -350,10 +376,17 @@ async def test_it_outlives_an_engine_that_is_away(
         return await real(operation, **arguments)
 
     monkeypatch.setattr(streams, "_call", call)
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(3):
-            await follow(streamed, streams)
-    await check_all(streamed)
+    written = datetime.now(UTC)
+    following = asyncio.create_task(follow(streamed, streams))
+    for _ in range(500):
+        if await caught_up(streamed) >= written:
+            break
+        await asyncio.sleep(0.02)
+    following.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await following
+    assert away == 0
+    assert await check_all(streamed) > 0
 
 
 @pytest.mark.parametrize("lost", [True, False])
@@ -375,7 +408,7 @@ async def do_and_refuse(real: Operation, arguments: Answer) -> Answer:
     raise client_error("Refused")
 
 
-async def write_counted(store: CommentStore, step: Step) -> None:
+async def write_counted(store: CommentRepository, step: Step) -> None:
     """Do a step through the store that keeps the counters itself."""
     if step.new is None and step.old is not None:
         await store.delete(step.old.comment_id, anybody)

@@ -7,9 +7,11 @@ import time
 
 import pytest
 
-from dal.dynamodb import Connection, Table
-from dal.streams import Streams
+from dal.table import admin
+from dal.table.client import Table, TableAddress
+from dal.table.streams import Streams
 from stream.checkpoints import Checkpoints, label_of
+from tests.engines import SECOND_IN_SOAK
 from tests.stream.conftest import connection_of
 from tests.stream.histories import catch_up, check_all, history, write_raw
 from tests.stream.process import run
@@ -18,6 +20,7 @@ PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["tests.stream.process"])
 
 
+@SECOND_IN_SOAK
 @pytest.mark.parametrize(
     "kills", [8, pytest.param(50, marks=pytest.mark.soak)], ids=["8-kills", "50-kills"]
 )
@@ -44,7 +47,7 @@ async def write_until(stop: asyncio.Event, table: Table, seed: int) -> None:
             return
 
 
-def live_and_die(connection: Connection, seconds: float) -> None:
+def live_and_die(connection: TableAddress, seconds: float) -> None:
     here, there = PROCESSES.Pipe()
     process = PROCESSES.Process(target=run, args=(connection, there))
     process.start()
@@ -60,7 +63,7 @@ def live_and_die(connection: Connection, seconds: float) -> None:
 
 async def sequence(table: Table, streams: Streams) -> int:
     """How far the only shard has been applied."""
-    arn = str(await table.stream())
+    arn = str(await admin.stream(table))
     (shard,) = (await streams.describe(arn)).shards
     checkpoints = await Checkpoints(table, label_of(arn)).read([shard.shard_id])
     return int(checkpoints[shard.shard_id].sequence or "0")

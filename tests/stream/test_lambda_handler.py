@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from dal.dynamodb import Table
-from dal.indexes import EXPIRES
-from dal.streams import Streams
+from dal.table.client import Table
+from dal.table.index import EXPIRES
+from dal.table.streams import Streams
 from stream.lambda_handler import apply, handler
 from stream.records import Record, sequence_of
+from tests.engines import SECOND_IN_SOAK
 from tests.fakes import FaultyClient, client_error, lose_answer, refuse
 from tests.stream.conftest import connection_of
 from tests.stream.histories import all_records, check_all, history, made, write_raw
@@ -51,6 +52,7 @@ async def test_deliveries_that_repeat_and_overlap_count_once(
     assert await check_all(streamed) > 10
 
 
+@SECOND_IN_SOAK
 async def test_the_same_delivery_in_several_places_at_once_counts_once(
     streamed: Table, streams: Streams
 ) -> None:
@@ -65,6 +67,7 @@ async def test_the_same_delivery_in_several_places_at_once_counts_once(
     await check_all(streamed)
 
 
+@SECOND_IN_SOAK
 @pytest.mark.parametrize("at", [0, 1, 3])
 async def test_a_failed_record_is_named_and_nothing_after_it_is_counted(
     streamed: Table, streams: Streams, at: int
@@ -81,6 +84,7 @@ async def test_a_failed_record_is_named_and_nothing_after_it_is_counted(
     await check_all(streamed)
 
 
+@SECOND_IN_SOAK
 async def test_lost_answers_count_once(streamed: Table, streams: Streams) -> None:
     found = await records(streamed, streams, seed=4)
     moody = Table(FaultyClient(streamed._client, *[let_pass, lose_answer] * 20), streamed.name)

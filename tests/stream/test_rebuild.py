@@ -10,18 +10,20 @@ from datetime import timedelta
 import pytest
 
 from dal import errors
-from dal.comments import CommentStore
-from dal.counting import CountingStore, Mode
-from dal.dynamodb import Table
-from dal.rebuild import rebuild as rebuild_transactional
-from dal.recount import verify
-from dal.streams import Streams, latest_stream
+from dal.repositories.comments import CommentRepository
+from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
+from dal.statistics.rebuild.announce import rebuild as rebuild_transactional
+from dal.statistics.verify import verify
+from dal.table import admin
+from dal.table.client import Table
+from dal.table.streams import Streams, latest_stream
 from stream.begin import begin, end
 from stream.checkpoints import Checkpoint
 from stream.follower import caught_up, open_follower
 from stream.lambda_handler import apply
 from stream.rebuild import rebuild
 from stream.records import sequence_of
+from tests.engines import SECOND_IN_SOAK
 from tests.stream.histories import all_records, catch_up, check_all, history, write_raw
 from tests.stream.test_lambda_handler import delivered
 from tests.writers import ROWS, Engine, Killed, Writers, at_once, ignore, spoil
@@ -36,9 +38,9 @@ def _same_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 async def each_table(each_table: Table) -> Table:
     """A fresh table on each engine, counted by its writers; much is wrong with its counters."""
-    store = CountingStore(each_table)
-    await store.announce(await store.read(), mode=Mode.TRANSACTIONAL)
-    await CommentStore(each_table).put_many([row for n, row in enumerate(ROWS) if n % 9])
+    store = MaintenanceStore(each_table)
+    await store.announce(await store.read(), mode=MaintenanceMode.TRANSACTIONAL)
+    await CommentRepository(each_table).put_many([row for n, row in enumerate(ROWS) if n % 9])
     await spoil(each_table, seed=1)
     return each_table
 
@@ -79,11 +81,12 @@ async def test_beside_foreign_and_own_writers_it_ends_exact(
         await writers.until(before + 10)
     await catch_up(each_table, streams)
     await exact(each_table)
-    said = await CountingStore(each_table).read()
-    assert said.follows
+    said = await MaintenanceStore(each_table).read()
+    assert said.applies_stream
     assert await caught_up(table) >= reached
 
 
+@SECOND_IN_SOAK
 async def test_the_lambda_function_goes_on_from_the_streams_beginning(
     each_table: Table, streams: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,13 +103,14 @@ async def test_the_lambda_function_goes_on_from_the_streams_beginning(
         await asyncio.sleep(0.2)
     _, found = await all_records(each_table, streams)
     found = [one for one in found if not any(before.covers(sequence_of(one)) for before in kept)]
-    new = delivered(found, str(await each_table.stream()))
+    new = delivered(found, str(await admin.stream(each_table)))
     for start in range(0, len(new), 40):
         assert await apply(each_table, new[start : start + 40]) is None
     assert len(new) > 10
     await exact(each_table)
 
 
+@SECOND_IN_SOAK
 async def test_killed_at_any_moment_and_run_again_it_ends_exact(
     each_table: Table, streams: Streams
 ) -> None:
@@ -129,6 +133,7 @@ async def test_killed_at_any_moment_and_run_again_it_ends_exact(
     await exact(each_table)
 
 
+@SECOND_IN_SOAK
 async def test_back_again_writers_count_and_the_stream_ends(
     each_table: Table, streams: Streams
 ) -> None:
@@ -141,13 +146,13 @@ async def test_back_again_writers_count_and_the_stream_ends(
         await writers.until(writers.writes + 10)
     with pytest.raises(errors.StoreRefusedError):
         await follower.round()
-    assert await each_table.stream() is None
-    assert (await CountingStore(each_table).read()).proves_absence
+    assert await admin.stream(each_table) is None
+    assert (await MaintenanceStore(each_table).read()).exact
     assert await verify(each_table, ignore) == []
 
 
 @pytest.mark.parametrize("shows", ["NEW_AND_OLD_IMAGES", "KEYS_ONLY"])
 async def test_a_stream_of_others_is_left_on(table: Table, shows: str) -> None:
-    await table._switch_stream({"StreamEnabled": True, "StreamViewType": shows})
+    await admin._switch_stream(table, {"StreamEnabled": True, "StreamViewType": shows})
     await end(table)
-    assert latest_stream(await table.describe()) is not None
+    assert latest_stream(await admin.describe(table)) is not None

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from dal.items import comment_key, encode_comment
-from dal.statistics import RatingCounts, StatisticsKey
+from dal.entities.comment import COMMENT, comment_key
+from dal.statistics.counts import RatingCounts, StatisticsKey
 from stream.checkpoints import Checkpoint
 from stream.follower import Follower
 from stream.records import Record
@@ -32,7 +32,7 @@ def record(sequence: int, rating: int | None, *, at: datetime = SCANNED) -> Reco
     images |= {"Keys": comment_key("1"), "ApproximateCreationDateTime": at}
     del images["NewImage"]
     if rating is not None:
-        images["NewImage"] = encode_comment(comment("1", rating=rating))
+        images["NewImage"] = COMMENT.encode(comment("1", rating=rating))
     return one
 
 
@@ -43,7 +43,7 @@ def stars(replay: Replay) -> tuple[int, ...]:
 async def test_the_last_record_counts_whatever_the_scan_saw() -> None:
     for scanned in (1, 2, 3, None):
         replay = Replay(START, [])
-        item = None if scanned is None else encode_comment(comment("1", rating=scanned))
+        item = None if scanned is None else COMMENT.encode(comment("1", rating=scanned))
         replay.remember(comment_key("1"), item)
         held = Checkpoint("a")
         for number, (rating, counts) in enumerate(
@@ -56,7 +56,7 @@ async def test_the_last_record_counts_whatever_the_scan_saw() -> None:
 
 async def test_what_is_no_comment_is_not_remembered() -> None:
     replay = Replay(START, [])
-    item = encode_comment(comment("1"))
+    item = COMMENT.encode(comment("1"))
     replay.remember({"PK": {"S": "ORDER#1"}, "SK": {"S": "x"}}, item)
     replay.remember(comment_key("1"), item)
     replay.remember(comment_key("1"), {**item, "data": {"S": "none"}})

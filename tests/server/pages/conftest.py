@@ -16,11 +16,14 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from dal.comments import CommentStore
-from dal.dynamodb import Connection, Table, connect
+from dal.entities.declared import INDEXES
 from dal.model import Comment
+from dal.repositories.comments import CommentRepository
+from dal.table import admin
+from dal.table.client import Table
 from server.app import create_app
-from server.auth import Authenticator, make_token
+from server.auth.jwt import Authenticator, make_token
+from tests.conftest import Clients
 from tests.engines import ROOT
 
 SECRET = "a secret of thirty-two bytes, or more"
@@ -40,11 +43,11 @@ COMMENT = Comment(
 
 
 @pytest.fixture(scope="package")
-async def table(dynoxide_url: str) -> AsyncIterator[Table]:
+async def table(clients: Clients, dynoxide_url: str) -> Table:
     """One table for all: each test takes products of its own."""
-    async with connect(Connection("pages", endpoint_url=dynoxide_url, embedded=True)) as opened:
-        await opened.create()
-        yield opened
+    table = Table(await clients.of(dynoxide_url), "pages")
+    await admin.create(table, INDEXES)
+    return table
 
 
 @pytest.fixture(scope="package")
@@ -94,7 +97,7 @@ def numbered(product_id: str, count: int, start: int = 0, **fields: Any) -> list
 
 
 async def stored(table: Table, comments: Iterable[Comment]) -> None:
-    await CommentStore(table).put_many(list(comments))
+    await CommentRepository(table).put_many(list(comments))
 
 
 class Parsed(HTMLParser):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from dal.dynamodb import Table
+from dal.table.client import Table
 from tests.server.pages.conftest import COMMENT, numbered, stored
 
 PAGES = ("/", "/products/cache", "/products/cache?rating=1", "/comments/cache-00001", "/sign-in")

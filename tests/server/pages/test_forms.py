@@ -7,9 +7,9 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from dal.comments import CommentStore, Selection
-from dal.dynamodb import Table
-from dal.slices import Slice
+from dal.query.pagination import Slice
+from dal.repositories.comments import CommentRepository, Selection
+from dal.table.client import Table
 from server.pages.comment_forms import OTHER_SESSION
 from tests.server.pages.conftest import COMMENT, Parsed, client_of, jwt_of, opened, stored
 
@@ -23,7 +23,7 @@ async def form_of(client: httpx.AsyncClient, address: str) -> dict[str, str]:
 
 
 async def titles(table: Table, product_id: str) -> list[str]:
-    page = await CommentStore(table).page(Selection(product_id), Slice(50))
+    page = await CommentRepository(table).page(Selection(product_id), Slice(50))
     return [comment.title for comment in page.nodes]
 
 

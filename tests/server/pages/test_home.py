@@ -8,9 +8,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dal.dynamodb import Connection, Table, connect
+from dal.entities.declared import INDEXES
+from dal.table import admin
+from dal.table.client import Table
 from server.app import create_app
-from server.auth import Authenticator
+from server.auth.jwt import Authenticator
+from tests.bulk import fill
+from tests.conftest import Clients
 from tests.server.pages.conftest import (
     COMMENT,
     SITE,
@@ -18,33 +22,29 @@ from tests.server.pages.conftest import (
     client_of,
     invalid_html,
     opened,
-    stored,
 )
 
 PRODUCTS = 23
 
 
 @pytest.fixture(scope="module")
-async def table(dynoxide_url: str) -> AsyncIterator[Table]:
+async def table(clients: Clients, dynoxide_url: str) -> Table:
     """A table of its own: the list shows everything."""
-    async with connect(Connection("home", endpoint_url=dynoxide_url, embedded=True)) as opened:
-        await opened.create()
-        for number in range(1, PRODUCTS + 1):
-            await stored(
-                opened,
-                [
-                    replace(
-                        COMMENT,
-                        comment_id=f"{number}-{one}",
-                        product_id=f"p/{number}",
-                        rating=5,
-                        language="fr" if number > 20 else "en",
-                    )
-                    for one in range(number)
-                ],
-            )
-        await stored(opened, [replace(COMMENT, comment_id="x", product_id="low", rating=1)])
-        yield opened
+    table = Table(await clients.of(dynoxide_url), "home")
+    await admin.create(table, INDEXES)
+    rows = [
+        replace(
+            COMMENT,
+            comment_id=f"{number}-{one}",
+            product_id=f"p/{number}",
+            rating=5,
+            language="fr" if number > 20 else "en",
+        )
+        for number in range(1, PRODUCTS + 1)
+        for one in range(number)
+    ]
+    await fill(table, [*rows, replace(COMMENT, comment_id="x", product_id="low", rating=1)])
+    return table
 
 
 @pytest.fixture

@@ -3,11 +3,11 @@
 import httpx
 import pytest
 
-from dal.counters import item_key
-from dal.cursors import encode
-from dal.dynamodb import Table
-from dal.items import comment_position
-from dal.statistics import StatisticsKey
+from dal.entities.comment import comment_position
+from dal.query.cursors import encode
+from dal.statistics.counter_items import item_key
+from dal.statistics.counts import StatisticsKey
+from dal.table.client import Table
 from server.pages.paging import SIZE, cursor_of_newer, first_size
 from tests.bulk import fill
 from tests.server.pages.conftest import Parsed, numbered, opened, stored
@@ -88,7 +88,7 @@ async def test_newer_links_lead_back_the_same_way(client: httpx.AsyncClient, tab
 async def test_the_deepest_page_costs_what_the_first_costs(
     client: httpx.AsyncClient, table: Table
 ) -> None:
-    comments = numbered("deep", 20_000)
+    comments = numbered("deep", 2_000)
     await fill(table, comments)
     above = encode(comment_position(comments[20]))
     for query in ("", "?language=en", "?rating=1&rating=4"):

@@ -5,18 +5,10 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from dal.dynamodb import Table
+from dal.table.client import Table
 from server.app import create_app
-from server.auth import Authenticator
-from tests.server.pages.conftest import (
-    COMMENT,
-    SITE,
-    Parsed,
-    client_of,
-    numbered,
-    opened,
-    stored,
-)
+from server.auth.jwt import Authenticator
+from tests.server.pages.conftest import COMMENT, SITE, Parsed, client_of, numbered, opened, stored
 
 
 @pytest.fixture(scope="module", autouse=True)

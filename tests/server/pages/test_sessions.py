@@ -76,6 +76,7 @@ async def test_it_leads_nowhere_else(client: httpx.AsyncClient, elsewhere: str) 
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site", "Origin": SITE},
         {"Origin": "https://evil.example"},
+        {"Origin": f"{SITE}:8080"},
         {"Origin": "null"},
     ],
 )
@@ -85,6 +86,17 @@ async def test_another_site_cannot_sign_a_visitor_in(
     answer = await client.post("/sign-in", data={"jwt": jwt_of("eve")}, headers=headers)
     assert answer.status_code == 403
     assert "set-cookie" not in answer.headers
+
+
+async def test_a_site_on_a_port_signs_its_own_visitors_in(app: Starlette) -> None:
+    site = f"{SITE}:8080"
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=site) as client:
+        body = {"jwt": jwt_of("ann")}
+        answers = [
+            await client.post("/sign-in", data=body, headers={"Origin": origin})
+            for origin in (site, SITE)
+        ]
+    assert [answer.status_code for answer in answers] == [303, 403]
 
 
 async def test_a_cookie_that_counts_no_more_is_told_once(app: Starlette) -> None:

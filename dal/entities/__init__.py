@@ -1,0 +1,1 @@
+"""Per entity one declaration: keys, indexes, filter fields, codec."""

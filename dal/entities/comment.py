@@ -1,0 +1,104 @@
+"""Comments as items, in DynamoDB's AttributeValue maps.
+
+An item keeps its keys, ``rating`` (N), ``language`` (S) and one packed ``data`` (S) of title, text
+and username. Index rows carry the same three attributes.
+"""
+
+from functools import partial
+from typing import Any
+
+from dal.entities.entity import Entity, Row, packed, unpacked
+from dal.model import Comment
+from dal.table.index import BY_DATE, Index
+from dal.table.item import Item
+from dal.table.keys import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
+
+_SHOWN = ("rating", "language", "data")
+_of_product = partial(Index, entity="PRODUCT", order=BY_DATE, projects=_SHOWN, sort_key="GSISK")
+
+ALL = _of_product("all", "GSI4PK", partition=("product",))
+BY_LANGUAGE = _of_product("byLang", "GSI2PK", partition=("product", "language"))
+BY_RATING = _of_product("byRating", "GSI3PK", partition=("product", "rating"))
+BY_LANGUAGE_AND_RATING = _of_product(
+    "byLangAndRating", "GSIPK", partition=("product", "language", "rating")
+)
+
+COUNTED = "counted"
+"""The mark of a comment (N): the number of the rebuild of the statistics that has counted it."""
+
+_COMMENT = "COMMENT#"
+_NO_COMMENT = (AttributeError, KeyError, TypeError, ValueError)
+"""What decoding raises of an item that another program wrote under a comment's key."""
+
+
+def comment_key(comment_id: str) -> Item:
+    """Return the primary key of a comment."""
+    key = {"S": _COMMENT + escape(comment_id)}
+    return {"PK": key, "SK": key}
+
+
+def comment_position(comment: Comment) -> str:
+    """Return where a comment stands among its product's: ``<createdAt>#<id>``."""
+    return f"{format_instant(comment.created_at)}#{escape(comment.comment_id)}"
+
+
+def comment_in(item: Item | None) -> Comment | None:
+    """Return the comment of a table item, if it is one that can be shown: others do not count."""
+    if item is None or not is_comment(item):
+        return None
+    try:
+        return COMMENT.decode(item)
+    except _NO_COMMENT:
+        return None
+
+
+def is_comment(key: Item) -> bool:
+    """Return whether a key, or an item, is a comment's."""
+    return str(key["PK"].get("S", "")).startswith(_COMMENT)
+
+
+def _attributes(comment: Comment) -> Item:
+    data: dict[str, Any] = {
+        "title": comment.title,
+        "text": comment.text,
+        "username": comment.username,
+    }
+    if comment.updated_at is not None:
+        data["updatedAt"] = format_instant(comment.updated_at)
+    if comment.verified_purchase:
+        data["verifiedPurchase"] = True
+    rating, language = {"N": str(comment.rating)}, {"S": comment.language}
+    return {"rating": rating, "language": language, **packed(data)}
+
+
+def _decode(row: Row) -> Comment:
+    position, item, values = row
+    data = unpacked(item)
+    updated_at = data.get("updatedAt")
+    return Comment(
+        comment_id=unescape(position[INSTANT_LENGTH + 1 :]),
+        product_id=values["product"],
+        username=data["username"],
+        rating=int(item["rating"]["N"]),
+        language=item["language"]["S"],
+        title=data["title"],
+        text=data["text"],
+        created_at=parse_instant(position[:INSTANT_LENGTH]),
+        updated_at=parse_instant(updated_at) if updated_at else None,
+        verified_purchase=data.get("verifiedPurchase", False),
+    )
+
+
+COMMENT: Entity[Comment] = Entity(
+    key=lambda comment: comment_key(comment.comment_id),
+    fields={
+        "product": lambda comment: comment.product_id,
+        "language": lambda comment: comment.language,
+        "rating": lambda comment: str(comment.rating),
+    },
+    positions={BY_DATE: comment_position},
+    indexes=(ALL, BY_LANGUAGE, BY_RATING, BY_LANGUAGE_AND_RATING),
+    attributes=_attributes,
+    decode_row=_decode,
+    marks=(COUNTED,),
+)

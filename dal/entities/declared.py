@@ -1,0 +1,21 @@
+"""All declared entities and their indexes; ``marginalia table create`` makes the table of them."""
+
+from typing import Any
+
+from dal.entities.comment import COMMENT
+from dal.entities.entity import Entity
+from dal.entities.leaderboard import LEADERS, LEADERS_BY_LANGUAGE
+from dal.entities.order import ORDER
+from dal.entities.organization import ORGANIZATION_USER
+from dal.entities.ticket import TICKET
+from dal.table.index import Index
+
+ENTITIES: tuple[Entity[Any], ...] = (COMMENT, ORDER, ORGANIZATION_USER, TICKET)
+
+LEADERBOARDS = (LEADERS, LEADERS_BY_LANGUAGE)
+
+INDEXES: tuple[Index, ...] = (
+    *(index for entity in ENTITIES for index in entity.indexes),
+    *LEADERBOARDS,
+)
+"""Every entity in every index; those that share an index agree on its key attributes."""

@@ -1,0 +1,110 @@
+"""Orders as items.
+
+An item keeps its keys, ``status`` (S, for people who look at the table) and one packed ``data`` (S)
+with the lines, so that an order is read with its lines in one Query. Status and date stand in
+``OrderStatusDate``, which the other indexes project.
+"""
+
+from functools import partial
+from typing import Any
+
+from dal.entities.entity import Entity, Row, packed, unpacked
+from dal.model import Order, OrderLine, OrderStatus, rules
+from dal.table.index import BY_DATE, BY_ID, Index
+from dal.table.item import Item
+from dal.table.keys import escape, format_instant, parse_instant, unescape
+
+_USER = "USER#"
+_ORDER = "ORDER#"
+
+OPEN_SHARDS = 8
+"""One partition for everyone's open orders would take all writes; a page reads this many."""
+
+_SHOWN = ("OrderStatusDate", "data")
+_of_user = partial(
+    Index, partition_key="PK", entity="USER", partition=("user",), order=BY_DATE, local=True
+)
+
+ORDERS_BY_DATE = _of_user("byDate", sort_key="OrderDate", projects=_SHOWN)
+ORDERS_BY_STATUS = _of_user(
+    "byStatusDate", sort_key="OrderStatusDate", prefix=("status",), projects=("data",)
+)
+ORDER_BY_ID = Index(
+    "GSI1", "GSI1PK", "GSI1SK", "ORDER", ("order",), BY_ID, (), ("status", *_SHOWN), _ORDER
+)
+OPEN_ORDERS = Index(
+    "openOrders",
+    "PlacedId",
+    "OrderDate",
+    OrderStatus.PLACED,
+    (),
+    BY_DATE,
+    projects=_SHOWN,
+    shards=OPEN_SHARDS,
+    covers={"status": frozenset({OrderStatus.PLACED})},
+)
+
+
+def order_key(username: str, order_id: str) -> Item:
+    """Return the primary key of an order."""
+    return {"PK": {"S": _USER + escape(username)}, "SK": {"S": _ORDER + escape(order_id)}}
+
+
+def purchase_key(username: str, product_id: str) -> Item:
+    """Return the primary key of what says that a user has received a product."""
+    return {"PK": {"S": _USER + escape(username)}, "SK": {"S": f"PURCHASE#{escape(product_id)}"}}
+
+
+def order_position(order: Order) -> str:
+    """Return where an order stands among others: ``<createdAt>#<id>``."""
+    return f"{format_instant(order.created_at)}#{escape(order.order_id)}"
+
+
+def purchases(order: Order) -> list[Item]:
+    """Return the items that a delivered order leaves, one for each product; none of another."""
+    if order.status is not OrderStatus.DELIVERED:
+        return []
+    products = dict.fromkeys(line.product_id for line in order.lines)
+    return [purchase_key(order.username, product) for product in products]
+
+
+def _attributes(order: Order) -> Item:
+    lines = [
+        {"productId": one.product_id, "quantity": one.quantity, "unitPrice": str(one.unit_price)}
+        for one in order.lines
+    ]
+    return {"status": {"S": order.status.value}, **packed({"lines": lines})}
+
+
+def _decode(row: Row) -> Order:
+    item = row.item
+    if "OrderStatusDate" in item:
+        status, created_at, _ = item["OrderStatusDate"]["S"].split("#")
+    else:  # it is what the index is sorted by
+        status, created_at = row.values["status"], row.position.partition("#")[0]
+    return Order(
+        order_id=unescape(item["SK"]["S"][len(_ORDER) :]),
+        username=unescape(item["PK"]["S"][len(_USER) :]),
+        status=OrderStatus(status),
+        created_at=parse_instant(created_at),
+        lines=tuple(map(_line, unpacked(item)["lines"])),
+    )
+
+
+def _line(line: dict[str, Any]) -> OrderLine:
+    price = rules.money("unitPrice", line["unitPrice"])
+    return OrderLine(line["productId"], line["quantity"], price)
+
+
+ORDER: Entity[Order] = Entity(
+    key=lambda order: order_key(order.username, order.order_id),
+    fields={
+        "user": lambda order: order.username,
+        "order": lambda order: order.order_id,
+        "status": lambda order: order.status.value,
+    },
+    positions={BY_DATE: order_position, BY_ID: lambda order: escape(order.order_id)},
+    indexes=(ORDERS_BY_DATE, ORDERS_BY_STATUS, ORDER_BY_ID, OPEN_ORDERS),
+    attributes=_attributes,
+    decode_row=_decode,
+)

@@ -1,0 +1,82 @@
+"""Organisations and their users as items.
+
+An organisation and its users are one collection of the table: first the organisation's own item,
+then the users by name.
+"""
+
+from dal.entities.entity import Entity, Row, packed, unpacked
+from dal.entities.ticket import TICKETS_OF_USER
+from dal.model import Organization, OrganizationUser, UserType
+from dal.table.index import Index
+from dal.table.item import Item
+from dal.table.keys import escape, unescape
+
+_ORGANIZATION = "ORG#"
+_METADATA = "METADATA#"
+_USER = "USER#"
+_BY_NAME = ("username",)
+
+USERS_OF_ORGANIZATION = Index(
+    None, "PK", "SK", "ORG", ("organization",), _BY_NAME, label=_USER, head=_METADATA
+)
+
+
+def organization_key(name: str) -> Item:
+    """Return the primary key of an organisation."""
+    return {"PK": {"S": _ORGANIZATION + escape(name)}, "SK": {"S": _METADATA + escape(name)}}
+
+
+def encode_organization(organization: Organization) -> Item:
+    """Return the whole item of an organisation."""
+    return organization_key(organization.name) | packed({"plan": organization.plan})
+
+
+def decode_organization(item: Item) -> Organization:
+    """Return the organisation of a table item."""
+    name = unescape(item["PK"]["S"][len(_ORGANIZATION) :])
+    return Organization(name, unpacked(item)["plan"])
+
+
+def user_key(organization: str, username: str) -> Item:
+    """Return the primary key of an organisation's user."""
+    return {
+        "PK": {"S": _ORGANIZATION + escape(organization)},
+        "SK": {"S": _USER + escape(username)},
+    }
+
+
+def user_position(user: OrganizationUser) -> str:
+    """Return where a user stands among the organisation's: the name as it stands in keys."""
+    return escape(user.username)
+
+
+def _attributes(user: OrganizationUser) -> Item:
+    """Return the keys that place the user at the head of its tickets, and the packed type."""
+    owner = {"organization": user.organization, "username": user.username}
+    return {
+        TICKETS_OF_USER.partition_key: {"S": TICKETS_OF_USER.partition_of(owner)},
+        TICKETS_OF_USER.sort_key: {"S": TICKETS_OF_USER.head + escape(user.username)},
+        **packed({"type": user.type.value}),
+    }
+
+
+def _decode(row: Row) -> OrganizationUser:
+    item = row.item
+    return OrganizationUser(
+        unescape(item["PK"]["S"][len(_ORGANIZATION) :]),
+        unescape(item["SK"]["S"][len(_USER) :]),
+        UserType(unpacked(item)["type"]),
+    )
+
+
+ORGANIZATION_USER: Entity[OrganizationUser] = Entity(
+    key=lambda user: user_key(user.organization, user.username),
+    fields={
+        "organization": lambda user: user.organization,
+        "username": lambda user: user.username,
+    },
+    positions={_BY_NAME: user_position},
+    indexes=(USERS_OF_ORGANIZATION,),
+    attributes=_attributes,
+    decode_row=_decode,
+)

@@ -1,0 +1,74 @@
+"""Tickets as items.
+
+A user of an organisation and that user's tickets are one collection of ``GSI1``: first the tickets
+by time, then the user's own item, which a backward read so meets first.
+"""
+
+from dal.entities.entity import Entity, Row, packed, unpacked
+from dal.model import Ticket, TicketStatus
+from dal.table.index import BY_DATE, Index
+from dal.table.item import Item
+from dal.table.keys import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
+
+_TICKET = "TICKET#"
+
+_OWNER = ("organization", "username")
+
+TICKETS_OF_USER = Index(
+    "GSI1",
+    "GSI1PK",
+    "GSI1SK",
+    "ORG",
+    _OWNER,
+    BY_DATE,
+    projects=("status", "data"),
+    label=_TICKET,
+    head="USER#",
+    between="#USER#",
+)
+TICKETS_BY_STATUS = Index(
+    "byLangAndRating", "GSIPK", "GSISK", "TICKET", (*_OWNER, "status"), BY_DATE, (), ("data",)
+)
+
+
+def ticket_key(ticket_id: str) -> Item:
+    """Return the primary key of a ticket."""
+    key = {"S": _TICKET + escape(ticket_id)}
+    return {"PK": key, "SK": key}
+
+
+def ticket_position(ticket: Ticket) -> str:
+    """Return where a ticket stands among its user's: ``<createdAt>#<id>``."""
+    return f"{format_instant(ticket.created_at)}#{escape(ticket.ticket_id)}"
+
+
+def _attributes(ticket: Ticket) -> Item:
+    data = packed({"subject": ticket.subject, "text": ticket.text})
+    return {"status": {"S": ticket.status.value}, **data}
+
+
+def _decode(row: Row) -> Ticket:
+    position, item, values = row
+    status = values["status"] if "status" in values else item["status"]["S"]
+    return Ticket(
+        ticket_id=unescape(position[INSTANT_LENGTH + 1 :]),
+        organization=values["organization"],
+        username=values["username"],
+        created_at=parse_instant(position[:INSTANT_LENGTH]),
+        status=TicketStatus(status),
+        **unpacked(item),
+    )
+
+
+TICKET: Entity[Ticket] = Entity(
+    key=lambda ticket: ticket_key(ticket.ticket_id),
+    fields={
+        "organization": lambda ticket: ticket.organization,
+        "username": lambda ticket: ticket.username,
+        "status": lambda ticket: ticket.status.value,
+    },
+    positions={BY_DATE: ticket_position},
+    indexes=(TICKETS_OF_USER, TICKETS_BY_STATUS),
+    attributes=_attributes,
+    decode_row=_decode,
+)

@@ -1,0 +1,39 @@
+"""Products, the comments on them, and their places on leaderboards."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+RATINGS = (1, 2, 3, 4, 5)
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product exists by name: any well-formed identifier is one."""
+
+    product_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comment:
+    """What one person said of one product; instants are aware and in UTC."""
+
+    comment_id: str
+    product_id: str
+    username: str
+    rating: int
+    language: str
+    title: str
+    text: str
+    created_at: datetime
+    updated_at: datetime | None = None
+    verified_purchase: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProductRank:
+    """A product's place on a leaderboard; ``count`` is of its comments rated 5."""
+
+    product: Product
+    count: int
+    rank: int | None = None
+    """1 for the first; None when it was not asked for."""

@@ -1,0 +1,171 @@
+"""What a well-formed value is: each rule returns the value in canonical form or raises.
+
+Every rule raises ``InvalidArgumentError`` with the argument's name and one sentence; GraphQL
+inputs and loaded files go through the same rules.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from langcodes import standardize_tag
+from langcodes.tag_parser import LanguageTagError
+
+from dal.errors import InvalidArgumentError
+from dal.model import RATINGS, Money, OrderLine
+from dal.table.keys import LAST_CHARACTER, escape
+
+MAX_IDENTIFIER_BYTES = 512
+"""Escaped, in UTF-8: with a date it fits DynamoDB's sort keys of 1,024 bytes."""
+
+MAX_TITLE = 200
+MAX_TEXT = 10_000
+MAX_LANGUAGE = 35
+"""Characters; 35 is what BCP 47 (RFC 5646, section 4.4.1) asks programs to make room for."""
+
+MAX_EMAIL = 254
+"""Characters; RFC 5321 has room for no more."""
+
+MAX_QUANTITY = 10_000
+MAX_LINES = 90
+"""A delivered order is one transaction of 100 actions: itself, and a purchase for each product."""
+
+_AMOUNT, _CURRENCY = r"(?P<amount>[0-9]{1,12}(?:\.[0-9]{1,4})?)", r"(?P<currency>[A-Z]{3})"
+_MONEY = (re.compile(f"{_AMOUNT} {_CURRENCY}"), re.compile(f"{_CURRENCY} {_AMOUNT}"))
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
+
+
+def identifier(argument: str, value: str) -> str:
+    """Return ``value`` when it can stand in a key: 1 to 512 bytes, no control characters."""
+    if not value:
+        raise InvalidArgumentError(argument, f"{argument} is empty.")
+    if any(unicodedata.category(char) in {"Cc", "Cs"} or char == LAST_CHARACTER for char in value):
+        raise InvalidArgumentError(argument, f"{argument} holds a control character.")
+    size = len(escape(value).encode())
+    if size > MAX_IDENTIFIER_BYTES:
+        raise InvalidArgumentError(
+            argument, f"{argument} is {size:,} bytes long; the most is {MAX_IDENTIFIER_BYTES}."
+        )
+    return value
+
+
+def rating(argument: str, value: int) -> int:
+    """Return ``value`` when it is a rating from 1 to 5."""
+    if value not in RATINGS:
+        raise InvalidArgumentError(argument, f"{argument} is {value}; it goes from 1 to 5.")
+    return value
+
+
+def ratings(argument: str, values: Iterable[int]) -> frozenset[int]:
+    """Return the distinct ratings of ``values``; none at all selects none."""
+    return frozenset(rating(argument, value) for value in values)
+
+
+def language(argument: str, value: str) -> str:
+    """Return ``value`` as a BCP 47 tag in canonical form: ``EN-us`` becomes ``en-US``."""
+    try:
+        tag = _settled(value)
+    except LanguageTagError:
+        tag = ""
+    primary = tag.partition("-")[0]
+    if not primary.isalpha() or len(primary) == 1 or len(tag) > MAX_LANGUAGE:
+        raise InvalidArgumentError(
+            argument,
+            f"{argument} {value[:MAX_LANGUAGE]!r} is not a BCP 47 language tag "
+            "such as 'en' or 'pt-BR'.",
+        )
+    return tag
+
+
+def _settled(tag: str) -> str:
+    """Return a tag standardized until that changes nothing: a new form may have a newer one."""
+    standard = standardize_tag(tag)
+    return tag if standard == tag else _settled(standard)
+
+
+def languages(argument: str, values: Iterable[str]) -> frozenset[str]:
+    """Return the distinct canonical tags of ``values``; none at all selects none."""
+    return frozenset(language(argument, value) for value in values)
+
+
+def title(argument: str, value: str) -> str:
+    """Return ``value`` when it is short enough for a title."""
+    return _characters(argument, value, MAX_TITLE)
+
+
+def text(argument: str, value: str) -> str:
+    """Return ``value`` when it is short enough for a text."""
+    return _characters(argument, value, MAX_TEXT)
+
+
+def _characters(argument: str, value: str, most: int) -> str:
+    if len(value) > most:
+        raise InvalidArgumentError(
+            argument, f"{argument} is {len(value):,} characters long; the most is {most:,}."
+        )
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InvalidArgumentError(argument, f"{argument} holds half a character.") from None
+    return value
+
+
+def instant(argument: str, value: datetime) -> datetime:
+    """Return ``value`` in UTC; a naive time is UTC already."""
+    try:
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    except OverflowError:
+        raise InvalidArgumentError(argument, f"{argument} is out of the calendar.") from None
+
+
+def email(argument: str, value: str) -> str:
+    """Return ``value`` when it can be an e-mail address."""
+    if not _EMAIL.fullmatch(_characters(argument, value, MAX_EMAIL)):
+        raise InvalidArgumentError(argument, f"{argument} is not an address such as 'ana@b.org'.")
+    return value
+
+
+def quantity(argument: str, value: int) -> int:
+    """Return ``value`` when somebody can order so many."""
+    if not 1 <= value <= MAX_QUANTITY:
+        raise InvalidArgumentError(
+            argument, f"{argument} is {value}; it goes from 1 to {MAX_QUANTITY:,}."
+        )
+    return value
+
+
+def money(argument: str, value: str) -> Money:
+    """Return what ``12.50 EUR`` or ``EUR 12.50`` says; at most four decimal places."""
+    parts = next(filter(None, (form.fullmatch(value) for form in _MONEY)), None)
+    if parts is None:
+        raise InvalidArgumentError(
+            argument, f"{argument} is {value[:40]!r}; it must be an amount such as '12.50 EUR'."
+        )
+    return Money(Decimal(parts["amount"]), parts["currency"])
+
+
+def order_lines(argument: str, lines: Sequence[OrderLine]) -> tuple[OrderLine, ...]:
+    """Return ``lines`` when they make an order: 1 to 90 of them, in one currency."""
+    if not 1 <= len(lines) <= MAX_LINES:
+        raise InvalidArgumentError(
+            argument, f"{argument} has {len(lines)} entries; an order has 1 to {MAX_LINES}."
+        )
+    currencies = sorted({line.unit_price.currency for line in lines})
+    if len(currencies) > 1:
+        raise InvalidArgumentError(
+            argument, f"{argument} mixes {' and '.join(currencies)}; an order has one currency."
+        )
+    return tuple(lines)
+
+
+def period(start: datetime | None, end: datetime | None) -> tuple[datetime | None, datetime | None]:
+    """Return ``createdFrom`` and ``createdBefore`` in UTC; the first must not be the later one."""
+    start = None if start is None else instant("createdFrom", start)
+    end = None if end is None else instant("createdBefore", end)
+    if start is not None and end is not None and start > end:
+        raise InvalidArgumentError(
+            "createdFrom", "createdFrom lies after createdBefore: exchange the two."
+        )
+    return start, end

@@ -1,0 +1,1 @@
+"""Queries, their plans, and the pages that plans read."""

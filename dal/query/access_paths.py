@@ -1,0 +1,82 @@
+"""Access paths: the ways to answer a query, one for each index that can.
+
+An index answers a query when the fields of its partitions and prefixes are among the filtered ones,
+it holds all rows asked for, and its rows carry every field that these do not cover: such filters
+are a residual on the rows read.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dal.errors import NoIndexError, TooManySegmentsError
+from dal.query.plan import Segment
+from dal.query.query import Filters, Query, equality_keys
+from dal.table.index import Index
+from dal.table.ranges import UNBOUNDED
+
+MAX_SEGMENTS = 60
+"""A page reads at most this many partitions: twelve languages of five ratings."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccessPath:
+    """One index that answers a query.
+
+    Every combination of the wanted values of the index's fields is a segment, in each shard.
+    """
+
+    index: Index
+    query: Query
+
+    @property
+    def size(self) -> int:
+        """How many segments there are."""
+        combinations = math.prod(len(self.query.filters[name]) for name in self.index.fields)
+        return combinations * self.index.shards
+
+    @property
+    def residual(self) -> Filters:
+        """The filters that the segments do not cover."""
+        covered = {*self.index.fields, *self.index.covers}
+        return {name: wanted for name, wanted in self.query.filters.items() if name not in covered}
+
+    def segments(self) -> Sequence[Segment]:
+        """Return every segment, unbounded and without a limit yet."""
+        index, segments = self.index, []
+        for key in equality_keys({name: self.query.filters[name] for name in index.fields}):
+            values = dict(key)
+            prefix = index.prefix_of(values)
+            for shard in range(index.shards):
+                partition = index.partition_of(values, shard)
+                segments.append(Segment(partition, UNBOUNDED, 0, prefix, key))
+        return segments
+
+
+def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]:
+    """Return the access paths of a query, the one with the least residual and segments first.
+
+    Raises NoIndexError when there is none, and TooManySegmentsError when those without residual
+    have too many segments.
+    """
+    paths = [AccessPath(index, query) for index in indexes if _answers(index, query)]
+    if not paths:
+        raise NoIndexError(
+            f"No index answers a filter by {', '.join(sorted(query.filters))}: none is partitioned "
+            "by these fields, or has rows that carry those it is not partitioned by."
+        )
+    paths.sort(key=lambda path: (len(path.residual), path.size))
+    if paths[0].size > MAX_SEGMENTS and not paths[0].residual:
+        raise TooManySegmentsError(
+            f"The filter selects {paths[0].size} partitions; the most is {MAX_SEGMENTS}: "
+            "choose fewer languages or ratings."
+        )
+    return [path for path in paths if path.size <= MAX_SEGMENTS]
+
+
+def _answers(index: Index, query: Query) -> bool:
+    answered = {*index.fields, *index.covers}
+    complete = all(query.filters.get(name) == held for name, held in index.covers.items())
+    carried = query.filters.keys() - answered <= {*index.projects}
+    consistent = index.consistent or not query.consistent
+    return answered <= query.filters.keys() and complete and carried and consistent

@@ -1,0 +1,139 @@
+"""The access patterns of the API, in one table: each question, its filters, and its index.
+
+Queries take their names from it, and ``make docs`` makes `docs/access-patterns.md` of it. A pattern
+without an index is read by its key, or is a page of another pattern. The optimizer may answer a
+list from a coarser index than the one named here, and leave the rest of the filter to the rows
+read.
+"""
+
+from dataclasses import dataclass
+
+from dal.entities.comment import ALL, BY_LANGUAGE, BY_LANGUAGE_AND_RATING, BY_RATING
+from dal.entities.leaderboard import LEADERS, LEADERS_BY_LANGUAGE
+from dal.entities.order import OPEN_ORDERS, ORDER_BY_ID, ORDERS_BY_DATE, ORDERS_BY_STATUS
+from dal.entities.organization import USERS_OF_ORGANIZATION
+from dal.entities.ticket import TICKETS_BY_STATUS, TICKETS_OF_USER
+from dal.errors import NoIndexError
+from dal.query.query import Filters, Query
+from dal.table.index import Index
+from dal.table.ranges import UNBOUNDED, Range
+
+
+@dataclass(frozen=True, slots=True)
+class AccessPattern:
+    """One question of the API; without an index, it is answered by keys alone.
+
+    ``filters`` lists the fields that it filters by, each by one value, or with ``+`` by several (or
+    by none of them), with ``*`` by any number of values, with ``?`` by any number or not at all.
+    ``bounds`` are in time: ``since``, ``before``, both or none.
+    """
+
+    name: str
+    question: str
+    index: Index | None = None
+    filters: str = ""
+    bounds: str = ""
+
+    def answers(self, filters: Filters, within: Range) -> bool:
+        """Return whether filters and bounds are those of this question."""
+        asked = {one.rstrip("+*?"): one[-1] for one in self.filters.split()}
+        return (
+            filters.keys() <= asked.keys()
+            and all(_fits(filters.get(name), arity) for name, arity in asked.items())
+            and [within.low is not None, within.high is not None]
+            == [bound in self.bounds for bound in ("since", "before")]
+        )
+
+
+def _fits(values: frozenset[str] | None, arity: str) -> bool:
+    if values is None or arity == "?":
+        return arity == "?"
+    return arity == "*" or (len(values) != 1) == (arity == "+")
+
+
+ACCESS_PATTERNS = (
+    AccessPattern("AP1", "all comments of a product, newest first", ALL, "product"),
+    AccessPattern("AP2", "in one language", BY_LANGUAGE, "product language"),
+    AccessPattern(
+        "AP2 (several languages)", "in any of several languages", BY_LANGUAGE, "product language+"
+    ),
+    AccessPattern(
+        "AP3a",
+        "with one or several ratings in one language",
+        BY_LANGUAGE_AND_RATING,
+        "product language rating*",
+    ),
+    AccessPattern(
+        "AP3a (several languages)",
+        "with one or several ratings in any of several languages",
+        BY_LANGUAGE_AND_RATING,
+        "product language+ rating*",
+    ),
+    AccessPattern("AP3b", "with one rating in any language", BY_RATING, "product rating"),
+    AccessPattern(
+        "AP3c", "with any of several ratings in any language", BY_RATING, "product rating+"
+    ),
+    AccessPattern("most recent positive", "the newest rated 4 or 5"),
+    AccessPattern("most recent negative", "the newest rated 1 or 2"),
+    AccessPattern("last commented", "when the newest was made"),
+    AccessPattern("AP4", "a comment by its id"),
+    AccessPattern("AP5", "delete a comment, and count it no longer"),
+    AccessPattern("AP6", "go on from a cursor in any of these lists"),
+    AccessPattern("AP7", "comments of a product, counted by rating"),
+    AccessPattern("AP8", "counted by rating in one language"),
+    AccessPattern("AP9", "counted all together"),
+    AccessPattern("AP10", "counted all together in one language"),
+    AccessPattern("AP11", "the products with the most comments rated 5", LEADERS),
+    AccessPattern(
+        "AP11 (one language)", "the same of one language", LEADERS_BY_LANGUAGE, "language"
+    ),
+    AccessPattern("A1", "a user's profile"),
+    AccessPattern("A2", "a user's orders, newest first", ORDERS_BY_DATE, "user"),
+    AccessPattern("A2 (since a date)", "from a date on", ORDERS_BY_DATE, "user", "since"),
+    AccessPattern("A2 (before a date)", "before a date", ORDERS_BY_DATE, "user", "before"),
+    AccessPattern(
+        "A2 (between two dates)", "between two dates", ORDERS_BY_DATE, "user", "since before"
+    ),
+    AccessPattern("A3", "an order with its lines", ORDER_BY_ID, "order"),
+    AccessPattern(
+        "A4", "a user's orders of one or several statuses", ORDERS_BY_STATUS, "user status*"
+    ),
+    AccessPattern("A4 (since a date)", "from a date on", ORDERS_BY_STATUS, "user status*", "since"),
+    AccessPattern("A5", "everyone's open orders, newest first", OPEN_ORDERS, "status"),
+    AccessPattern(
+        "A5'", "a user's shipped orders before a date", ORDERS_BY_STATUS, "user status*", "before"
+    ),
+    AccessPattern(
+        "A6",
+        "a user's shipped orders between two dates",
+        ORDERS_BY_STATUS,
+        "user status*",
+        "since before",
+    ),
+    AccessPattern(
+        "T1", "an organisation with its first users", USERS_OF_ORGANIZATION, "organization"
+    ),
+    AccessPattern(
+        "T2", "a user of it with the newest tickets", TICKETS_OF_USER, "organization username"
+    ),
+    AccessPattern(
+        "T2 (one status)",
+        "the user's tickets of one status",
+        TICKETS_BY_STATUS,
+        "organization username status*",
+    ),
+    AccessPattern("T3", "a ticket by its id"),
+)
+
+
+def query_of(
+    filters: Filters, within: Range = UNBOUNDED, *, consistent: bool = False, head: bool = False
+) -> Query:
+    """Return a query under the name of its access pattern; NoIndexError where there is none."""
+    for pattern in ACCESS_PATTERNS:
+        if pattern.index is not None and pattern.answers(filters, within):
+            return Query(pattern.name, filters, within, consistent, head)
+    raise NoIndexError(
+        f"No access pattern asks by {', '.join(sorted(filters))}: "
+        "add one to dal/query/access_patterns.py."
+    )

@@ -1,0 +1,128 @@
+"""What reads cost, and how many rows to ask a segment for: pure estimates from counts.
+
+A Query costs 0.5 RCU for each started 4 KB. Rows up to the end of a started 4 KB are free, rows
+beyond it are not, and a segment that runs dry before the page is full costs another Query.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+BLOCK = 4_096
+"""Bytes that half a read capacity unit pays for."""
+
+REQUEST = 0.35
+"""What a Query costs besides its capacity, in RCU: a page waits for it, and so does the engine."""
+
+ROW = 0.02
+"""What a row costs besides its capacity, in RCU: it is sent, parsed, and maybe thrown away."""
+
+VARIATION = 0.5
+"""Deviation of a row's size as a part of its mean: comments are short and long."""
+
+_MOST_LIMITS = 64
+"""So many limits are weighed at most, evenly spread: a rare residual may need thousands of rows."""
+
+
+# Bounded: the sizes of rows are learnt and never quite the same, so old entries serve nobody.
+@lru_cache(maxsize=4_096)
+def expected_capacity(rows: float, row_bytes: float) -> float:
+    """Return the expected RCU of one eventually consistent Query that reads ``rows``.
+
+    Rows differ in size, so a Query expected to end near a block's end may well start the next: it
+    costs half a unit for each block that its rows are likely to reach into.
+    """
+    mean, deviation = rows * row_bytes, VARIATION * row_bytes * math.sqrt(rows)
+    blocks = 1.0
+    end = BLOCK
+    while end < mean + 4 * deviation:
+        blocks += normal_tail(end, mean, deviation)
+        end += BLOCK
+    return 0.5 * blocks
+
+
+def capacity_of_bytes(size: int) -> float:
+    """Return the RCU of one eventually consistent Query that reads ``size`` bytes."""
+    return 0.5 * max(1, math.ceil(size / BLOCK))
+
+
+def normal_tail(bound: float, mean: float, deviation: float) -> float:
+    """Return the probability that a normal variable exceeds ``bound``."""
+    return 0.5 * math.erfc((bound - mean) / (deviation * math.sqrt(2)))
+
+
+@dataclass(frozen=True, slots=True)
+class Selectivity:
+    """Which part of the rows that a plan reads stands in one segment, and which part passes.
+
+    Both are parts of all rows of all segments, from 0 to 1: ``share`` stands in this segment,
+    ``residual`` passes the residual filter.
+    """
+
+    share: float
+    residual: float = 1.0
+
+    def spread(self, wanted: int) -> tuple[float, float]:
+        """Return mean and deviation of how many of the segment's rows a page of ``wanted`` spans.
+
+        The rows read until ``wanted`` of them pass follow a negative binomial distribution; this
+        segment holds a binomial part of them.
+        """
+        read = wanted / self.residual
+        mean = read * self.share
+        variance = read * self.share * (1 - self.share)
+        variance += self.share**2 * wanted * (1 - self.residual) / self.residual**2
+        return mean, math.sqrt(variance)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadEstimate:
+    """How many rows to ask for at first, and what the segment is expected to cost in the end."""
+
+    limit: int
+    cost: float
+    capacity: float
+
+
+def best_estimate(
+    selectivity: Selectivity, wanted: int, row_bytes: float, *, most: int
+) -> ReadEstimate:
+    """Return the limit of the least expected cost for a segment that holds ``most`` rows.
+
+    More rows than one beyond ``most`` are never asked for: that one tells that the rest is empty.
+    """
+    spread = mean, deviation = selectivity.spread(wanted)
+    top = min(math.ceil(mean + 4 * deviation) + 1, most + 1)
+    limits = range(top, 0, -math.ceil(top / _MOST_LIMITS))
+    return min(
+        (_estimate(limit, selectivity.share, spread, row_bytes, most) for limit in limits),
+        key=_cost,
+    )
+
+
+def _estimate(
+    limit: int, share: float, spread: tuple[float, float], row_bytes: float, most: int
+) -> ReadEstimate:
+    mean, deviation = spread
+    dry = 0.0 if limit > most else _more_than(limit - 1 + share, mean, deviation)
+    missing = max(1.0, mean - limit, deviation)
+    expected = expected_capacity(min(limit, most), row_bytes) + dry * expected_capacity(
+        missing, row_bytes
+    )
+    weight = REQUEST * (1 + dry) + ROW * (limit + dry * missing)
+    return ReadEstimate(limit, expected + weight, expected)
+
+
+def _more_than(rows: float, mean: float, deviation: float) -> float:
+    """Return the probability that a page spans more of the segment's rows than ``rows``.
+
+    The page's last row may be the segment's own last one read: hence the share in the caller's
+    bound, which makes a page's only segment run dry only when it lacks a row.
+    """
+    if deviation == 0:
+        return 1.0 if mean > rows else 0.0
+    return normal_tail(rows + 0.5, mean, deviation)
+
+
+def _cost(estimate: ReadEstimate) -> float:
+    return estimate.cost

@@ -1,0 +1,66 @@
+"""Execution statistics: what a page cost, by segment and in total."""
+
+from dataclasses import dataclass, field
+
+from dal.query.plan import Plan
+from dal.table.requests import QueryAnswer
+
+
+@dataclass(slots=True)
+class SegmentStatistics:
+    """What was read of one segment; ``limit`` is the rows asked for at first."""
+
+    partition_key: str
+    range: str
+    limit: int
+    skipped: bool
+    items_read: int = 0
+    requests: int = 0
+
+    @property
+    def refills(self) -> int:
+        """How often the segment ran dry before the page was full."""
+        return max(0, self.requests - 1)
+
+
+@dataclass(slots=True)
+class ExecutionStatistics:
+    """What one page cost: counts, and capacity in RCU (0.5 for each started 4 KB of a Query)."""
+
+    access_pattern: str
+    index: str = ""
+    segments: list[SegmentStatistics] = field(default_factory=list)
+    requests: int = 0
+    items_read: int = 0
+    consumed_capacity: float = 0.0
+    estimated_capacity: float | None = None
+    """What the optimizer expected, in RCU; None without statistics."""
+    residual: list[str] = field(default_factory=list)
+    """The fields whose filters were left to the rows read."""
+    planning_requests: int = 0
+    planning_capacity: float = 0.0
+    """What was spent on inexact statistics, which serve the pages of some seconds."""
+
+    def begin(self, plan: Plan) -> None:
+        """Note what the optimizer chose."""
+        self.index = plan.index.name or "table"
+        self.residual = sorted(plan.residual)
+        self.estimated_capacity = plan.capacity
+
+    def spend_planning(self, capacity: float) -> None:
+        """Add a Query for inexact statistics."""
+        self.planning_requests += 1
+        self.planning_capacity += capacity
+
+    def spend(self, capacity: float) -> None:
+        """Add a Query that read no row of the page."""
+        self.requests += 1
+        self.consumed_capacity += capacity
+
+    def count(self, segment: SegmentStatistics, answer: QueryAnswer) -> None:
+        """Add one Query's answer."""
+        segment.items_read += len(answer.items)
+        segment.requests += 1
+        self.requests += 1
+        self.items_read += len(answer.items)
+        self.consumed_capacity += answer.capacity

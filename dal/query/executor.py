@@ -1,0 +1,98 @@
+"""The executor: has a query planned, and reads its first rows by the plan."""
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass
+
+from dal.entities.entity import Row
+from dal.query.access_paths import AccessPath, access_paths
+from dal.query.cardinality import PageSpan
+from dal.query.execution_stats import ExecutionStatistics
+from dal.query.merge import merge
+from dal.query.optimizer import optimize, prove, worth_proving
+from dal.query.plan import Plan
+from dal.query.protocols import StatisticsProvider
+from dal.query.query import Query
+from dal.query.segments import PageProgress, segment_rows
+from dal.table.index import Index
+from dal.table.ranges import Range
+from dal.table.requests import RunQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Executor:
+    """Reads rows of one entity: plans, streams the segments, merges, drops what does not pass."""
+
+    run: RunQuery
+    indexes: Sequence[Index]
+    statistics: StatisticsProvider | None = None
+
+    async def first(
+        self, query: Query, span: Range, stats: ExecutionStatistics, *, descending: bool, count: int
+    ) -> list[Row]:
+        """Return the first ``count`` rows of ``query`` within ``span``."""
+        paths = access_paths(self.indexes, query)
+        page = PageSpan(span & query.within, count, descending)
+        plan = await self._plan(paths, page, stats)
+        stats.begin(plan)
+        rows: list[Row] = []
+        progress = PageProgress(count)
+        reached = await self._collect(plan, stats, rows, progress)
+        if reached is not None:
+            rest = page.span.beyond(reached, descending=descending)
+            plan = optimize(paths, PageSpan(rest, progress.missing, descending), None)
+            await self._collect(plan, stats, rows, progress)
+        if self.statistics is not None:
+            self.statistics.observe(query, progress.reads)
+        return rows
+
+    async def any(
+        self, query: Query, span: Range, stats: ExecutionStatistics, *, descending: bool
+    ) -> bool:
+        """Return whether ``query`` has a row within ``span``."""
+        page = PageSpan(span & query.within, 1, descending)
+        rows: list[Row] = []
+        plan = optimize(access_paths(self.indexes, query), page, None)
+        await self._collect(plan, stats, rows, PageProgress(1))
+        return bool(rows)
+
+    async def _plan(
+        self, paths: Sequence[AccessPath], page: PageSpan, stats: ExecutionStatistics
+    ) -> Plan:
+        """Return the plan; statistics are asked for only where there is a choice."""
+        query, decided = paths[0].query, paths[0].size <= 1 and not paths[0].residual
+        if self.statistics is None or page.limit == 0 or decided:
+            return optimize(paths, page, None)
+        plan = optimize(paths, page, await self.statistics.inexact(query, stats))
+        if not worth_proving(plan):
+            return plan
+        exact = await self.statistics.exact(query, stats)
+        return plan if exact is None else prove(plan, exact)
+
+    async def _collect(
+        self, plan: Plan, stats: ExecutionStatistics, rows: list[Row], progress: PageProgress
+    ) -> str | None:
+        """Add the rows that are missing; return the position to plan anew from, None if complete.
+
+        That is where the discard limit was passed, or where the page was expected to end.
+        """
+        if progress.missing == 0:
+            return None
+        discardable = plan.discard_limit
+        async with AsyncExitStack() as stack:
+            streams = [segment_rows(self.run, plan, one, stats, progress) for one in plan.segments]
+            for stream in streams:
+                stack.push_async_callback(stream.aclose)
+            merged = merge(streams, descending=plan.descending)
+            await stack.enter_async_context(aclosing(merged))
+            async for row in merged:
+                if plan.passes(row.item):
+                    rows.append(row)
+                    progress.missing -= 1
+                    if progress.missing == 0:
+                        return None
+                else:
+                    discardable -= 1
+                    if discardable < 0:
+                        return row.position
+        return plan.until

@@ -1,0 +1,200 @@
+"""Pages: which slice of a list is asked for, how it is read, and what it shows.
+
+A slice speaks in list order (after, before, next, previous). A walk speaks in reading order: it
+leaves from ``start``, stops before ``end``, and what lies ``ahead`` or ``behind`` is seen from
+there. Reading goes the list's own way for ``first`` and the opposite way for ``last``.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from dal.entities.entity import Row
+from dal.query.cursors import encode
+from dal.query.execution_stats import ExecutionStatistics
+from dal.query.executor import Executor
+from dal.query.query import Query
+from dal.table.item import Item
+from dal.table.ranges import HEADS, Range
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Up to ``limit`` rows between two positions, both excluded, from one end or the other.
+
+    ``next_page`` and ``previous_page`` say whether the page must know that rows follow or precede
+    it, which costs a row or a Query more.
+    """
+
+    limit: int
+    backward: bool = False
+    after: str | None = None
+    before: str | None = None
+    next_page: bool = False
+    previous_page: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """A slice as it is read; ``descending`` is the direction through the keys."""
+
+    limit: int
+    start: str | None
+    end: str | None
+    ahead: bool
+    behind: bool
+    descending: bool
+
+    @property
+    def touches_start(self) -> bool:
+        """Whether to read the start's own row too.
+
+        If it is still there it proves that rows lie behind: one more row in the same Query instead
+        of another Query.
+        """
+        return self.behind and self.start is not None
+
+    @property
+    def count(self) -> int:
+        """How many rows to read: the page, and those that answer what lies around it."""
+        return self.limit + self.ahead + self.touches_start
+
+    @property
+    def span(self) -> Range:
+        """The keys between start and end."""
+        return _span(
+            self.start, self.end, descending=self.descending, start_open=not self.touches_start
+        )
+
+    @property
+    def beyond(self) -> Range:
+        """The keys from the end on, the end's own included."""
+        return _span(self.end, None, descending=self.descending, start_open=False)
+
+    @property
+    def before_start(self) -> Range:
+        """The keys that the walk has left behind, the start's own included."""
+        return _span(self.start, None, descending=not self.descending, start_open=False)
+
+
+def walk(cut: Slice, *, descending: bool) -> Walk:
+    """Return how ``cut`` is read in a list that goes through its keys in the given direction."""
+    if cut.backward:
+        return Walk(
+            cut.limit, cut.before, cut.after, cut.previous_page, cut.next_page, not descending
+        )
+    return Walk(cut.limit, cut.after, cut.before, cut.next_page, cut.previous_page, descending)
+
+
+def _span(start: str | None, end: str | None, *, descending: bool, start_open: bool) -> Range:
+    if descending:
+        return Range(low=end, high=start, low_open=True, high_open=start_open)
+    return Range(low=start, high=end, low_open=start_open, high_open=True)
+
+
+Node = TypeVar("Node")
+
+
+@dataclass(frozen=True, slots=True)
+class Edge(Generic[Node]):
+    """A row and where it stands."""
+
+    node: Node
+    position: str
+
+    @property
+    def cursor(self) -> str:
+        """The position as the API shows it."""
+        return encode(self.position)
+
+
+@dataclass(frozen=True, slots=True)
+class PageInfo:
+    """Whether rows lie around a page; a flag that the slice did not ask for is None."""
+
+    has_next_page: bool | None
+    has_previous_page: bool | None
+    start_cursor: str | None
+    end_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Node]):
+    """A slice of rows in list order, and what it cost to read."""
+
+    edges: Sequence[Edge[Node]]
+    page_info: PageInfo
+    stats: ExecutionStatistics
+    total_count: int | None = None
+    """How many rows the whole list has; None unless somebody counted."""
+    head: Item | None = None
+    """The item at the list's beginning, if the query asked for it and the page begins there."""
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The rows without their cursors."""
+        return [edge.node for edge in self.edges]
+
+
+@dataclass(frozen=True, slots=True)
+class PageReader(Generic[Node]):
+    """Reads pages of one entity's rows, in the list order that ``descending`` says."""
+
+    executor: Executor
+    decode: Callable[[Row], Node]
+    descending: bool
+
+    async def read(self, query: Query, cut: Slice) -> Page[Node]:
+        """Return the rows of ``query`` that ``cut`` selects; one failed Query fails the page."""
+        way = walk(cut, descending=self.descending)
+        stats = ExecutionStatistics(query.access_pattern)
+        plain = replace(query, head=False) if query.head else query
+        headed = query.head and way.start is None and not cut.backward
+        rows = await self.executor.first(
+            query if headed else plain,
+            way.span,
+            stats,
+            descending=way.descending,
+            count=way.count + headed,
+        )
+        head = rows.pop(0).item if headed and rows and rows[0].position in HEADS else None
+        behind = way.touches_start and bool(rows) and rows[0].position == way.start
+        if behind:
+            rows = rows[1:]
+        shown = rows[: way.limit]
+        ahead = len(rows) > way.limit or await self._any_beyond(plain, way, stats)
+        behind = behind or await self._any_before_start(plain, way, stats)
+        page = self._page(shown, cut, stats, ahead=ahead, behind=behind)
+        return replace(page, head=head) if head else page
+
+    async def _any_beyond(self, query: Query, way: Walk, stats: ExecutionStatistics) -> bool:
+        if not way.ahead or way.end is None:
+            return False
+        return await self.executor.any(query, way.beyond, stats, descending=way.descending)
+
+    async def _any_before_start(self, query: Query, way: Walk, stats: ExecutionStatistics) -> bool:
+        if not way.touches_start:
+            return False
+        return await self.executor.any(
+            query, way.before_start, stats, descending=not way.descending
+        )
+
+    def _page(
+        self,
+        rows: Sequence[Row],
+        cut: Slice,
+        stats: ExecutionStatistics,
+        *,
+        ahead: bool,
+        behind: bool,
+    ) -> Page[Node]:
+        in_order = reversed(rows) if cut.backward else rows
+        edges = [Edge(self.decode(row), row.position) for row in in_order]
+        follows, precedes = (behind, ahead) if cut.backward else (ahead, behind)
+        info = PageInfo(
+            has_next_page=follows if cut.next_page else None,
+            has_previous_page=precedes if cut.previous_page else None,
+            start_cursor=edges[0].cursor if edges else None,
+            end_cursor=edges[-1].cursor if edges else None,
+        )
+        return Page(edges, info, stats)

@@ -1,0 +1,39 @@
+"""Query: what is asked for, as fields and the values wanted of them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeAlias
+
+from dal.table.ranges import UNBOUNDED, Range
+
+Filters: TypeAlias = Mapping[str, frozenset[str]]
+"""Each filtered field and the values wanted of it."""
+
+EqualityKey: TypeAlias = frozenset[tuple[str, str]]
+"""Fields and one value of each: a row has this key if it has all of these values."""
+
+
+def equality_keys(filters: Filters) -> Iterator[EqualityKey]:
+    """Yield the keys that pass ``filters``: every combination of the wanted values, sorted."""
+    for values in product(*map(sorted, filters.values())):
+        yield frozenset(zip(filters, values, strict=True))
+
+
+def filters_of(key: EqualityKey) -> Filters:
+    """Return the filters that only rows of ``key`` pass."""
+    return {name: frozenset({value}) for name, value in key}
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is asked for; an absent field is not filtered, one with no value selects nothing."""
+
+    access_pattern: str
+    filters: Filters
+    within: Range = UNBOUNDED
+    """The positions that it is bounded to, such as a time."""
+    consistent: bool = False
+    """Whether it must see the latest acknowledged write: only the table and local indexes can."""
+    head: bool = False
+    """Whether to read the item at the beginning of the partition's list with the first rows."""

@@ -1,0 +1,1 @@
+"""What resolvers read and write through, a module per subject."""

@@ -1,0 +1,180 @@
+"""Comments: pages, look-ups, and writes that are transactions with conditions."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from dal import errors
+from dal.entities import idempotency
+from dal.entities.comment import COMMENT, comment_key, comment_position
+from dal.model import RATINGS, Comment
+from dal.query.access_patterns import query_of
+from dal.query.executor import Executor
+from dal.query.pagination import Edge, Page, PageReader, Slice
+from dal.query.query import Query
+from dal.repositories.bulk_write import BulkWriter
+from dal.repositories.leaderboard import LeaderboardRepository
+from dal.statistics.counter_transaction import CommentChange, CounterTransactions
+from dal.statistics.maintenance_mode import MaintenanceStore
+from dal.statistics.reader import StatisticsReader
+from dal.statistics.table_statistics import ProductStatisticsProvider
+from dal.table.client import Table
+from dal.table.concurrency import both
+from dal.table.conditions import ABSENT
+from dal.table.item import Action
+from dal.table.requests import Spend
+from dal.table.retries import retry_on_conflict
+
+POSITIVE = frozenset({4, 5})
+NEGATIVE = frozenset({1, 2})
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which comments of a product; None is any, an empty set is none at all."""
+
+    product_id: str
+    ratings: frozenset[int] | None = None
+    languages: frozenset[str] | None = None
+
+    def query(self) -> Query:
+        """Return the query of this selection; all five ratings are any rating."""
+        filters = {"product": frozenset({self.product_id})}
+        ratings = None if self.ratings == frozenset(RATINGS) else self.ratings
+        if self.languages is not None:
+            filters["language"] = self.languages
+        if ratings is not None:
+            filters["rating"] = frozenset(map(str, ratings))
+        return query_of(filters)
+
+
+class CommentRepository:
+    """All access to comments."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self.statistics = StatisticsReader(table.query)
+        self.maintenance = MaintenanceStore(table)
+        self._writes = CounterTransactions(table, self.statistics, self.maintenance)
+        self._bulk = BulkWriter(table, self._writes)
+        self.leaderboard = LeaderboardRepository(table)
+        provider = ProductStatisticsProvider(table.query, self.statistics, self.maintenance)
+        executor = Executor(table.query, COMMENT.indexes, provider)
+        self._pages = PageReader(executor, COMMENT.decode_row, descending=True)
+
+    async def page(self, selection: Selection, cut: Slice) -> Page[Comment]:
+        """Return one page of a product's comments, newest first."""
+        return await self._pages.read(selection.query(), cut)
+
+    async def counted_page(self, selection: Selection, cut: Slice) -> Page[Comment]:
+        """Return one page that knows its ``total_count``."""
+        spent: list[float] = []
+        page, total = await both(self.page(selection, cut), self.total(selection, spent.append))
+        for capacity in spent:
+            page.stats.spend(capacity)
+        return replace(page, total_count=total)
+
+    async def newest(self, selection: Selection) -> Comment | None:
+        """Return the most recent comment of a selection."""
+        page = await self.page(selection, Slice(limit=1))
+        return page.nodes[0] if page.edges else None
+
+    async def total(self, selection: Selection, spend: Spend | None = None) -> int:
+        """Return how many comments a selection holds, as the latest acknowledged write left it.
+
+        Raises NoIndexError for a selection by what is not counted.
+        """
+        query = selection.query()
+        statistics = await self.statistics.read(selection.product_id, consistent=True, spend=spend)
+        return statistics.count(query)
+
+    async def get(self, comment_id: str) -> Comment | None:
+        """Return a comment by its id, as the latest acknowledged write left it."""
+        item = await self._table.get(comment_key(comment_id))
+        return COMMENT.decode(item) if item else None
+
+    async def get_many(self, comment_ids: Sequence[str]) -> dict[str, Comment]:
+        """Return the comments among ``comment_ids`` that exist, by id, in one request per 100."""
+        items = await self._table.get_many([comment_key(one) for one in set(comment_ids)])
+        return {comment.comment_id: comment for comment in map(COMMENT.decode, items)}
+
+    async def add(self, comment: Comment, idempotency_key: str | None = None) -> Edge[Comment]:
+        """Store a new comment once.
+
+        With an idempotency key, the same author's second add under it returns the first add's
+        comment. Raises IdempotencyKeyReusedError when the second add says something else, and
+        NotFoundError when the comment was deleted since.
+        """
+        beside: list[Action] = []
+        if idempotency_key is not None:
+            record = idempotency.record(comment, idempotency_key)
+            beside.append({"Put": {"Item": record, **ABSENT}})
+        try:
+            await self._writes.write(CommentChange(None, comment, beside))
+        except errors.ConditionFailedError:
+            comment = await self._added_before(comment, idempotency_key)
+        return Edge(comment, comment_position(comment))
+
+    async def update(
+        self, comment_id: str, changes: Mapping[str, Any], check: Callable[[Comment], None]
+    ) -> Edge[Comment]:
+        """Change fields of a comment; it keeps its place in time.
+
+        ``check`` may refuse by raising. Raises NotFoundError when there is no such comment, and
+        ConflictError when others keep changing it.
+        """
+
+        def edited(comment: Comment) -> Comment:
+            return replace(comment, **changes, updated_at=datetime.now(UTC))
+
+        comment = await self._rewrite(comment_id, check, edited)
+        return Edge(comment, comment_position(comment))
+
+    async def delete(self, comment_id: str, check: Callable[[Comment], None]) -> None:
+        """Delete a comment; ``check`` and the errors are those of ``update``."""
+        await self._rewrite(comment_id, check, None)
+
+    async def put_many(self, comments: Sequence[Comment]) -> None:
+        """Write comments over what their ids hold; of two with one id the last counts."""
+        await self._bulk.put(comments)
+
+    async def _rewrite(
+        self,
+        comment_id: str,
+        check: Callable[[Comment], None],
+        edited: Callable[[Comment], Comment] | None,
+    ) -> Comment:
+        """Replace a comment, or delete it, provided that it is still what was read."""
+        key = comment_key(comment_id)
+
+        async def attempt() -> Comment:
+            item = await self._table.get(key)
+            if item is None:
+                raise errors.NotFoundError("There is no such comment.")
+            old = COMMENT.decode(item)
+            check(old)
+            new = None if edited is None else edited(old)
+            try:
+                await self._writes.write(CommentChange(item, new))
+            except errors.ConditionFailedError:
+                raise errors.ConflictError(
+                    "Others keep changing this comment: try again in a moment."
+                ) from None
+            return new or old
+
+        return await retry_on_conflict(attempt)
+
+    async def _added_before(self, comment: Comment, idempotency_key: str | None) -> Comment:
+        """Return the comment that an earlier attempt of the same add stored."""
+        comment_id = comment.comment_id
+        if idempotency_key is not None:
+            record = await self._table.get(idempotency.key(comment.username, idempotency_key))
+            if record is not None:
+                comment_id = idempotency.recall(record, comment)
+        stored = await self.get(comment_id)
+        if stored is None:
+            raise errors.NotFoundError("This comment was added before and deleted since.")
+        if comment_id == comment.comment_id and stored != comment:
+            raise errors.AlreadyExistsError("Another comment has this id.")
+        return stored

@@ -1,0 +1,24 @@
+"""Markers: what was done once to a table, such as loading the demo data."""
+
+from dal.table.client import Table
+from dal.table.item import Item
+
+
+class MarkerRepository:
+    """All access to markers."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    async def marked(self, name: str) -> bool:
+        """Return whether ``mark`` was called with this name on this table."""
+        return await self._table.get(_marker(name)) is not None
+
+    async def mark(self, name: str) -> None:
+        """Remember in the table that something was done."""
+        await self._table.put_many([_marker(name)])
+
+
+def _marker(name: str) -> Item:
+    key = {"S": f"MARKER#{name}"}
+    return {"PK": key, "SK": key}

@@ -1,0 +1,155 @@
+"""Orders: pages, look-ups, and writes that are transactions with conditions."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from dal import errors
+from dal.entities.order import ORDER, order_key, order_position, purchases
+from dal.model import Order, OrderStatus
+from dal.query.access_patterns import query_of
+from dal.query.execution_stats import ExecutionStatistics
+from dal.query.executor import Executor
+from dal.query.pagination import Edge, Page, PageReader, Slice
+from dal.query.query import Query
+from dal.table.client import Table
+from dal.table.conditions import ABSENT
+from dal.table.item import Item
+from dal.table.keys import format_instant
+from dal.table.ranges import UNBOUNDED, Range
+
+NEXT = {
+    OrderStatus.PLACED: frozenset({OrderStatus.SHIPPED, OrderStatus.CANCELLED}),
+    OrderStatus.SHIPPED: frozenset({OrderStatus.DELIVERED}),
+    OrderStatus.DELIVERED: frozenset[OrderStatus](),
+    OrderStatus.CANCELLED: frozenset[OrderStatus](),
+}
+"""What may become of an order, by its status."""
+
+OPEN = query_of({"status": frozenset({OrderStatus.PLACED.value})})
+
+
+@dataclass(frozen=True, slots=True)
+class OrderSelection:
+    """Which orders of a user: None is any status, or no bound; ``created_before`` is excluded."""
+
+    username: str
+    statuses: frozenset[OrderStatus] | None = None
+    created_from: datetime | None = None
+    created_before: datetime | None = None
+
+    def query(self) -> Query:
+        """Return the query of this selection; all four statuses are any status."""
+        filters = {"user": frozenset({self.username})}
+        statuses = None if self.statuses == frozenset(OrderStatus) else self.statuses
+        if statuses is not None:
+            filters["status"] = frozenset(status.value for status in statuses)
+        within = Range(_bound(self.created_from), _bound(self.created_before), high_open=True)
+        return query_of(filters, within, consistent=True)
+
+
+def _bound(instant: datetime | None) -> str | None:
+    """Return a key that all rows from ``instant`` on stand above, and all earlier ones below."""
+    return None if instant is None else format_instant(instant)
+
+
+class OrderRepository:
+    """All access to orders."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._executor = Executor(table.query, ORDER.indexes)
+        self._pages = PageReader(self._executor, ORDER.decode_row, descending=True)
+
+    async def page(self, selection: OrderSelection, cut: Slice) -> Page[Order]:
+        """Return one page of a user's orders, newest first, as the latest write left them."""
+        return await self._pages.read(selection.query(), cut)
+
+    async def open_page(self, cut: Slice) -> Page[Order]:
+        """Return one page of everyone's orders that are PLACED, newest first."""
+        return await self._pages.read(OPEN, cut)
+
+    async def get(self, order_id: str) -> Order | None:
+        """Return an order with its lines by its id: one Query of an index, which may lag."""
+        query = query_of({"order": frozenset({order_id})})
+        rows = await self._executor.first(
+            query, UNBOUNDED, ExecutionStatistics(query.access_pattern), descending=False, count=1
+        )
+        return ORDER.decode_row(rows[0]) if rows else None
+
+    async def place(self, order: Order) -> Edge[Order]:
+        """Store a new order once; a second one of its id returns the first.
+
+        Raises IdempotencyKeyReusedError when the second says something else.
+        """
+        try:
+            await self._table.write([{"Put": {"Item": ORDER.encode(order), **ABSENT}}])
+        except errors.ConditionFailedError:
+            order = await self._placed_before(order)
+        return Edge(order, order_position(order))
+
+    async def set_status(
+        self, order_id: str, status: OrderStatus, check: Callable[[Order], None], *, guess: str
+    ) -> Edge[Order]:
+        """Take an order to its next status, in one conditional write.
+
+        The order of the user ``guess`` is found even while the index of ids lags. ``check`` may
+        refuse by raising. Raises NotFoundError when there is no such order, InvalidArgumentError
+        for a step that orders do not take, and ConflictError when another writer was faster.
+        """
+        item = await self._find(order_id, guess)
+        if item is None:
+            raise errors.NotFoundError("There is no such order.")
+        old = ORDER.decode(item)
+        check(old)
+        if status not in NEXT[old.status]:
+            raise errors.InvalidArgumentError(
+                "status", f"status cannot become {status}: the order is {old.status}."
+            )
+        new = replace(old, status=status)
+        try:
+            await self._table.write(_step(item, new))
+        except errors.ConditionFailedError:
+            raise errors.ConflictError(
+                "Somebody else changed this order meanwhile: look at it again."
+            ) from None
+        return Edge(new, order_position(new))
+
+    async def put_many(self, orders: Sequence[Order]) -> None:
+        """Write orders over what their users and ids hold; of two with one id the last counts.
+
+        A purchase that an earlier version of an order left stays. An id is one user's for good:
+        this does not look for it among the orders of others.
+        """
+        items = [item for order in orders for item in (ORDER.encode(order), *purchases(order))]
+        distinct = {(item["PK"]["S"], item["SK"]["S"]): item for item in items}
+        await self._table.put_many(list(distinct.values()))
+
+    async def _find(self, order_id: str, guess: str) -> Item | None:
+        """Return an order's item as the latest write left it."""
+        item = await self._table.get(order_key(guess, order_id))
+        if item is not None:
+            return item
+        found = await self.get(order_id)
+        return None if found is None else await self._table.get(order_key(found.username, order_id))
+
+    async def _placed_before(self, order: Order) -> Order:
+        """Return the order that an earlier attempt of the same placing stored."""
+        item = await self._table.get(order_key(order.username, order.order_id))
+        stored = None if item is None else ORDER.decode(item)
+        if stored is None or stored.lines != order.lines:
+            raise errors.IdempotencyKeyReusedError(
+                "This idempotency key was used for another order: choose a new key for a new order."
+            )
+        return stored
+
+
+def _step(item: Item, order: Order) -> list[dict[str, Any]]:
+    """Return the transaction that puts ``order`` in the place of what was read as ``item``.
+
+    The new item has another composite key, and ``PlacedId`` only if it is PLACED.
+    """
+    condition = ORDER.unchanged(item)
+    put = {"Put": {"Item": ORDER.encode(order), **condition}}
+    return [put, *({"Put": {"Item": purchase}} for purchase in purchases(order))]

@@ -1,0 +1,110 @@
+"""Tickets: pages, look-ups and conditional writes."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dal import errors
+from dal.entities.organization import ORGANIZATION_USER, user_key
+from dal.entities.ticket import TICKET, ticket_key, ticket_position
+from dal.model import OrganizationUser, Ticket, TicketStatus
+from dal.query.access_patterns import query_of
+from dal.query.executor import Executor
+from dal.query.pagination import Edge, Page, PageReader, Slice
+from dal.query.query import Query
+from dal.table.client import Table
+from dal.table.conditions import ABSENT, PRESENT
+
+
+class TicketRepository:
+    """All access to tickets. Lists are eventually consistent: their indexes are global."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        executor = Executor(table.query, TICKET.indexes)
+        self._pages = PageReader(executor, TICKET.decode_row, descending=True)
+
+    async def get(self, ticket_id: str) -> Ticket | None:
+        """Return a ticket by its id, as the latest acknowledged write left it (T3)."""
+        item = await self._table.get(ticket_key(ticket_id))
+        return TICKET.decode(item) if item else None
+
+    async def page(
+        self,
+        organization: str,
+        username: str,
+        statuses: frozenset[TicketStatus] | None,
+        cut: Slice,
+    ) -> Page[Ticket]:
+        """Return one page of a user's tickets, newest first (T2); ``statuses`` None is any."""
+        return await self._pages.read(_tickets_of(organization, username, statuses), cut)
+
+    async def with_user(
+        self, organization: str, username: str, cut: Slice
+    ) -> tuple[OrganizationUser | None, Page[Ticket]]:
+        """Return a user with a page that starts with the newest tickets, in one Query (T2).
+
+        ``cut`` is neither backward nor after anything.
+        """
+        query = replace(_tickets_of(organization, username, None), head=True)
+        page = await self._pages.read(query, cut)
+        return (ORGANIZATION_USER.decode(page.head) if page.head else None), page
+
+    async def create(self, ticket: Ticket) -> Edge[Ticket]:
+        """Store a new ticket once; a second one of its id returns the first.
+
+        Raises NotFoundError unless the organisation has its user, and IdempotencyKeyReusedError
+        when the second says something else.
+        """
+        user = {"Key": user_key(ticket.organization, ticket.username), **PRESENT}
+        new = {"Item": TICKET.encode(ticket), **ABSENT}
+        try:
+            await self._table.write([{"ConditionCheck": user}, {"Put": new}])
+        except errors.ConditionFailedError as error:
+            if 0 in error.failed:
+                raise errors.NotFoundError("The organisation has no such user.") from None
+            ticket = await self._opened_before(ticket)
+        return Edge(ticket, ticket_position(ticket))
+
+    async def close(self, ticket: Ticket) -> Ticket:
+        """Close a ticket; of several who try, one does, and the others get ConflictError."""
+        closed = replace(ticket, status=TicketStatus.CLOSED)
+        change = {
+            "Key": ticket_key(ticket.ticket_id),
+            # The partition names the status and the user: all that a change could alter.
+            "ConditionExpression": "GSIPK = :open",
+            "UpdateExpression": "SET GSIPK = :closed, #status = :status",
+            "ExpressionAttributeNames": {"#status": "status"},
+            "ExpressionAttributeValues": {
+                ":open": TICKET.encode(replace(ticket, status=TicketStatus.OPEN))["GSIPK"],
+                ":closed": TICKET.encode(closed)["GSIPK"],
+                ":status": {"S": closed.status.value},
+            },
+        }
+        try:
+            await self._table.write([{"Update": change}])
+        except errors.ConditionFailedError:
+            raise errors.ConflictError("This ticket is closed already.") from None
+        return closed
+
+    async def _opened_before(self, ticket: Ticket) -> Ticket:
+        """Return the ticket that an earlier attempt to open the same one stored."""
+        stored = await self.get(ticket.ticket_id)
+        if stored is None or (stored.subject, stored.text) != (ticket.subject, ticket.text):
+            raise errors.IdempotencyKeyReusedError(
+                "This idempotency key was used for another ticket: "
+                "choose a new key for a new ticket."
+            )
+        return stored
+
+    async def put_many(self, tickets: Sequence[Ticket]) -> None:
+        """Write tickets of distinct ids over what is there."""
+        await self._table.put_many([TICKET.encode(ticket) for ticket in tickets])
+
+
+def _tickets_of(
+    organization: str, username: str, statuses: frozenset[TicketStatus] | None
+) -> Query:
+    filters = {"organization": frozenset({organization}), "username": frozenset({username})}
+    if statuses is not None and statuses != frozenset(TicketStatus):
+        filters["status"] = frozenset(status.value for status in statuses)
+    return query_of(filters)

@@ -1,0 +1,72 @@
+"""Users: their profiles, and which products they have received."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import orjson
+
+from dal import errors
+from dal.entities.order import purchase_key
+from dal.model import Profile
+from dal.table.client import Table
+from dal.table.conditions import ABSENT, unchanged
+from dal.table.item import Item
+from dal.table.keys import escape
+from dal.table.retries import retry_on_conflict
+
+
+class UserRepository:
+    """All access to what is stored of a user besides orders."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    async def profile(self, username: str) -> Profile | None:
+        """Return a user's profile (A1), as the latest acknowledged write left it."""
+        item = await self._table.get(_key(username))
+        return None if item is None else _decode(item)
+
+    async def update_profile(self, username: str, changes: Mapping[str, str]) -> Profile:
+        """Change fields of a profile, or make one; ConflictError when others keep changing it."""
+
+        async def attempt() -> Profile:
+            return await self._update(username, changes)
+
+        return await retry_on_conflict(attempt)
+
+    async def put_profiles(self, profiles: Mapping[str, Profile]) -> None:
+        """Write profiles by username over what is there."""
+        items = [encode_profile(username, profile) for username, profile in profiles.items()]
+        await self._table.put_many(items)
+
+    async def received(self, username: str, product_id: str) -> bool:
+        """Return whether an order of the user that holds the product was ever delivered."""
+        return await self._table.get(purchase_key(username, product_id)) is not None
+
+    async def _update(self, username: str, changes: Mapping[str, str]) -> Profile:
+        item = await self._table.get(_key(username))
+        profile = replace(Profile() if item is None else _decode(item), **changes)
+        as_read = ABSENT if item is None else unchanged(item, ("data",))
+        put = {"Item": encode_profile(username, profile), **as_read}
+        try:
+            await self._table.write([{"Put": put}])
+        except errors.ConditionFailedError:
+            raise errors.ConflictError(
+                "This profile keeps being changed elsewhere: try again in a moment."
+            ) from None
+        return profile
+
+
+def encode_profile(username: str, profile: Profile) -> Item:
+    """Return the whole item of a profile."""
+    data = {"fullName": profile.full_name, "email": profile.email}
+    return {**_key(username), "data": {"S": orjson.dumps(data).decode()}}
+
+
+def _key(username: str) -> Item:
+    return {"PK": {"S": f"USER#{escape(username)}"}, "SK": {"S": "PROFILE"}}
+
+
+def _decode(item: Item) -> Profile:
+    data = orjson.loads(item["data"]["S"])
+    return Profile(full_name=data["fullName"], email=data["email"])

@@ -1,0 +1,162 @@
+"""Counts: how many comments of each rating a product has, and what a write changes of them.
+
+All of it is pure. ``deltas`` alone says what counts: for writes, bulk writes, rebuilds,
+verification and the table's stream alike.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import TypeAlias
+
+from dal.errors import NoIndexError
+from dal.model import RATINGS, Comment
+from dal.query.query import Filters, Query
+from dal.table.ranges import UNBOUNDED
+
+
+@dataclass(frozen=True, slots=True)
+class RatingCounts:
+    """How many comments have each rating, from 1 to 5; in a change, counts may be negative."""
+
+    by_rating: tuple[int, ...] = (0, 0, 0, 0, 0)
+
+    def __add__(self, other: "RatingCounts") -> "RatingCounts":
+        return RatingCounts(tuple(map(add, self.by_rating, other.by_rating)))
+
+    def __mul__(self, times: int) -> "RatingCounts":
+        return RatingCounts(tuple(times * count for count in self.by_rating))
+
+    def of(self, ratings: Collection[int] | None = None) -> int:
+        """Return how many have one of ``ratings``; None is any."""
+        return sum(self.by_rating if ratings is None else (self.by_rating[r - 1] for r in ratings))
+
+    @property
+    def fives(self) -> int:
+        """How many have rating 5, which is what leaderboards go by."""
+        return self.by_rating[-1]
+
+
+RatingDeltas: TypeAlias = RatingCounts
+
+
+COUNTED_FIELDS = frozenset({"product", "language", "rating"})
+"""The fields that counts are kept by; for filters by any other field they are inexact."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsKey:
+    """A product's comments in one language, or in all of them (None).
+
+    With a ``generation``, the counters of the rebuild of that number, which nobody is shown.
+    """
+
+    product_id: str
+    language: str | None = None
+    generation: int | None = None
+
+
+Deltas: TypeAlias = Mapping[StatisticsKey, RatingDeltas]
+"""The counts that a write changes, and by how much; unchanged ones are left out."""
+
+
+def deltas(old: Comment | None, new: Comment | None) -> Deltas:
+    """Return what changes when ``old`` becomes ``new``; None is no comment."""
+    return summed(counted for counted in (_counted(old, -1), _counted(new, 1)))
+
+
+def summed(changes: Iterable[Deltas]) -> Deltas:
+    """Return several changes as one."""
+    sums: dict[StatisticsKey, RatingDeltas] = {}
+    for change in changes:
+        for key, counts in change.items():
+            sums[key] = sums.get(key, RatingDeltas()) + counts
+    return {key: counts for key, counts in sums.items() if any(counts.by_rating)}
+
+
+def in_generation(changes: Deltas, generation: int) -> Deltas:
+    """Return the same changes, for the counters of a rebuild."""
+    return {replace(key, generation=generation): change for key, change in changes.items()}
+
+
+def _counted(comment: Comment | None, sign: int) -> Deltas:
+    if comment is None:
+        return {}
+    counts = RatingDeltas(tuple(sign * (rating == comment.rating) for rating in RATINGS))
+    keys = (None, comment.language)
+    return {StatisticsKey(comment.product_id, language): counts for language in keys}
+
+
+@dataclass(frozen=True, slots=True)
+class RatingCount:
+    """How many comments have one rating."""
+
+    rating: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageCount:
+    """How many comments are in one language."""
+
+    language: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommentStatistics:
+    """The counts of one product, or of some of its languages."""
+
+    overall: RatingCounts
+    by_language: Mapping[str, RatingCounts]
+    sound: bool = True
+    """Whether the items that these counts were read from agree with each other."""
+
+    def of(self, languages: Collection[str] | None) -> "CommentStatistics":
+        """Return the statistics of some languages alone; None is all of them."""
+        if languages is None:
+            return self
+        chosen = {one: self.by_language[one] for one in languages if one in self.by_language}
+        return CommentStatistics(reduce(add, chosen.values(), RatingCounts()), chosen, self.sound)
+
+    def count(self, query: Query) -> int:
+        """Return how many comments a query selects; NoIndexError where counts cannot tell."""
+        uncounted = sorted(query.filters.keys() - COUNTED_FIELDS)
+        if query.within != UNBOUNDED:
+            uncounted.append("time")
+        if uncounted:
+            raise NoIndexError(
+                f"Comments are not counted by {' and '.join(uncounted)}: "
+                "ask for them without a total."
+            )
+        return self.cardinality(query.filters)
+
+    def cardinality(self, filters: Filters) -> int:
+        """Return how many comments pass those of ``filters`` that are counted."""
+        ratings = filters.get("rating")
+        chosen = self.of(filters.get("language"))
+        return chosen.overall.of(None if ratings is None else [int(one) for one in ratings])
+
+    @property
+    def total(self) -> int:
+        """How many comments there are."""
+        return self.overall.of()
+
+    @property
+    def average(self) -> float | None:
+        """The mean rating; None without comments."""
+        points = sum(rating * self.overall.of([rating]) for rating in RATINGS)
+        return points / self.total if self.total else None
+
+    @property
+    def histogram(self) -> list[RatingCount]:
+        """All five ratings with their counts, 5 first as shops show them."""
+        return [RatingCount(rating, self.overall.of([rating])) for rating in reversed(RATINGS)]
+
+    @property
+    def languages(self) -> list[LanguageCount]:
+        """The languages that have comments, the most frequent first."""
+        counts = [LanguageCount(name, counts.of()) for name, counts in self.by_language.items()]
+        counts.sort(key=lambda one: (-one.count, one.language))
+        return [one for one in counts if one.count]

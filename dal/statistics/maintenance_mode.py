@@ -1,0 +1,150 @@
+"""The maintenance mode of the counters: how they are kept, said by one item of the table.
+
+In mode *transactional* each write of ours changes the counters in its own transaction, and while a
+rebuild runs also that rebuild's own counters. In mode *stream* our writes change none: a follower
+of the table's stream does, and other programs may write comments too.
+
+A process reads the item at most 5 seconds before each transaction, and a transaction takes at most
+a request's deadline. So once SETTLE_SECONDS have passed since an announcement, no transaction is on
+its way that was built by the announcement before.
+
+A count of zero proves that there is no such comment only while every comment is counted and every
+write changes the counters: in mode transactional, on a table that is ``complete``, while no rebuild
+runs. Whoever ends that state announces it, and waits SETTLE_SECONDS before acting on it. So a mode
+that was read at most 5 seconds ago holds until the page that asked has its counts.
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from time import monotonic, time
+from typing import Any
+
+from dal.entities.declared import INDEXES
+from dal.errors import ConditionFailedError, ConflictError
+from dal.table import admin
+from dal.table.client import Table
+from dal.table.conditions import ABSENT, unchanged
+from dal.table.item import Item
+
+KEPT_SECONDS = 5.0
+SETTLE_SECONDS = 20.0
+"""KEPT_SECONDS, a request's deadline, and a margin."""
+
+KEY: Item = {"PK": {"S": "COUNTING"}, "SK": {"S": "COUNTING"}}
+
+
+class MaintenanceMode(StrEnum):
+    """What changes the counters: each write's own transaction, or a follower of the stream."""
+
+    TRANSACTIONAL = "transactional"
+    STREAM = "stream"
+
+
+@dataclass(frozen=True, slots=True)
+class Maintenance:
+    """What the item says; without one the mode is transactional, and the table not complete."""
+
+    mode: MaintenanceMode = MaintenanceMode.TRANSACTIONAL
+    generation: int = 0
+    """The number of the latest rebuild; 0 before the first."""
+    rebuilding: bool = False
+    complete: bool = False
+    """Whether every comment is counted."""
+    since: int = 0
+    """When that was announced, in unix seconds."""
+
+    @property
+    def dual_writes(self) -> bool:
+        """Whether writes also change the counters of a running rebuild."""
+        return self.rebuilding and self.mode is MaintenanceMode.TRANSACTIONAL
+
+    @property
+    def applies_stream(self) -> bool:
+        """Whether followers apply the table's stream to the counters."""
+        return self.mode is MaintenanceMode.STREAM and not self.rebuilding
+
+    @property
+    def exact(self) -> bool:
+        """Whether a count of zero proves that there is no such comment."""
+        return self.mode is MaintenanceMode.TRANSACTIONAL and self.complete and not self.rebuilding
+
+
+class MaintenanceStore:
+    """Reads and changes the maintenance mode."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._kept: tuple[float, Maintenance] | None = None
+
+    async def read(self) -> Maintenance:
+        """Return what the item says now."""
+        item = await self._table.get(KEY)
+        return _decode(item) if item else Maintenance()
+
+    async def current(self) -> Maintenance:
+        """Return what the item said within the last 5 seconds."""
+        while self._kept is None or monotonic() - self._kept[0] >= KEPT_SECONDS:
+            asked = monotonic()  # an answer that takes long may be old when it comes
+            self._kept = asked, await self.read()
+        return self._kept[1]
+
+    def forget(self) -> None:
+        """Read the item anew next time."""
+        self._kept = None
+
+    async def announce(self, read: Maintenance, **changes: Any) -> Maintenance:
+        """Store ``read`` with some changes, and return it.
+
+        Raises ConflictError when the item is no longer as it was read.
+        """
+        announced = replace(read, **changes, since=int(time()))
+        try:
+            await self._table.write([{"Put": {"Item": _encode(announced), **_as_read(read)}}])
+        except ConditionFailedError:
+            raise ConflictError(
+                "Another command changes the maintenance mode of this table: let it end, then run "
+                "this again."
+            ) from None
+        self.forget()
+        return announced
+
+
+async def create_table(table: Table) -> bool:
+    """Create the table where there is none, complete from the start; True when created."""
+    created = await admin.create(table, INDEXES)
+    if created:
+        store = MaintenanceStore(table)
+        await store.announce(await store.read(), complete=True)
+    return created
+
+
+def unchanged_since(announced: Maintenance) -> dict[str, Any]:
+    """Return the check, among the actions of a transaction, that nothing else was announced."""
+    return {"ConditionCheck": {"Key": KEY, **_as_read(announced)}}
+
+
+def _encode(state: Maintenance) -> Item:
+    flags = {"rebuilding": state.rebuilding, "complete": state.complete}
+    return {
+        **KEY,
+        "mode": {"S": state.mode.value},
+        "generation": {"N": str(state.generation)},
+        "since": {"N": str(state.since)},
+        **{name: {"BOOL": True} for name, is_so in flags.items() if is_so},
+    }
+
+
+def _decode(item: Item) -> Maintenance:
+    return Maintenance(
+        MaintenanceMode(item["mode"]["S"]),
+        int(item["generation"]["N"]),
+        rebuilding="rebuilding" in item,
+        complete="complete" in item,
+        since=int(item["since"]["N"]),
+    )
+
+
+def _as_read(read: Maintenance) -> dict[str, Any]:
+    if read == Maintenance():
+        return ABSENT
+    return unchanged(_encode(read), ("mode", "generation", "rebuilding", "complete"))

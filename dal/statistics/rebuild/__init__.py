@@ -1,0 +1,1 @@
+"""The rebuild of the counters beside running writers."""

@@ -1,0 +1,111 @@
+"""The cutover: each statistics item gets the counts of a rebuild's counter, in one transaction.
+
+The transaction also deletes the counter, on condition that its counts are as read, and leaves the
+rebuild's number in the item, ``rebuilt`` (N). Writes that still change the rebuild's counters make
+the counter anew then, with a part of the counts: the number keeps that from being cut over.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from dal.errors import ConditionFailedError, ConflictError, StoreRefusedError
+from dal.statistics import counter_items
+from dal.statistics.counter_items import REBUILD_PARTS, rebuild_partition
+from dal.statistics.counts import StatisticsKey
+from dal.statistics.maintenance_mode import Maintenance, unchanged_since
+from dal.table.client import Table
+from dal.table.concurrency import batched
+from dal.table.conditions import unchanged
+from dal.table.item import Action, Item
+from dal.table.ranges import Range
+from dal.table.requests import QueryRequest, answers
+from dal.table.retries import MAINTENANCE_DEADLINE, retry_on_conflict
+
+_TOGETHER = 40
+"""Items of a transaction, two actions each."""
+
+_PAGE = 1_000
+
+
+async def cut_over(table: Table, announced: Maintenance) -> None:
+    """Cut every counter of the announced rebuild over, once.
+
+    Raises StoreRefusedError when another command has changed the maintenance mode since.
+    """
+    keys = [key async for key in counter_keys(table, announced.generation)]
+    for batch in batched(keys, _TOGETHER):
+        try:
+            await _cut_over(table, announced, batch)
+        except ConflictError:
+            for key in batch:
+                await retry_on_conflict(
+                    partial(_cut_over, table, announced, [key]), MAINTENANCE_DEADLINE
+                )
+
+
+async def counter_keys(table: Table, generation: int) -> AsyncIterator[Item]:
+    """Yield the keys of a rebuild's counters."""
+    for part in range(REBUILD_PARTS):
+        request = QueryRequest(
+            index=None,
+            partition=("PK", rebuild_partition(generation, part)),
+            sort_key="SK",
+            range=Range(),
+            descending=False,
+            limit=_PAGE,
+            consistent=True,
+        )
+        async for answer in answers(table.query, request):
+            for item in answer.items:
+                yield {"PK": item["PK"], "SK": item["SK"]}
+
+
+async def _cut_over(table: Table, announced: Maintenance, keys: Sequence[Item]) -> None:
+    counters = await table.get_many(keys)
+    shown = [counter_items.item_key(_shown(item)) for item in counters]
+    done = {
+        (item["PK"]["S"], item["SK"]["S"])
+        for item in await table.get_many(shown)
+        if int(item.get("rebuilt", {"N": "0"})["N"]) >= announced.generation
+    }
+    due = [
+        item
+        for item, key in zip(counters, shown, strict=True)
+        if (key["PK"]["S"], key["SK"]["S"]) not in done
+    ]
+    if not due:
+        return
+    actions = [action for item in due for action in _actions(item, announced.generation)]
+    try:
+        await table.write([unchanged_since(announced), *actions])
+    except ConditionFailedError as error:
+        if 0 in error.failed:
+            raise StoreRefusedError(
+                "Another command ended this rebuild: run `marginalia stats verify`."
+            ) from None
+        raise ConflictError("Others keep writing about the same product.") from None
+
+
+def _shown(counter: Item) -> StatisticsKey:
+    return replace(counter_items.decode(counter)[0], generation=None)
+
+
+def _actions(counter: Item, generation: int) -> list[Action]:
+    number = {"N": str(generation)}
+    item = counter_items.encode(_shown(counter), counter_items.decode(counter)[1])
+    return [
+        {
+            "Put": {
+                "Item": item | {"rebuilt": number},
+                "ConditionExpression": "attribute_not_exists(rebuilt) OR rebuilt < :generation",
+                "ExpressionAttributeValues": {":generation": number},
+            }
+        },
+        {
+            "Delete": {
+                "Key": {"PK": counter["PK"], "SK": counter["SK"]},
+                **unchanged(counter, counter_items.COUNTS),
+            }
+        },
+    ]

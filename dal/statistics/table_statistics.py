@@ -1,0 +1,199 @@
+"""The statistics of a product's comments: their counts, sizes, dates and locations.
+
+Inexact statistics may lag, and only shape the plan: whatever they say, each segment is read until
+the page is full or the segment's end is seen. Exact statistics may prove that a segment is empty.
+They are exact for filters by counted fields alone, and only where they
+
+- were read consistently, after the page was asked for,
+- hold every comment of the table and are changed in the transaction of every write of one, so that
+  they cannot lag: ``maintenance_mode`` says for how long that is certain, and
+- agree with themselves: every item's total is the sum of its counts, and the counts of all
+  languages are the sum of the languages' counts.
+
+A comment whose write was acknowledged before the page was asked for is then counted in what is
+read, so its segment is not empty there, and is read.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from dal.entities.comment import ALL
+from dal.entities.entity import Row
+from dal.query.execution_stats import ExecutionStatistics
+from dal.query.protocols import Cardinality, LocatedPage, LocatedRow, RangeRead, TableStatistics
+from dal.query.query import EqualityKey, Filters, Query
+from dal.statistics.counts import COUNTED_FIELDS, CommentStatistics
+from dal.statistics.maintenance_mode import MaintenanceStore
+from dal.statistics.reader import BoundedDict, StatisticsReader
+from dal.statistics.row_locations import RowLocations
+from dal.table.item import bytes_of
+from dal.table.keys import INSTANT_LENGTH, parse_instant
+from dal.table.ranges import UNBOUNDED, Range
+from dal.table.requests import QueryRequest, RunQuery
+
+KEPT_PRODUCTS = 10_000
+KEPT_LOCATIONS = 100
+
+_SAMPLE = 8
+_WEIGHT = 0.2
+"""How many rows are measured at first, and the weight of each page's mean after that."""
+
+_COMMON = tuple(name for name in ALL.attributes if name != ALL.partition_key)
+"""What the rows of all indexes have in common; a partition key's bytes are counted as of ``all``,
+so that a product's rows are of one size whichever index they were read from."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProductStatistics:
+    """The ``TableStatistics`` of one product's comments."""
+
+    counts: CommentStatistics
+    row_bytes: float
+    locations: RowLocations
+    oldest: str = ""
+    newest: str = ""
+    """The positions between which the comments stand, if a time was asked for."""
+    exact: bool = False
+
+    def cardinality(self, filters: Filters) -> Cardinality:
+        """Return how many comments pass ``filters``, or more where a field is not counted."""
+        counted = filters.keys() <= COUNTED_FIELDS
+        return Cardinality(self.counts.cardinality(filters), self.exact and counted)
+
+    def fraction(self, within: Range) -> float:
+        """Return what part of the comments stands within a range, as if they were spread evenly."""
+        if not self.oldest:
+            return 1.0
+        first, last = _seconds(self.oldest), _seconds(self.newest)
+        start = first if within.low is None else max(first, _seconds(within.low))
+        end = last if within.high is None else min(last, _seconds(within.high))
+        return min(1.0, max(0.0, end - start) / max(1.0, last - first))
+
+    def located(
+        self, filters: Filters, span: Range, *, descending: bool, count: int
+    ) -> LocatedPage | None:
+        """Return where a page's rows stood; None unless all of them were read before."""
+        if not filters.keys() <= COUNTED_FIELDS:
+            return None
+        return self.locations.page(filters, span, descending=descending, count=count)
+
+
+class ProductStatisticsProvider:
+    """The ``StatisticsProvider`` of comments. ``run`` is a table's ``query``."""
+
+    def __init__(
+        self,
+        run: RunQuery,
+        reader: StatisticsReader,
+        maintenance: MaintenanceStore,
+        *,
+        locations: int = KEPT_LOCATIONS,
+    ) -> None:
+        self._run = run
+        self._reader = reader
+        self._maintenance = maintenance
+        self._row_bytes: BoundedDict[str, float] = BoundedDict(KEPT_PRODUCTS)
+        self._extents: BoundedDict[str, tuple[str, str]] = BoundedDict(KEPT_PRODUCTS)
+        self._locations: BoundedDict[str, RowLocations] = BoundedDict(locations)
+
+    async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
+        """Return statistics that may lag by seconds; None when the product has none."""
+        product = _product_of(query)
+        counts = await self._reader.recent(product, spend=spent.spend_planning)
+        if not counts.total:
+            return None
+        if product not in self._row_bytes:
+            newest = await self._sample(product, spent, _SAMPLE, descending=True)
+            self._weigh(product, [_bytes(row, product) for row in newest])
+        if query.within != UNBOUNDED and product not in self._extents:
+            newest = await self._sample(product, spent, 1, descending=True)
+            oldest = await self._sample(product, spent, 1, descending=False)
+            if newest and oldest:
+                self._extents[product] = oldest[0].position, newest[0].position
+        return self._statistics(product, counts)
+
+    async def exact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
+        """Return statistics that prove what is not there; None where none can."""
+        if not (await self._maintenance.current()).exact:
+            return None
+        product = _product_of(query)
+        counts = await self._reader.read(product, consistent=True, spend=spent.spend)
+        return self._statistics(product, counts, exact=counts.sound)
+
+    def observe(self, query: Query, reads: Sequence[RangeRead]) -> None:
+        """Take note of the rows that were read: their sizes, and where they stand."""
+        product = _product_of(query)
+        locations = self._locations.get(product) or RowLocations()
+        sizes = list[int]()
+        for read in reads:
+            rows = [_located(row, product) for row in read.rows]
+            sizes += [row.size for row in rows]
+            if dict(read.key).keys() <= COUNTED_FIELDS:
+                locations.note(read.key, read.range, rows)
+        self._locations[product] = locations
+        self._weigh(product, sizes)
+
+    def _weigh(self, product: str, sizes: Sequence[int]) -> None:
+        if sizes:
+            mean = sum(sizes) / len(sizes)
+            known = self._row_bytes.get(product, mean)
+            self._row_bytes[product] = known + _WEIGHT * (mean - known)
+
+    async def _sample(
+        self, product: str, spent: ExecutionStatistics, count: int, *, descending: bool
+    ) -> Sequence[Row]:
+        """Return rows from one end of a product's comments."""
+        values = {"product": product}
+        request = QueryRequest(
+            index=ALL.name,
+            partition=(ALL.partition_key, ALL.partition_of(values)),
+            sort_key=ALL.sort_key,
+            range=Range(),
+            descending=descending,
+            limit=count,
+        )
+        answer = await self._run(request)
+        spent.spend_planning(answer.capacity)
+        return [Row(item[ALL.sort_key]["S"], item, values) for item in answer.items]
+
+    def _statistics(
+        self, product: str, counts: CommentStatistics, *, exact: bool = False
+    ) -> ProductStatistics | None:
+        """Return what is known; None where no row was measured, whatever the counts say."""
+        row_bytes = self._row_bytes.get(product)
+        if row_bytes is None:
+            return None
+        locations = self._locations.get(product) or RowLocations()
+        extent = self._extents.get(product, ("", ""))
+        return ProductStatistics(counts, row_bytes, locations, *extent, exact)
+
+
+def _product_of(query: Query) -> str:
+    (product,) = query.filters["product"]
+    return product
+
+
+def _located(row: Row, product: str) -> LocatedRow:
+    values = _values(product, row.item["language"]["S"], row.item["rating"]["N"])
+    return LocatedRow(row.position, values, _bytes(row, product))
+
+
+# The rows of a product have few values: remembered rows share them.
+@lru_cache(maxsize=10_000)
+def _values(product: str, language: str, rating: str) -> EqualityKey:
+    return frozenset({"product": product, "language": language, "rating": rating}.items())
+
+
+def _bytes(row: Row, product: str) -> int:
+    """Return a row's size as DynamoDB counts it: names and values, numbers about as written."""
+    return bytes_of(row.item, _COMMON) + _partition_bytes(product)
+
+
+@lru_cache(maxsize=1_000)
+def _partition_bytes(product: str) -> int:
+    return len(ALL.partition_key) + len(ALL.partition_of({"product": product}).encode())
+
+
+def _seconds(position: str) -> float:
+    return parse_instant(position[:INSTANT_LENGTH]).timestamp()

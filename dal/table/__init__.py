@@ -1,0 +1,1 @@
+"""All that speaks DynamoDB: keys, requests, the client; nothing of comments."""

@@ -1,0 +1,60 @@
+"""DynamoDB's error codes in the words of this layer: the error class and the sentence of each."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from dal import errors
+
+_BUSY = errors.ThrottledError, "DynamoDB is busy: try again in a moment."
+_CONTENDED = errors.ConflictError, "Others keep changing the same item: try again in a moment."
+
+CHANGES_LOST = (
+    "The table's stream keeps changes for a day, and some are gone that were not counted yet: "
+    "run `marginalia stats rebuild`."
+)
+
+_BY_CODE: dict[str, tuple[type[errors.DalError], str]] = {
+    "ProvisionedThroughputExceeded": _BUSY,
+    "ProvisionedThroughputExceededException": _BUSY,
+    "RequestLimitExceeded": _BUSY,
+    "ThrottlingError": _BUSY,
+    "ThrottlingException": _BUSY,
+    "LimitExceededException": _BUSY,
+    "TransactionConflict": _CONTENDED,
+    "TransactionConflictException": _CONTENDED,
+    "TransactionInProgressException": _CONTENDED,
+    "ExpiredIteratorException": (
+        errors.IteratorExpiredError,
+        "The iterator expired: take another.",
+    ),
+    "TrimmedDataAccessException": (errors.ChangesLostError, CHANGES_LOST),
+    "ResourceInUseException": (errors.AlreadyExistsError, "The table is there already."),
+    "ResourceNotFoundException": (
+        errors.StoreRefusedError,
+        "The table is not there: run `marginalia table create`.",
+    ),
+}
+
+
+def dal_error(response: Mapping[str, Any]) -> errors.DalError:
+    """Return the error that says what an error response of DynamoDB says.
+
+    A cancelled transaction lists a reason for each action. A failed condition is the caller's to
+    judge and outweighs the rest; conflicts and throttling are worth another try.
+    """
+    code = response["Error"]["Code"]
+    reasons = [reason.get("Code", "None") for reason in response.get("CancellationReasons", [])]
+    failed = [number for number, reason in enumerate(reasons) if reason == "ConditionalCheckFailed"]
+    if failed:
+        return errors.ConditionFailedError(failed)
+    for known in (code, *reasons):
+        if known in _BY_CODE:
+            error, sentence = _BY_CODE[known]
+            return error(sentence)
+    if "disk is full" in response["Error"].get("Message", ""):
+        return errors.StoreFullError("The disk is full: make room, then try again.")
+    if response["ResponseMetadata"]["HTTPStatusCode"] >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return errors.StoreUnavailableError(f"DynamoDB failed ({code}): try again in a moment.")
+    message = response["Error"].get("Message") or code
+    return errors.StoreRefusedError(f"DynamoDB refused the request: {message}")

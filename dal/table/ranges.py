@@ -1,0 +1,87 @@
+"""Positions: where a row stands in the total order of its connection.
+
+A position is the row's sort key, which ends in its id, without what the index puts before it, such
+as a status. DynamoDB orders strings by their UTF-8 bytes and Python by code points: the same order.
+"""
+
+from dataclasses import dataclass
+
+from dal.table.keys import LAST_CHARACTER
+
+HEADS = ("", LAST_CHARACTER)
+"""Where the item at the beginning of a list stands: before all positions, or above them."""
+
+_LAST_BEFORE_SURROGATES, _AFTER_SURROGATES = 0xD7FF, 0xE000
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A range of sort keys; None leaves that end unbounded, ``open`` excludes the bound itself."""
+
+    low: str | None = None
+    high: str | None = None
+    low_open: bool = False
+    high_open: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """Whether no key lies in the range (DynamoDB refuses to be asked)."""
+        if self.low is None or self.high is None:
+            return False
+        return self.low > self.high or (self.low == self.high and (self.low_open or self.high_open))
+
+    def __and__(self, other: "Range") -> "Range":
+        """Return the keys that lie in both ranges."""
+        lows = [(one.low, one.low_open) for one in (self, other) if one.low is not None]
+        highs = [(one.high, not one.high_open) for one in (self, other) if one.high is not None]
+        low, low_open = max(lows, default=(None, False))
+        high, high_closed = min(highs, default=(None, True))
+        return Range(low, high, low_open, not high_closed)
+
+    def until(self, position: str, *, descending: bool) -> "Range":
+        """Return what is read of this range up to ``position``, which is included."""
+        return self & (Range(low=position) if descending else Range(high=position))
+
+    def beyond(self, position: str, *, descending: bool) -> "Range":
+        """Return what is left of this range once it was read up to ``position``."""
+        if descending:
+            return self & Range(high=position, high_open=True)
+        return self & Range(low=position, low_open=True)
+
+    def under(self, prefix: str) -> "Range":
+        """Return the sort keys that are ``prefix`` and a position of this range."""
+        if not prefix:
+            return self
+        low = prefix if self.low is None else prefix + self.low
+        high = prefix + (LAST_CHARACTER if self.high is None else self.high)
+        return Range(low, high, self.low_open, self.high_open)
+
+    def __str__(self) -> str:
+        """Show the range for the readers of a plan: ``> 2020-… and <= 2021-…``."""
+        bounds = []
+        if self.low is not None:
+            bounds.append(f"{'>' if self.low_open else '>='} {self.low}")
+        if self.high is not None:
+            bounds.append(f"{'<' if self.high_open else '<='} {self.high}")
+        return " and ".join(bounds) or "all"
+
+
+UNBOUNDED = Range()
+
+
+def just_above(position: str) -> str:
+    """Return the least string that sorts after ``position``."""
+    return position + "\0"
+
+
+def just_below(position: str) -> str:
+    """Return a string below ``position`` with no key between the two.
+
+    The last character steps down by one and U+10FFFF follows. A key between the two would have to
+    go on with U+10FFFF itself, which no identifier may hold.
+    """
+    last = ord(position[-1])
+    if last == 0:
+        return position[:-1]
+    previous = _LAST_BEFORE_SURROGATES if last == _AFTER_SURROGATES else last - 1
+    return position[:-1] + chr(previous) + LAST_CHARACTER

@@ -1,0 +1,102 @@
+"""What all connections share: Relay's four arguments as a slice, and the plan of their page."""
+
+from dataclasses import replace
+from typing import Any
+
+import strawberry
+
+from dal.errors import InvalidArgumentError, InvalidCursorError
+from dal.query import cursors
+from dal.query.cursors import CursorKind
+from dal.query.execution_stats import ExecutionStatistics
+from dal.query.pagination import Page, Slice
+from resolvers.request.selection import Info, below, selects
+
+DEFAULT_SIZE = 20
+
+MAX_SIZE = 100
+
+
+def slice_of(
+    info: Info,
+    first: int | None,
+    after: str | None,
+    last: int | None = None,
+    before: str | None = None,
+    *,
+    kind: CursorKind = CursorKind.INSTANT,
+) -> Slice:
+    """Return the slice that the current field asks for, with the flags that are selected.
+
+    A cursor of another ``kind`` is another list's: InvalidCursorError.
+    """
+    return replace(
+        plain_slice(first, after, last, before, kind=kind),
+        next_page=selects(info, "pageInfo", "hasNextPage"),
+        previous_page=selects(info, "pageInfo", "hasPreviousPage"),
+    )
+
+
+def first_slice(info: Info, field: str, *, kind: CursorKind = CursorKind.INSTANT) -> Slice | None:
+    """Return the slice that ``field`` below the current one asks for, if it begins the list.
+
+    None when the request does not select it so, filters it or has a fault in its arguments: then
+    the field reads for itself.
+    """
+    for selected in below(info, field):
+        given = selected.arguments
+        if not given.keys() <= {"first", "before"}:
+            continue
+        try:
+            cut = plain_slice(given.get("first"), None, None, given.get("before"), kind=kind)
+        except (InvalidArgumentError, InvalidCursorError):
+            continue
+        return replace(
+            cut,
+            next_page=selected.selects("pageInfo", "hasNextPage"),
+            previous_page=selected.selects("pageInfo", "hasPreviousPage"),
+        )
+    return None
+
+
+def plain_slice(
+    first: int | None,
+    after: str | None,
+    last: int | None,
+    before: str | None,
+    *,
+    kind: CursorKind = CursorKind.INSTANT,
+) -> Slice:
+    """Return the slice of Relay's four arguments, without flags; neither size means 20 rows."""
+    if first is not None and last is not None:
+        raise InvalidArgumentError("last", "Pass first or last, not both.")
+    return Slice(
+        limit=_size("first", first) if last is None else _size("last", last),
+        backward=last is not None,
+        after=_position("after", after, kind),
+        before=_position("before", before, kind),
+    )
+
+
+def plan(root: strawberry.Parent[Page[Any]], info: Info) -> ExecutionStatistics | None:
+    """Return what reading the page has cost; None unless the server explains."""
+    return root.stats if info.context.explain else None
+
+
+def _size(argument: str, value: int | None) -> int:
+    if value is None:
+        return DEFAULT_SIZE
+    if not 0 <= value <= MAX_SIZE:
+        raise InvalidArgumentError(
+            argument, f"{argument} is {value}; it goes from 0 to {MAX_SIZE}."
+        )
+    return value
+
+
+def _position(argument: str, cursor: str | None, kind: CursorKind) -> str | None:
+    if cursor is None:
+        return None
+    try:
+        return cursors.decode(cursor, kind)
+    except InvalidCursorError as error:
+        raise InvalidCursorError(f"{argument}: {error}") from None

@@ -1,0 +1,115 @@
+"""Who may do what; a ``require_`` or ``may_`` raises, so that no caller overlooks its answer."""
+
+from dal.model import Comment, Order, OrderStatus, OrganizationUser, UserType
+from resolvers.request.context import Context, Viewer
+
+MODERATOR = "moderator"
+
+STAFF = "staff"
+
+
+class UnauthenticatedError(Exception):
+    """The request names no user and needs one."""
+
+
+class ForbiddenError(Exception):
+    """The request's user may not do this."""
+
+
+def require_viewer(context: Context) -> Viewer:
+    """Return who asks; UnauthenticatedError for anybody."""
+    if context.viewer is None:
+        raise UnauthenticatedError(
+            "This needs a user: send the header 'Authorization: Bearer <JWT>' "
+            "(`marginalia token --user NAME` prints one)."
+        )
+    return context.viewer
+
+
+def is_staff(viewer: Viewer) -> bool:
+    """Return whether ``viewer`` works for the shop."""
+    return STAFF in viewer.roles
+
+
+def require_staff(viewer: Viewer) -> None:
+    """Raise ForbiddenError unless ``viewer`` is staff."""
+    if not is_staff(viewer):
+        raise ForbiddenError("Only staff may see this.")
+
+
+def may_see(viewer: Viewer, username: str) -> None:
+    """Raise ForbiddenError unless what is a user's own may be shown to ``viewer``."""
+    if viewer.username != username and not is_staff(viewer):
+        raise ForbiddenError("Only the user and staff may see this.")
+
+
+def can_change(viewer: Viewer, username: str) -> bool:
+    """Return whether ``viewer`` may change what ``username`` wrote."""
+    return viewer.username == username or MODERATOR in viewer.roles
+
+
+def may_change(viewer: Viewer, comment: Comment) -> None:
+    """Raise ForbiddenError unless ``viewer`` wrote the comment or is a moderator."""
+    if not can_change(viewer, comment.username):
+        raise ForbiddenError("Only its author or a moderator may change a comment.")
+
+
+def may_set_status(viewer: Viewer, status: OrderStatus, order: Order) -> None:
+    """Raise ForbiddenError unless ``viewer`` is staff, or cancels an order of their own."""
+    if is_staff(viewer):
+        return
+    if viewer.username != order.username or status is not OrderStatus.CANCELLED:
+        raise ForbiddenError("Customers may cancel their own orders; the rest is up to staff.")
+
+
+async def organization_user(
+    context: Context, organization: str, username: str
+) -> OrganizationUser | None:
+    """Return a user of an organisation, read once a request; None for no user of it."""
+    return await context.cache.read(context.stores.organizations.get_user, organization, username)
+
+
+async def membership(context: Context, organization: str) -> OrganizationUser | None:
+    """Return what the viewer is in an organisation; None for no user of it."""
+    return await organization_user(context, organization, require_viewer(context).username)
+
+
+async def require_member(context: Context, organization: str) -> None:
+    """Let users of the organisation pass, and staff."""
+    if not is_staff(require_viewer(context)) and await membership(context, organization) is None:
+        raise ForbiddenError("Only users of an organisation and staff see it.")
+
+
+async def require_user(context: Context, organization: str) -> None:
+    """Let users of the organisation pass, but staff only if they are."""
+    if await membership(context, organization) is None:
+        raise ForbiddenError("Only users of an organisation open its tickets.")
+
+
+async def require_admin(context: Context, organization: str) -> None:
+    """Let admins of the organisation pass, and staff."""
+    if not await _sees_all(context, organization):
+        raise ForbiddenError("Only admins of an organisation and staff add users to it.")
+
+
+async def sees_tickets(context: Context, organization: str, username: str) -> bool:
+    """Return whether the viewer may see, and close, the tickets of a user."""
+    if await _sees_all(context, organization):
+        return True
+    mine = await membership(context, organization)
+    return mine is not None and mine.username == username
+
+
+async def require_tickets(context: Context, organization: str, username: str) -> None:
+    """Let whoever ``sees_tickets`` pass."""
+    if not await sees_tickets(context, organization, username):
+        raise ForbiddenError(
+            "Only who opened a ticket, admins of the organisation and staff see it."
+        )
+
+
+async def _sees_all(context: Context, organization: str) -> bool:
+    if is_staff(require_viewer(context)):
+        return True
+    mine = await membership(context, organization)
+    return mine is not None and mine.type is UserType.ADMIN

@@ -1,0 +1,125 @@
+"""Comments and their products, shown straight from the domain objects."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, ClassVar
+
+import strawberry
+
+from dal import model
+from dal.query import pagination
+from dal.statistics import counts
+from resolvers import comments, products
+from schema.connections import Connection, Edge, Node
+from schema.errors import UserError
+from schema.statistics import CommentStatistics
+
+
+@strawberry.type(
+    description="What one person said of one product.",
+)
+class Comment(Node):
+    """Shows dal.model.Comment."""
+
+    shows: ClassVar = model.Comment
+    comment_id: str
+    product: model.Product = strawberry.field(
+        resolver=products.product_of, graphql_type=Annotated["Product", strawberry.lazy(__name__)]
+    )
+    title: str
+    text: str
+    username: str
+    rating: int = strawberry.field(description="From 1 to 5.")
+    language: str = strawberry.field(description="A BCP 47 tag.")
+    created_at: datetime
+    updated_at: datetime | None
+    verified_purchase: bool = strawberry.field(
+        description="Whether the author had received the product when commenting."
+    )
+
+
+@strawberry.type(description="One page of a list.")
+class CommentConnection(Connection[Comment]):
+    """Shows dal.query.pagination.Page of comments."""
+
+    total_count: int = strawberry.field(
+        description="How many comments pass the filters, on all pages; exact."
+    )
+
+
+@strawberry.type(
+    description="A product exists by name: any well-formed identifier answers.",
+)
+class Product(Node):
+    """Shows dal.model.Product."""
+
+    shows: ClassVar = model.Product
+    product_id: str
+    comments: pagination.Page[model.Comment] = strawberry.field(
+        resolver=products.comments,
+        graphql_type=CommentConnection,
+        description="The comments of the product, newest first; lists filter by any of their "
+        "values, and an empty list selects nothing.",
+    )
+    statistics: counts.CommentStatistics = strawberry.field(
+        resolver=products.statistics,
+        graphql_type=CommentStatistics,
+        description="Counts over all languages, or over those listed.",
+    )
+    most_recent_positive: model.Comment | None = strawberry.field(
+        resolver=products.most_recent_positive,
+        graphql_type=Comment | None,
+        description="The newest comment rated 4 or 5.",
+    )
+    most_recent_negative: model.Comment | None = strawberry.field(
+        resolver=products.most_recent_negative,
+        graphql_type=Comment | None,
+        description="The newest comment rated 1 or 2.",
+    )
+    last_commented_at: datetime | None = strawberry.field(resolver=products.last_commented_at)
+
+
+@strawberry.type
+class AddCommentPayload:
+    """Shows resolvers.comments.CommentPayload."""
+
+    comment: Comment | None
+    comment_edge: Edge[Comment] | None = strawberry.field(
+        description="Ready to be inserted in a list: an index may lag a write."
+    )
+    user_errors: list[UserError]
+
+
+@strawberry.type
+class UpdateCommentPayload(AddCommentPayload):
+    """Shows resolvers.comments.CommentPayload."""
+
+
+@strawberry.type
+class DeleteCommentPayload:
+    """Shows resolvers.comments.DeletePayload."""
+
+    deleted_id: strawberry.ID | None
+    user_errors: list[UserError]
+
+
+@strawberry.type
+class CommentMutation:
+    """Binds each mutation to its resolver."""
+
+    add_comment: comments.CommentPayload | None = strawberry.mutation(
+        resolver=comments.add_comment,
+        graphql_type=AddCommentPayload | None,
+        description="Comment on a product as the user of the JWT.",
+    )
+    update_comment: comments.CommentPayload | None = strawberry.mutation(
+        resolver=comments.update_comment,
+        graphql_type=UpdateCommentPayload | None,
+        description="Change a comment as its author or as a moderator.",
+    )
+    delete_comment: comments.DeletePayload | None = strawberry.mutation(
+        resolver=comments.delete_comment,
+        graphql_type=DeleteCommentPayload | None,
+        description="Delete a comment as its author or as a moderator.",
+    )

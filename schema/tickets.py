@@ -1,0 +1,64 @@
+"""Tickets, shown straight from the domain objects."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar
+
+import strawberry
+
+from dal import model
+from resolvers import tickets
+from schema.connections import Connection, Edge, Node
+from schema.errors import UserError
+
+
+@strawberry.type(description="What a user of an organisation asks.")
+class Ticket(Node):
+    """Shows dal.model.Ticket."""
+
+    shows: ClassVar = model.Ticket
+    ticket_id: str
+    organization: str = strawberry.field(name="organizationName")
+    username: str = strawberry.field(description="Who opened it.")
+    subject: str
+    text: str
+    status: model.TicketStatus
+    created_at: datetime
+
+
+@strawberry.type(description="One page of a list.")
+class TicketConnection(Connection[Ticket]):
+    """Shows dal.query.pagination.Page of tickets."""
+
+
+@strawberry.type
+class CreateTicketPayload:
+    """Shows resolvers.tickets.TicketPayload."""
+
+    ticket: Ticket | None
+    ticket_edge: Edge[Ticket] | None = strawberry.field(
+        description="Ready to be inserted in a list: an index may lag a write."
+    )
+    user_errors: list[UserError]
+
+
+@strawberry.type
+class CloseTicketPayload(CreateTicketPayload):
+    """Shows resolvers.tickets.TicketPayload."""
+
+
+@strawberry.type
+class TicketMutation:
+    """Binds each mutation to its resolver."""
+
+    create_ticket: tickets.TicketPayload | None = strawberry.mutation(
+        resolver=tickets.create_ticket,
+        graphql_type=CreateTicketPayload | None,
+        description="Open a ticket as a user of an organisation.",
+    )
+    close_ticket: tickets.TicketPayload | None = strawberry.mutation(
+        resolver=tickets.close_ticket,
+        graphql_type=CloseTicketPayload | None,
+        description="Close a ticket as its user, as an admin of the organisation or as staff.",
+    )

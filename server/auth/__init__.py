@@ -1,0 +1,1 @@
+"""Who asks: JWTs and the secret that signs them."""

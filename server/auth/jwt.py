@@ -1,0 +1,160 @@
+"""Who is asking: bearer JWTs, verified by a shared secret or by a key set at a URL."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import jwt
+from jwt.exceptions import InvalidSubjectError
+
+from dal.errors import InvalidArgumentError
+from dal.model import rules
+from resolvers.request.context import Viewer
+
+logger = logging.getLogger(__name__)
+
+SECRET_ALGORITHMS = ("HS256",)
+KEY_SET_ALGORITHMS = ("RS256", "ES256", "EdDSA")
+
+LEEWAY = timedelta(seconds=10)
+"""How far the clocks of the issuer and of this server may stand apart."""
+
+_KEY_SET_TIMEOUT = 3.0
+"""Seconds the key set's server has to answer."""
+
+
+class InvalidTokenError(Exception):
+    """A JWT was sent and does not prove who is asking; the message says why and what to do."""
+
+
+class KeysUnavailableError(Exception):
+    """The key set that would verify a JWT cannot be fetched now."""
+
+
+class Authenticator:
+    """Tells who is asking from an Authorization header.
+
+    ``secret`` is called for each JWT and returns the HS256 secret in force, or None. ``jwks_url``
+    serves the public keys of RS256, ES256 and EdDSA. The JWT's own ``alg`` chooses between the two,
+    so a public key never verifies an HS256 signature. ``audience`` is what ``aud`` of the key set's
+    JWTs must hold; without it a JWT that names an audience is meant for someone else.
+    """
+
+    def __init__(
+        self,
+        *,
+        secret: Callable[[], str | None],
+        jwks_url: str | None = None,
+        audience: str | None = None,
+    ) -> None:
+        self._secret = secret
+        self._keys = jwt.PyJWKClient(jwks_url, timeout=_KEY_SET_TIMEOUT) if jwks_url else None
+        self._audience = audience
+
+    async def viewer(self, authorization: str | None) -> Viewer | None:
+        """Return the JWT's user, None when no header was sent.
+
+        Raises InvalidTokenError, or KeysUnavailableError when the key set cannot be fetched.
+        """
+        if authorization is None:
+            return None
+        scheme, _, credentials = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not credentials.strip():
+            raise InvalidTokenError("Send the header as 'Authorization: Bearer <JWT>'.")
+        claims = await self._claims(credentials.strip())
+        return Viewer(username=_username(claims), roles=_roles(claims))
+
+    async def _claims(self, encoded: str) -> dict[str, Any]:
+        try:
+            header = jwt.get_unverified_header(encoded)
+            rule = await self._rule(str(header.get("alg")), header.get("kid"))
+            return jwt.decode(
+                encoded,
+                rule.key,
+                algorithms=rule.algorithms,
+                audience=rule.audience,
+                leeway=LEEWAY,
+                options={"require": ["exp", "sub"]},
+            )
+        except jwt.PyJWTError as error:
+            raise InvalidTokenError(_sentence(error)) from error
+
+    async def _rule(self, algorithm: str, key_id: str | None) -> "_Rule":
+        """Return how to verify a JWT that claims ``algorithm``; InvalidTokenError if none may."""
+        if algorithm in SECRET_ALGORITHMS:
+            secret = self._secret()
+            if secret is not None:
+                return _Rule(secret, SECRET_ALGORITHMS)
+        elif algorithm in KEY_SET_ALGORITHMS and self._keys is not None:
+            if key_id is None:
+                raise InvalidTokenError("The JWT does not name its key: it needs a 'kid' header.")
+            key = await _public_key(self._keys, key_id)
+            return _Rule(key, KEY_SET_ALGORITHMS, self._audience)
+        raise InvalidTokenError(
+            f"This server cannot verify a JWT signed with {algorithm[:20]!r}: set "
+            "MARGINALIA_JWT_SECRET for HS256 or MARGINALIA_JWKS_URL for RS256, ES256 and EdDSA."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """A key, the only algorithms it may be used with, and the audience asked for."""
+
+    key: str | jwt.PyJWK
+    algorithms: Sequence[str]
+    audience: str | None = None
+
+
+async def _public_key(keys: jwt.PyJWKClient, key_id: str) -> jwt.PyJWK:
+    """Return the key set's key of that id, fetching the set in a thread when it is not cached."""
+    try:
+        return await asyncio.to_thread(keys.get_signing_key, key_id)
+    except (jwt.PyJWKClientConnectionError, OSError, ValueError) as error:
+        logger.warning("The key set at %s cannot be fetched: %s", keys.uri, error)
+        raise KeysUnavailableError(
+            "The keys that verify JWTs cannot be fetched: try again in a moment."
+        ) from error
+
+
+def make_token(secret: str, *, username: str, roles: Sequence[str], lifetime: timedelta) -> str:
+    """Return an HS256 JWT that names the user and the roles and expires after ``lifetime``."""
+    now = datetime.now(UTC)
+    claims = {"sub": username, "roles": list(roles), "iat": now, "exp": now + lifetime}
+    return jwt.encode(claims, secret, algorithm=SECRET_ALGORITHMS[0])
+
+
+def _username(claims: Mapping[str, Any]) -> str:
+    try:
+        return rules.identifier("sub", claims["sub"])
+    except InvalidArgumentError as error:
+        raise InvalidTokenError(f"The JWT's user does not do: {error}") from error
+
+
+def _roles(claims: Mapping[str, Any]) -> frozenset[str]:
+    roles = claims.get("roles", [])
+    if not isinstance(roles, list) or not all(isinstance(role, str) for role in roles):
+        raise InvalidTokenError("The JWT's claim 'roles' must be a list of strings.")
+    return frozenset(roles)
+
+
+_SENTENCES: dict[type[jwt.PyJWTError], str] = {
+    jwt.ExpiredSignatureError: "The JWT has expired: get a new one.",
+    jwt.ImmatureSignatureError: "The JWT is not valid yet: compare its issuer's clock with here.",
+    jwt.InvalidSignatureError: "The JWT was signed with another key than ours: get a new one.",
+    jwt.InvalidAudienceError: "The JWT is meant for another audience: get one for this server.",
+    InvalidSubjectError: "The JWT's claim 'sub' must be a string, the username.",
+    jwt.PyJWKClientError: "The JWT was signed with a key that the issuer's key set does not hold.",
+    jwt.PyJWKSetError: "The JWT was signed with a key that the issuer's key set does not hold.",
+}
+
+
+def _sentence(error: jwt.PyJWTError) -> str:
+    for kind, sentence in _SENTENCES.items():
+        if isinstance(error, kind):
+            return sentence
+    if isinstance(error, jwt.MissingRequiredClaimError):
+        return f"The JWT lacks the claim {error.claim!r}: 'sub' names the user, 'exp' ends it."
+    return "The JWT cannot be read: send it whole, as 'Authorization: Bearer <JWT>'."

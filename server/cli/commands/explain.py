@@ -1,0 +1,103 @@
+"""``marginalia explain``: how a page of comments is read, and what it costs."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+
+from dal.model import Comment, rules
+from dal.query.execution_stats import ExecutionStatistics
+from dal.query.pagination import Page
+from dal.repositories.comments import CommentRepository, Selection
+from resolvers.connections import DEFAULT_SIZE, MAX_SIZE, plain_slice
+from server.cli import options
+from server.engine.storage import open_table
+from server.settings import Settings
+
+
+def explain(
+    product: Annotated[str, typer.Argument(help="The product whose comments are read.")],
+    *,
+    rating: Annotated[
+        list[int] | None,
+        typer.Option(envvar="MARGINALIA_RATING", help="Only this rating; repeat it for several."),
+    ] = None,
+    language: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="MARGINALIA_LANGUAGE", help="Only this language; repeat it for several."
+        ),
+    ] = None,
+    first: Annotated[
+        int | None,
+        typer.Option(
+            envvar="MARGINALIA_FIRST",
+            help=f"Rows from the newest on, up to {MAX_SIZE}; {DEFAULT_SIZE} unless said.",
+        ),
+    ] = None,
+    last: Annotated[
+        int | None, typer.Option(envvar="MARGINALIA_LAST", help="Rows up to the oldest instead.")
+    ] = None,
+    after: Annotated[
+        str | None, typer.Option(envvar="MARGINALIA_AFTER", help="Start behind this cursor.")
+    ] = None,
+    before: Annotated[
+        str | None, typer.Option(envvar="MARGINALIA_BEFORE", help="Stop before this cursor.")
+    ] = None,
+    data_dir: options.DataDir = options.DEFAULTS.data_dir,
+    endpoint_url: options.EndpointUrl = None,
+    aws: options.Aws = False,
+    table: options.TableName = options.DEFAULTS.table,
+) -> None:
+    """Read one page as the API would, and show what was read: index, key ranges, capacity."""
+    selection = Selection(
+        rules.identifier("PRODUCT", product),
+        rules.ratings("--rating", rating) if rating else None,
+        rules.languages("--language", language) if language else None,
+    )
+    cut = plain_slice(first, after, last, before)
+    settings = Settings(data_dir=data_dir, endpoint_url=endpoint_url, aws=aws, table=table)
+
+    async def read() -> Page[Comment]:
+        async with open_table(settings, share=True) as opened:
+            return await CommentRepository(opened).page(selection, cut)
+
+    page = asyncio.run(read())
+    console = Console()
+    console.print(_grid(page.stats))
+    console.print(_summary(page))
+
+
+def _grid(stats: ExecutionStatistics) -> Grid:
+    title = f"{stats.access_pattern} on index {stats.index or 'none'}"
+    if stats.residual:
+        title += f", keeping the rows of the asked-for {' and '.join(stats.residual)}"
+    grid = Grid(title=title, title_justify="left")
+    grid.add_column("Partition key", overflow="fold")
+    grid.add_column("Range", overflow="fold")
+    for heading in ("Limit", "Items read", "Refills"):
+        grid.add_column(heading, justify="right")
+    for segment in stats.segments:
+        read = "skipped" if segment.skipped else f"{segment.items_read:,}"
+        grid.add_row(
+            segment.partition_key, segment.range, f"{segment.limit:,}", read, str(segment.refills)
+        )
+    return grid
+
+
+def _summary(page: Page[Comment]) -> str:
+    stats = page.stats
+    read = (
+        f"Rows: {len(page.edges)}. Requests: {stats.requests}. "
+        f"Items read: {stats.items_read:,}. Read capacity units: {stats.consumed_capacity:g}."
+    )
+    if stats.estimated_capacity is not None:
+        read += (
+            f" Expected: {stats.estimated_capacity:.2f}, from statistics that took "
+            f"{stats.planning_capacity:g} more."
+        )
+    if not page.edges:
+        return read
+    return f"{read}\nTo go on: --after {page.edges[-1].cursor}"

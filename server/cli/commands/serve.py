@@ -1,0 +1,84 @@
+"""``marginalia serve``: the GraphQL server."""
+
+from typing import Annotated
+
+import typer
+
+from server.cli import options
+from server.run import run
+from server.settings import Settings
+
+_JWT = "Who may write"
+
+
+def serve(
+    *,
+    host: Annotated[
+        str, typer.Option(envvar="MARGINALIA_HOST", help="The address to listen on.")
+    ] = options.DEFAULTS.host,
+    port: Annotated[
+        int,
+        typer.Option(
+            envvar="MARGINALIA_PORT", min=0, max=65535, help="The port; 0 takes any free one."
+        ),
+    ] = options.DEFAULTS.port,
+    demo: Annotated[
+        bool,
+        typer.Option(
+            "--demo/--no-demo",
+            envvar="MARGINALIA_DEMO",
+            help="Load demo comments once and print a JWT to write with.",
+        ),
+    ] = False,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain/--no-explain",
+            envvar="MARGINALIA_EXPLAIN",
+            help="Answer the field 'plan': what each page read and what it cost.",
+        ),
+    ] = False,
+    data_dir: options.DataDir = options.DEFAULTS.data_dir,
+    endpoint_url: options.EndpointUrl = None,
+    aws: options.Aws = False,
+    table: options.TableName = options.DEFAULTS.table,
+    jwt_secret: options.JwtSecret = None,
+    jwks_url: Annotated[
+        str | None,
+        typer.Option(
+            envvar="MARGINALIA_JWKS_URL",
+            rich_help_panel=_JWT,
+            help="The key set that verifies RS256, ES256 and EdDSA JWTs.",
+            show_default=False,
+        ),
+    ] = None,
+    jwt_audience: Annotated[
+        str | None,
+        typer.Option(
+            envvar="MARGINALIA_JWT_AUDIENCE",
+            rich_help_panel=_JWT,
+            help="The audience that the key set's JWTs must be meant for.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Serve GraphQL and GraphiQL at /graphql.
+
+    Without --endpoint-url and --aws the data is in a file in the data directory, kept by an engine
+    that starts and stops with the server. Readers need no JWT; writers do.
+    """
+    run(
+        Settings(
+            host=host,
+            port=port,
+            data_dir=data_dir,
+            demo=demo,
+            explain=explain,
+            endpoint_url=endpoint_url,
+            aws=aws,
+            table=table,
+            jwt_secret=jwt_secret,
+            jwks_url=jwks_url,
+            jwt_audience=jwt_audience,
+        )
+    )

@@ -1,0 +1,107 @@
+"""``marginalia table``: makes the table, and shows what there is of it."""
+
+import asyncio
+import json
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+
+from dal.statistics.maintenance_mode import create_table
+from dal.table import admin
+from server.cli import options
+from server.cli.workbench import workbench_model
+from server.demo.samples import sample_items
+from server.engine.storage import open_store
+from server.settings import Settings
+
+
+def create(
+    *,
+    data_dir: options.DataDir = options.DEFAULTS.data_dir,
+    endpoint_url: options.EndpointUrl = None,
+    aws: options.Aws = False,
+    table: options.TableName = options.DEFAULTS.table,
+) -> None:
+    """Create the table with its indexes; an existing one is left as it is.
+
+    The embedded engine's table needs no such step: it is created when it is first opened.
+    """
+    settings = Settings(data_dir=data_dir, endpoint_url=endpoint_url, aws=aws, table=table)
+    made = asyncio.run(_create(settings))
+    typer.echo(
+        f"Table {table} is created."
+        if made
+        else f"Table {table} exists already; nothing was changed."
+    )
+
+
+def describe(
+    *,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json", envvar="MARGINALIA_JSON", help="Print DescribeTable's answer as JSON."
+        ),
+    ] = False,
+    data_dir: options.DataDir = options.DEFAULTS.data_dir,
+    endpoint_url: options.EndpointUrl = None,
+    aws: options.Aws = False,
+    table: options.TableName = options.DEFAULTS.table,
+) -> None:
+    """Show the table's keys and indexes and how many items it holds."""
+    settings = Settings(data_dir=data_dir, endpoint_url=endpoint_url, aws=aws, table=table)
+    description = asyncio.run(_describe(settings))
+    if as_json:
+        typer.echo(json.dumps(description, indent=2, default=str))
+    else:
+        Console().print(_grid(description))
+
+
+def workbench(*, table: options.TableName = options.DEFAULTS.table) -> None:
+    """Print the table's data model for NoSQL Workbench, with samples of each kind of item.
+
+    Import the file there to see the table and its indexes; it asks no engine and no AWS account.
+    """
+    model = workbench_model(table, sample_items(), datetime.now(UTC))
+    typer.echo(json.dumps(model, indent=2, ensure_ascii=False))
+
+
+async def _create(settings: Settings) -> bool:
+    async with open_store(settings, share=True, usable=False) as store:
+        return store.created or await create_table(store.table)
+
+
+async def _describe(settings: Settings) -> dict[str, Any]:
+    async with open_store(settings, share=True, usable=False) as store:
+        return await admin.describe(store.table)
+
+
+def _grid(description: dict[str, Any]) -> Grid:
+    indexes = [
+        *description.get("LocalSecondaryIndexes", []),
+        *description.get("GlobalSecondaryIndexes", []),
+    ]
+    grid = Grid(
+        title=f"Table {description['TableName']}: {description['TableStatus'].lower()}, "
+        f"{description['ItemCount']:,} items",
+        caption="Amazon DynamoDB counts items about every six hours.",
+    )
+    for heading in ("Index", "Partition key", "Sort key", "Shows"):
+        grid.add_column(heading)
+    grid.add_row("(table)", *_keys(description), "everything")
+    for index in indexes:
+        grid.add_row(index["IndexName"], *_keys(index), _projection(index["Projection"]))
+    return grid
+
+
+def _keys(part: dict[str, Any]) -> list[str]:
+    return [key["AttributeName"] for key in part["KeySchema"]]
+
+
+def _projection(projection: dict[str, Any]) -> str:
+    if projection["ProjectionType"] == "ALL":
+        return "everything"
+    return ", ".join(["keys", *projection.get("NonKeyAttributes", [])])

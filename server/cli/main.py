@@ -1,0 +1,133 @@
+"""``marginalia``: the command line, and how its faults are told."""
+
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from dal.errors import DalError
+from server.errors import CommandError
+
+_INTERRUPTED = 130
+"""What a shell reports of a program that Ctrl-C ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command: what it does, an example of it, and the module of the same name.
+
+    With ``actions`` it is a group, and each of these functions one of its commands.
+    """
+
+    summary: str
+    example: str
+    actions: tuple[str, ...] = ()
+
+
+COMMANDS = {
+    "serve": Command(
+        "Serve GraphQL and GraphiQL, with storage of its own or over any DynamoDB API.",
+        "marginalia serve --demo --explain",
+    ),
+    "load": Command(
+        "Load comments, orders, organisations or tickets from a JSONL or CSV file.",
+        "marginalia load reviews.csv --map product_id=ProductId --set language=en",
+    ),
+    "explain": Command(
+        "Show how a page would be read: index, key ranges, cost.",
+        "marginalia explain B000G6RYNE --rating 4 --rating 5 --language en",
+    ),
+    "token": Command(
+        "Print a JWT to write with.",
+        "marginalia token --user ana --role moderator",
+    ),
+    "table": Command(
+        "Create the table, describe it, or print its data model.",
+        "marginalia table workbench > marginalia.json",
+        ("create", "describe", "workbench"),
+    ),
+    "stats": Command(
+        "Rebuild, verify or follow the counts by rating and language.",
+        "marginalia stats verify",
+        ("rebuild", "verify", "follow"),
+    ),
+    "bench": Command(
+        "Measure what reading costs.",
+        "marginalia bench cost",
+        ("cost",),
+    ),
+    "schema": Command(
+        "Print the GraphQL schema.",
+        "marginalia schema > schema.graphql",
+    ),
+}
+
+
+def build(arguments: list[str]) -> typer.Typer:
+    """Return the application; only the modules of commands among ``arguments`` are imported.
+
+    The SDK and the GraphQL engine take most of a second to import, and ``--help`` needs neither.
+    """
+    app = typer.Typer(
+        callback=_marginalia,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        epilog="'marginalia COMMAND --help' shows more; each option is also MARGINALIA_<OPTION>.",
+    )
+    for name, command in COMMANDS.items():
+        _register(app, name, command, wanted=name in arguments)
+    return app
+
+
+def main() -> None:
+    """Run the command line; expected faults end it with one sentence and exit code 1."""
+    try:
+        build(sys.argv[1:])()
+    except (CommandError, DalError) as error:
+        sentence = " ".join(str(error).split())
+        sys.exit(f"marginalia: {sentence}")
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+
+
+def _register(app: typer.Typer, name: str, command: Command, *, wanted: bool) -> None:
+    example = f"Example: {command.example}"
+    module = import_module(f"server.cli.commands.{name}") if wanted else None
+    if module is not None and command.actions:
+        group = typer.Typer(no_args_is_help=True)
+        for action in command.actions:
+            group.command(action)(getattr(module, action))
+        app.add_typer(group, name=name, help=command.summary, epilog=example)
+    else:
+        act = getattr(module, name, _not_wanted)
+        app.command(name, short_help=command.summary, epilog=example)(act)
+
+
+def _not_wanted() -> None:
+    """Stand in a list of commands for one that is not run."""
+
+
+def _show_version(wanted: bool) -> None:  # noqa: FBT001 - Typer calls it with the flag alone
+    if wanted:
+        typer.echo(f"marginalia {version('marginalia')}")
+        raise typer.Exit
+
+
+def _marginalia(
+    *,
+    version_: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_show_version, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Product comments as a GraphQL API over one DynamoDB table.
+
+    Start with 'marginalia serve --demo' and open http://127.0.0.1:8000/graphql.
+    """
+    del version_

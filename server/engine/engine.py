@@ -1,0 +1,174 @@
+"""The embedded engine: owned by one process, shared by others, restarted when it dies."""
+
+import asyncio
+import logging
+import os
+import time
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from server.engine.data_directory import DataDirectory, EngineRecord
+from server.engine.integrity import check_database
+from server.engine.orphan_process import runs, stop_orphan
+from server.engine.process import EngineProcess, PortTakenError, free_port
+from server.errors import CommandError
+
+logger = logging.getLogger(__name__)
+
+MAX_RESTARTS = 5
+RESTART_WINDOW = 60.0
+"""Seconds: an engine that dies more often than that in this time has a reason that stays."""
+
+SHARE_DEADLINE = 30.0
+"""Seconds a command waits for a server to come up, or for another command to end."""
+
+_SILENT_WAIT = 1.0
+"""Seconds after which a person wants to know why nothing happens."""
+
+_PORT_ATTEMPTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A running engine; ``died`` gets a sentence when it is gone and will not come back.
+
+    Nobody else uses an engine that is our ``own``.
+    """
+
+    endpoint_url: str
+    died: asyncio.Future[str]
+    own: bool
+
+
+@asynccontextmanager
+async def embedded_engine(data_dir: Path, *, share: bool) -> AsyncIterator[Engine]:
+    """Run an engine over ``data_dir``; with ``share``, use a running server's if there is one.
+
+    Raises DataDirectoryInUseError when another process owns the directory (with ``share``: one
+    that is no server and does not end within 30 seconds), and CommandError when the directory, its
+    data file or the engine's binary is not as it must be.
+    """
+    directory = DataDirectory(data_dir)
+    directory.prepare()
+    died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    endpoint_url = await _own_or_share(directory) if share else None
+    if endpoint_url is not None:
+        yield Engine(endpoint_url, died, own=False)
+        return
+    if not share and not directory.own():
+        raise directory.in_use()
+    try:
+        async with _kept(directory, died, serving=not share) as keeper:
+            yield Engine(keeper.process.endpoint_url, died, own=share)
+    finally:
+        directory.leave()
+
+
+async def _own_or_share(directory: DataDirectory) -> str | None:
+    """Return the endpoint of a running server's engine, or None as the directory's new owner."""
+    start = time.monotonic()
+    warned = False
+    while not directory.own():
+        record = directory.record()
+        if record and record.serving and runs(record, directory.database):
+            return record.endpoint_url
+        waited = time.monotonic() - start
+        if waited >= SHARE_DEADLINE:
+            raise directory.in_use()
+        if waited >= _SILENT_WAIT and not warned:
+            warned = True
+            logger.warning("Another command works on %s: waiting for its end.", directory.path)
+        await asyncio.sleep(0.05)
+    return None
+
+
+@asynccontextmanager
+async def _kept(
+    directory: DataDirectory, died: asyncio.Future[str], *, serving: bool
+) -> AsyncIterator["_Keeper"]:
+    _stop_orphan(directory)
+    check_database(directory.database)
+    keeper = _Keeper(directory, await _start_anywhere(directory), died, serving=serving)
+    task = asyncio.create_task(keeper.keep())
+    try:
+        keeper.write_record()
+        yield keeper
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        await keeper.process.stop()
+        directory.forget_record()
+
+
+def _stop_orphan(directory: DataDirectory) -> None:
+    """End what a killed owner left behind: two engines on one file do not see each other."""
+    record = directory.record()
+    if record and stop_orphan(record, directory.database):
+        logger.warning("The storage engine of a killed server was still running; it is stopped.")
+    directory.forget_record()
+
+
+async def _start_anywhere(directory: DataDirectory) -> EngineProcess:
+    """Start an engine on a free port, on another one when that is taken meanwhile."""
+    for _ in range(_PORT_ATTEMPTS):
+        with suppress(PortTakenError):
+            return await EngineProcess.start(directory.database, free_port())
+    raise CommandError("No free port was found for the storage engine: try again in a moment.")
+
+
+async def _start_again(directory: DataDirectory, port: int) -> EngineProcess:
+    """Start an engine on the port of one that died, which the system may not have freed yet."""
+    for _ in range(_PORT_ATTEMPTS):
+        with suppress(PortTakenError):
+            return await EngineProcess.start(directory.database, port)
+        await asyncio.sleep(0.2)
+    raise CommandError(f"Another program took the storage engine's port {port}.")
+
+
+class _Keeper:
+    """Keeps an engine running on its port until it dies too often."""
+
+    def __init__(
+        self,
+        directory: DataDirectory,
+        process: EngineProcess,
+        died: asyncio.Future[str],
+        *,
+        serving: bool,
+    ) -> None:
+        self.process = process
+        self._directory = directory
+        self._died = died
+        self._serving = serving
+        self._restarts: deque[float] = deque(maxlen=MAX_RESTARTS)
+
+    async def keep(self) -> None:
+        """Start the engine again whenever it dies; set ``died`` when that does not help."""
+        try:
+            while True:
+                how = await self.process.wait()
+                self._count(how)
+                logger.warning("The storage engine died (%s): starting it again.", how)
+                self.process = await _start_again(self._directory, self.process.port)
+                self.write_record()
+        except CommandError as error:
+            self._died.set_result(str(error))
+
+    def write_record(self) -> None:
+        """Let other commands find the engine."""
+        self._directory.write_record(
+            EngineRecord(os.getpid(), self._serving, self.process.pid, self.process.endpoint_url)
+        )
+
+    def _count(self, how: str) -> None:
+        now = time.monotonic()
+        if len(self._restarts) == MAX_RESTARTS and now - self._restarts[0] < RESTART_WINDOW:
+            raise CommandError(
+                f"The storage engine died {MAX_RESTARTS + 1} times in a minute, last {how}: "
+                "what is acknowledged is on disk; look at the log above and start again."
+            )
+        self._restarts.append(now)

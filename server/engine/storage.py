@@ -1,0 +1,81 @@
+"""Opens the table a command works on: the embedded engine's, an endpoint's, or Amazon's."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from dal.entities.declared import INDEXES
+from dal.errors import StoreFullError, StoreRefusedError, StoreUnavailableError
+from dal.statistics.maintenance_mode import create_table
+from dal.table import admin
+from dal.table.client import Table, TableAddress, connect
+from dal.table.definition import refuse_outdated
+from server.engine.data_directory import DataDirectory
+from server.engine.engine import embedded_engine
+from server.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """An open table, with what a server wants to know of it."""
+
+    table: Table
+    connection: TableAddress
+    place: str
+    """Where the table is, in words."""
+    died: asyncio.Future[str]
+    """Gets a sentence when the engine is gone for good."""
+    created: bool = False
+    """Whether opening created it, as it does over the embedded engine."""
+    alone: bool = False
+    """Whether no other process can use it: the engine is a command's own."""
+
+
+@asynccontextmanager
+async def open_table(settings: Settings, *, share: bool) -> AsyncIterator[Table]:
+    """Open the table; the embedded engine's is created if absent.
+
+    ``share`` as in ``embedded_engine``, whose errors it raises beside those of ``dal``.
+    """
+    async with open_store(settings, share=share) as store:
+        yield store.table
+
+
+@asynccontextmanager
+async def open_store(
+    settings: Settings, *, share: bool, usable: bool = True
+) -> AsyncIterator[Store]:
+    """Open the table as ``open_table`` does, with what a server wants to know besides.
+
+    Unless it need not be ``usable``, a table that is absent or lacks an index is refused.
+    """
+    opened = _embedded(settings, share=share) if settings.embedded else _remote(settings)
+    async with opened as store:
+        if usable and not store.created:
+            refuse_outdated(await admin.describe(store.table), INDEXES)
+        yield store
+
+
+@asynccontextmanager
+async def _embedded(settings: Settings, *, share: bool) -> AsyncIterator[Store]:
+    directory = DataDirectory(settings.data_dir)
+    async with embedded_engine(settings.data_dir, share=share) as engine:
+        connection = TableAddress(settings.table, engine.endpoint_url, embedded=True)
+        try:
+            async with connect(connection) as table:
+                created = await create_table(table)
+                place = f"{directory.database}, table {settings.table}"
+                yield Store(table, connection, place, engine.died, created, engine.own)
+        except (StoreFullError, StoreRefusedError, StoreUnavailableError):
+            # The engine answers a write to a full disk with an internal error.
+            directory.check_room()
+            raise
+
+
+@asynccontextmanager
+async def _remote(settings: Settings) -> AsyncIterator[Store]:
+    place = f"{settings.endpoint_url or 'Amazon DynamoDB'}, table {settings.table}"
+    connection = TableAddress(settings.table, settings.endpoint_url)
+    async with connect(connection) as table:
+        yield Store(table, connection, place, asyncio.get_running_loop().create_future())

@@ -1,0 +1,1 @@
+"""GraphQL over HTTP, GraphiQL, static files, and failures in GraphQL's shape."""

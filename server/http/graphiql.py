@@ -1,0 +1,63 @@
+"""GraphiQL, with every file it needs served from this machine."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from starlette.responses import FileResponse, Response
+
+from server.http.files import FILE_HEADERS, ROOT, RevalidatedFiles
+
+PAGE = ROOT / "web/graphiql/index.html"
+
+NOT_INSTALLED = ROOT / "web/graphiql/not-installed.html"
+
+FILES: Mapping[str, Path] = {
+    "graphiql.js": ROOT / "web/graphiql/graphiql.js",
+    "icon.svg": ROOT / "web/graphiql/icon.svg",
+    "page.css": ROOT / "web/graphiql/page.css",
+    "react.js": ROOT / "node_modules/react/umd/react.production.min.js",
+    "react-dom.js": ROOT / "node_modules/react-dom/umd/react-dom.production.min.js",
+    "graphiql.min.js": ROOT / "node_modules/graphiql/graphiql.min.js",
+    "graphiql.min.css": ROOT / "node_modules/graphiql/graphiql.min.css",
+    "explorer.js": ROOT / "node_modules/@graphiql/plugin-explorer/dist/index.umd.js",
+    "explorer.css": ROOT / "node_modules/@graphiql/plugin-explorer/dist/style.css",
+}
+"""What the page may ask for, by the name it asks with; nothing else of node_modules is served."""
+
+_SCROLL_LOCK = "sha256-Y/huXlwoYkVyQlxwSVcCi1RCDGDCSVBzDt0hYP9qlTc="
+"""The one style element that GraphiQL inserts, when it opens a dialogue."""
+
+_POLICY = (
+    "default-src 'none'",
+    "script-src 'self'",
+    f"style-src 'self' '{_SCROLL_LOCK}'",
+    "img-src 'self' data:",
+    "font-src data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+)
+
+PAGE_HEADERS = {
+    **FILE_HEADERS,
+    "Content-Security-Policy": "; ".join(_POLICY),
+    "Referrer-Policy": "no-referrer",
+}
+
+
+def page() -> Response:
+    """Return GraphiQL's page, or with 503 a page that says how to install its files."""
+    if all(path.is_file() for path in FILES.values()):
+        return FileResponse(PAGE, headers=PAGE_HEADERS)
+    return FileResponse(NOT_INSTALLED, status_code=503, headers=PAGE_HEADERS)
+
+
+class GraphiQLFiles(RevalidatedFiles):
+    """Serves ``FILES`` and nothing else."""
+
+    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
+        """Return the whitelisted file and its stat, or an empty path and None."""
+        file = FILES.get(path)
+        return (str(file), file.stat()) if file and file.is_file() else ("", None)

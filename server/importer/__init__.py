@@ -1,0 +1,1 @@
+"""Loads files: JSONL or CSV to rows, rows to domain objects, and what fits no rule to rejects."""

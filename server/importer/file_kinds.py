@@ -1,0 +1,146 @@
+"""What a file may hold: each kind's fields, and where its objects go.
+
+A new kind is a new entry of ``FILE_KINDS`` and ``FileKindName``.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+from dal.model import (
+    Comment,
+    Order,
+    OrderStatus,
+    Organization,
+    OrganizationUser,
+    Roster,
+    Ticket,
+    TicketStatus,
+)
+from dal.repositories.comments import CommentRepository
+from dal.repositories.orders import OrderRepository
+from dal.repositories.organizations import OrganizationRepository
+from dal.repositories.tickets import TicketRepository
+from dal.table.client import Table
+from server.importer import field_parsers, list_parsers
+from server.importer.instants import instant
+
+Thing = TypeVar("Thing")
+
+Put = Callable[[Sequence[Thing]], Awaitable[None]]
+"""Writes objects of distinct identity over what is there; raises DalError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a row: how its cell is parsed, and whether a row can do without it."""
+
+    name: str
+    parse: Callable[[str, object], object]
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FileKind(Generic[Thing]):
+    """What each row of a file is; of two rows with the same ``identity`` the later one stays."""
+
+    name: str
+    fields: tuple[Field, ...]
+    make: Callable[[Mapping[str, Any]], Thing]
+    identity: Callable[[Thing], str]
+    put: Callable[[Table], Put[Thing]]
+
+
+def _comment(values: Mapping[str, Any]) -> Comment:
+    values = {"title": "", **values}
+    return Comment(comment_id=values.pop("id"), **values)
+
+
+COMMENTS = FileKind(
+    name="comments",
+    fields=(
+        Field("id", field_parsers.identifier),
+        Field("product_id", field_parsers.identifier),
+        Field("username", field_parsers.identifier),
+        Field("rating", field_parsers.rating),
+        Field("language", field_parsers.language),
+        Field("title", field_parsers.title, required=False),
+        Field("text", field_parsers.body),
+        Field("created_at", instant),
+        Field("updated_at", instant, required=False),
+        Field("verified_purchase", field_parsers.boolean, required=False),
+    ),
+    make=_comment,
+    identity=lambda comment: comment.comment_id,
+    put=lambda table: CommentRepository(table).put_many,
+)
+
+
+def _order(values: Mapping[str, Any]) -> Order:
+    values = dict(values)
+    return Order(order_id=values.pop("id"), **values)
+
+
+ORDERS = FileKind(
+    name="orders",
+    fields=(
+        Field("id", field_parsers.identifier),
+        Field("username", field_parsers.identifier),
+        Field("status", field_parsers.choice(OrderStatus)),
+        Field("created_at", instant),
+        Field("lines", list_parsers.order_lines),
+    ),
+    make=_order,
+    identity=lambda order: order.order_id,
+    put=lambda table: OrderRepository(table).put_many,
+)
+
+
+def _roster(values: Mapping[str, Any]) -> Roster:
+    organization = Organization(values["name"], values["plan"])
+    users = [OrganizationUser(organization.name, *one) for one in values["users"].items()]
+    return Roster(organization, users)
+
+
+ORGANIZATIONS = FileKind(
+    name="organizations",
+    fields=(
+        Field("name", field_parsers.identifier),
+        Field("plan", field_parsers.title),
+        Field("users", list_parsers.users),
+    ),
+    make=_roster,
+    identity=lambda roster: roster.organization.name,
+    put=lambda table: OrganizationRepository(table).put_many,
+)
+
+
+def _ticket(values: Mapping[str, Any]) -> Ticket:
+    values = dict(values)
+    return Ticket(ticket_id=values.pop("id"), **values)
+
+
+TICKETS = FileKind(
+    name="tickets",
+    fields=(
+        Field("id", field_parsers.identifier),
+        Field("organization", field_parsers.identifier),
+        Field("username", field_parsers.identifier),
+        Field("subject", field_parsers.title),
+        Field("text", field_parsers.body),
+        Field("status", field_parsers.choice(TicketStatus)),
+        Field("created_at", instant),
+    ),
+    make=_ticket,
+    identity=lambda ticket: ticket.ticket_id,
+    put=lambda table: TicketRepository(table).put_many,
+)
+
+FileKindName = Literal["comments", "orders", "organizations", "tickets"]
+
+FILE_KINDS: Mapping[FileKindName, FileKind[Any]] = {
+    "comments": COMMENTS,
+    "orders": ORDERS,
+    "organizations": ORGANIZATIONS,
+    "tickets": TICKETS,
+}

@@ -1,1 +1,0 @@
-"""Loading files: lines become rows, rows become domain objects, batches of those are written."""

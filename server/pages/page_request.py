@@ -1,0 +1,140 @@
+"""One request of a page: who asks, what it may run, and how it is answered."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qsl, quote
+
+from cross_web import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from server.auth.jwt import InvalidTokenError, KeysUnavailableError
+from server.http.graphql import BoundedBody, GraphQLView
+from server.pages import operations, rendering, sessions
+from server.pages.faults import PageFault
+from server.pages.operations import Answer
+from server.pages.sessions import Session
+
+_MAX_FIELDS = 50
+
+NOTICES = {
+    "added": "Your comment is stored. Lists may show it a moment later.",
+    "changed": "Your changes are stored. Lists may show them a moment later.",
+    "deleted": "The comment is deleted. Lists may show it a moment longer.",
+}
+"""What the page after a form says, by the address's ``notice``."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """What a page's handler works with; ``http`` is Starlette's request."""
+
+    http: Request
+    view: GraphQLView
+    session: Session
+
+    @property
+    def root(self) -> str:
+        """What paths start with: empty unless a proxy serves the site below a path."""
+        root: str = self.http.scope.get("root_path", "")
+        return root.rstrip("/")
+
+    @property
+    def site(self) -> str:
+        """The absolute address of the site, without a slash at its end."""
+        return str(self.http.base_url).rstrip("/")
+
+    @property
+    def here(self) -> str:
+        """The path and query that were asked for, without the site's root."""
+        path = quote(self.http.scope["path"].removeprefix(self.root))
+        query = self.http.url.query
+        return f"{path}?{query}" if query else path
+
+    async def run(self, name: str, **variables: Any) -> Answer:
+        """Run one of the pages' documents as whoever asks; PageFault tells its errors."""
+        return await operations.run(self.view.schema, self.session.context, name, variables)
+
+    async def form(self) -> dict[str, str]:
+        """Return the fields of a form post, lines ended by a line feed.
+
+        PageFault when it is none, or when another site sends it.
+        """
+        if not sessions.from_here(self.http):
+            raise PageFault(403, "This form was sent from another site: open its page here.")
+        try:
+            body = await BoundedBody(self.http).get_body()
+            pairs = parse_qsl(
+                body.decode("ascii"),
+                keep_blank_values=True,
+                errors="strict",
+                max_num_fields=_MAX_FIELDS,
+            )
+        except HTTPException as error:
+            raise PageFault(error.status_code, error.reason) from None
+        except ValueError:  # also of UnicodeDecodeError
+            raise PageFault(400, "This form cannot be read: send it from its page.") from None
+        return {name: value.replace("\r\n", "\n") for name, value in pairs}
+
+    def to(self, path: str) -> Response:
+        """Return a redirect to a path of this site, to be fetched by GET."""
+        return RedirectResponse(self.root + path, HTTPStatus.SEE_OTHER)
+
+    def render(self, template: str, status: int = 200, **facts: Any) -> Response:
+        """Return a page, or 304 to a browser or crawler that has the same one.
+
+        Who is signed in gets no validator and shares no cache: their forms differ each time.
+        """
+        facts |= {
+            "root": self.root,
+            "site": self.site,
+            "here": self.here,
+            "viewer": self.session.username,
+            "form_key": self.session.form_key,
+            "ended": self.session.ended,
+            "notice": NOTICES.get(self.http.query_params.get("notice", "")),
+        }
+        headers = rendering.HEADERS | {"Cache-Control": "no-cache"}
+        if self.session.username is not None:
+            headers["Cache-Control"] = "private, no-cache"
+        elif status == HTTPStatus.OK:
+            headers["ETag"] = rendering.etag(template, facts)
+            if headers["ETag"] in self.http.headers.get("if-none-match", ""):
+                return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
+        response = HTMLResponse(rendering.render(template, facts), status, headers)
+        if self.session.ended is not None:
+            sessions.forget(response, self.http)
+        return response
+
+
+Handler = Callable[[PageRequest], Awaitable[Response]]
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def endpoint(view: GraphQLView, handler: Handler) -> Endpoint:
+    """Return what answers a route by ``handler``; its faults become pages too."""
+
+    async def answer(http: Request) -> Response:
+        request = anonymous = PageRequest(http, view, Session(await view.context(None)))
+        try:
+            request = PageRequest(http, view, await sessions.open_session(view, http))
+            return await handler(request)
+        except InvalidTokenError as error:
+            return fault_page(anonymous, PageFault(401, str(error)))
+        except KeysUnavailableError as error:
+            return fault_page(anonymous, PageFault(503, str(error)))
+        except PageFault as fault:
+            return fault_page(request, fault)
+
+    return answer
+
+
+def fault_page(request: PageRequest, fault: PageFault) -> Response:
+    """Return the page of a fault."""
+    phrase = HTTPStatus(fault.status).phrase
+    response = request.render("fault.html", fault.status, phrase=phrase, message=str(fault))
+    if fault.status == HTTPStatus.SERVICE_UNAVAILABLE:
+        response.headers["Retry-After"] = "5"
+    return response

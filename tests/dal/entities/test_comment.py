@@ -1,0 +1,46 @@
+import orjson
+from hypothesis import given
+
+from dal.entities.comment import COMMENT, comment_key, comment_position
+from dal.model import Comment
+from dal.table.keys import format_instant
+from tests.strategies import MORE, comment, comments
+
+
+def test_an_item_is_laid_out_as_the_design_says() -> None:
+    item = COMMENT.encode(comment("7/a", product_id="42/en", language="pt-BR", rating=4))
+    packed = orjson.loads(item.pop("data")["S"])
+    position = "2020-02-27T00:00:00.000000Z#7%2Fa"
+    assert item == {
+        "PK": {"S": "COMMENT#7%2Fa"},
+        "SK": {"S": "COMMENT#7%2Fa"},
+        "GSIPK": {"S": "PRODUCT#42%2Fen/pt-BR/4"},
+        "GSI2PK": {"S": "PRODUCT#42%2Fen/pt-BR"},
+        "GSI3PK": {"S": "PRODUCT#42%2Fen/4"},
+        "GSI4PK": {"S": "PRODUCT#42%2Fen"},
+        "GSISK": {"S": position},
+        "rating": {"N": "4"},
+        "language": {"S": "pt-BR"},
+    }
+    assert packed == {"title": "Good", "text": "It does what it says.", "username": "ana"}
+    assert comment_position(comment("7/a")) == position
+    assert comment_key("7/a") == {"PK": item["PK"], "SK": item["SK"]}
+
+
+@MORE
+@given(comments, comments)
+def test_positions_sort_by_time_and_then_differ_by_id(one: Comment, other: Comment) -> None:
+    positions = comment_position(one), comment_position(other)
+    if one.created_at != other.created_at:
+        assert (positions[0] < positions[1]) == (one.created_at < other.created_at)
+    else:
+        assert (positions[0] == positions[1]) == (one.comment_id == other.comment_id)
+
+
+def test_optional_facts_take_no_room_while_they_are_absent() -> None:
+    plain = orjson.loads(COMMENT.encode(comment())["data"]["S"])
+    assert {"updatedAt", "verifiedPurchase"}.isdisjoint(plain)
+    full = comment(updated_at=comment().created_at, verified_purchase=True)
+    packed = orjson.loads(COMMENT.encode(full)["data"]["S"])
+    assert packed["updatedAt"] == format_instant(full.created_at)
+    assert packed["verifiedPurchase"] is True

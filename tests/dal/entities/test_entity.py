@@ -1,0 +1,116 @@
+"""What every declaration of an entity must hold, whichever indexes it has."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dal.entities.comment import COMMENT
+from dal.entities.declared import ENTITIES
+from dal.entities.entity import Entity, Row
+from dal.entities.order import ORDER
+from dal.entities.organization import ORGANIZATION_USER
+from dal.entities.ticket import TICKET
+from dal.table.client import Table
+from dal.table.index import Index
+from dal.table.item import Item
+from dal.table.ranges import Range
+from dal.table.requests import QueryRequest
+from tests.strategies import FEW, MORE, comments, orders, organization_users, tickets
+
+STRATEGIES: dict[int, st.SearchStrategy[Any]] = {
+    id(COMMENT): comments,
+    id(ORDER): orders,
+    id(ORGANIZATION_USER): organization_users,
+    id(TICKET): tickets,
+}
+DRAWN = st.sampled_from(ENTITIES).flatmap(
+    lambda entity: st.tuples(st.just(entity), STRATEGIES[id(entity)])
+)
+
+
+def row_of(entity: Entity[Any], index: Index, model: Any, item: Item) -> Row:
+    """Return a row as a segment of the index yields it: without keys of other indexes."""
+    values = entity.values(model)
+    fixed = {name: values[name] for name in index.fields}
+    return Row(entity.positions[index.order](model), item, fixed)
+
+
+@MORE
+@given(DRAWN)
+def test_decode_undoes_encode(drawn: tuple[Entity[Any], Any]) -> None:
+    entity, model = drawn
+    assert entity.decode(entity.encode(model)) == model
+
+
+@MORE
+@given(DRAWN)
+def test_the_row_of_each_index_is_enough_for_the_whole_object(
+    drawn: tuple[Entity[Any], Any],
+) -> None:
+    entity, model = drawn
+    item = entity.encode(model)
+    for index in entity.indexes:
+        if index.holds(entity.values(model)):
+            shown = item if index.name is None else {n: item.get(n) for n in index.attributes}
+            assert entity.decode_row(row_of(entity, index, model, shown)) == model
+
+
+@MORE
+@given(DRAWN)
+def test_a_row_is_decoded_without_its_index_keys(drawn: tuple[Entity[Any], Any]) -> None:
+    entity, model = drawn
+    item = entity.encode(model)
+    for index in entity.indexes:
+        if index.name is not None and index.holds(entity.values(model)):
+            shown = {name: item[name] for name in ("PK", "SK", *index.projects)}
+            assert entity.decode_row(row_of(entity, index, model, shown)) == model
+
+
+@MORE
+@given(DRAWN, st.data())
+def test_a_conditional_update_notices_every_change(
+    drawn: tuple[Entity[Any], Any], data: st.DataObject
+) -> None:
+    entity, model = drawn
+    other = data.draw(STRATEGIES[id(entity)])
+    one, two = entity.encode(model), entity.encode(other)
+    versions = [{name: item.get(name) for name in entity.compared} for item in (one, two)]
+    if {**one, "PK": 0, "SK": 0} != {**two, "PK": 0, "SK": 0}:
+        assert versions[0] != versions[1]
+
+
+@pytest.mark.parametrize("entity", ENTITIES, ids=lambda entity: entity.indexes[0].entity)
+def test_the_first_index_holds_every_item(entity: Entity[Any]) -> None:
+    whole = entity.indexes[0]
+    assert not whole.covers
+    assert whole.shards == 1
+    assert not whole.prefix
+
+
+@FEW
+@given(drawn=DRAWN)
+async def test_indexes_project_on_the_engine_what_is_declared(
+    each_table: Table, drawn: tuple[Entity[Any], Any]
+) -> None:
+    entity, model = drawn
+    item = entity.encode(model)
+    await each_table.put_many([item])
+    for index in entity.indexes:
+        if not index.holds(entity.values(model)):
+            continue
+        answer = await each_table.query(
+            QueryRequest(
+                index=index.name,
+                partition=(index.partition_key, item[index.partition_key]["S"]),
+                sort_key=index.sort_key,
+                range=Range(low=item[index.sort_key]["S"], high=item[index.sort_key]["S"]),
+                descending=True,
+                limit=5,
+                consistent=index.consistent,
+            )
+        )
+        assert model in [
+            entity.decode_row(row_of(entity, index, model, row)) for row in answer.items
+        ]

@@ -1,0 +1,47 @@
+"""A product in a fake engine with its statistics, read as the repository reads it."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, cast
+
+from dal.entities.entity import Entity
+from dal.model import Comment
+from dal.query.executor import Executor
+from dal.query.pagination import Page, PageReader, Slice
+from dal.query.query import Query
+from dal.statistics import counter_items
+from dal.statistics.counts import deltas, summed
+from dal.statistics.maintenance_mode import Maintenance, MaintenanceStore
+from dal.statistics.reader import StatisticsReader
+from dal.statistics.table_statistics import ProductStatisticsProvider
+from tests.fakes import FakeEngine
+from tests.oracle import walk_pages
+
+
+class _Complete:
+    """Says that every comment is counted, in the transaction that writes it."""
+
+    async def current(self) -> Maintenance:
+        return Maintenance(complete=True)
+
+
+class KnownProduct:
+    """Pages of an entity, planned by exact statistics and by what earlier pages read."""
+
+    def __init__(self, entity: Entity[Comment], comments: Sequence[Comment], **fake: Any) -> None:
+        self.engine = FakeEngine(indexes=entity.indexes, **fake)
+        self.engine.put(*map(entity.encode, comments))
+        counted = summed(deltas(None, comment) for comment in comments)
+        self.engine.put(*(counter_items.encode(*one) for one in counted.items()))
+        known = ProductStatisticsProvider(
+            self.engine, StatisticsReader(self.engine), cast("MaintenanceStore", _Complete())
+        )
+        executor = Executor(self.engine, entity.indexes, known)
+        self._pages = PageReader(executor, entity.decode_row, descending=True)
+
+    async def read(self, query: Query, cut: Slice) -> Page[Comment]:
+        return await self._pages.read(query, cut)
+
+    async def walk(self, query: Query, size: int, *, backward: bool) -> list[Comment]:
+        """Return all rows in list order, page by page from one end."""
+        return await walk_pages(partial(self.read, query), size, backward=backward)

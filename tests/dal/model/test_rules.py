@@ -1,0 +1,262 @@
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from dal.errors import InvalidArgumentError
+from dal.model import Money, OrderLine, rules
+from dal.table.keys import escape
+from tests.strategies import MORE, identifiers
+
+MOST = rules.MAX_IDENTIFIER_BYTES
+_SUBTAGS = "en EN de zh yue sgn us US Latn Hans 419 840 1996 u co phonebk x t i klingon a 12 é gb"
+tag_like = st.lists(st.sampled_from(_SUBTAGS.split()), min_size=1, max_size=5).map("-".join)
+
+
+def complaint(rule: object, value: object) -> str:
+    """Return the sentence with which a rule refuses a value; it and the error name the argument."""
+    assert callable(rule)
+    with pytest.raises(InvalidArgumentError) as caught:
+        rule("someArgument", value)
+    assert caught.value.argument == "someArgument"
+    sentence = str(caught.value)
+    assert sentence.startswith("someArgument ")
+    assert sentence.endswith(".")
+    assert "\n" not in sentence
+    return sentence
+
+
+@pytest.mark.parametrize(
+    "value", ["1", "42/en", "a#b", "100%", "été", "商品", "😀", " ", "a b", "%00", "x" * MOST]
+)
+def test_well_formed_identifiers_stay_as_they_are(value: str) -> None:
+    assert rules.identifier("productId", value) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("", "empty"),
+        ("a\0b", "control character"),
+        ("tab\t", "control character"),
+        ("\x7f", "control character"),
+        ("\x85", "control character"),
+        ("\ud800", "control character"),
+        ("\udfff!", "control character"),
+        ("a\U0010ffff", "control character"),
+        ("x" * (MOST + 1), f"{MOST + 1} bytes"),
+        ("x" * 2000, f"2,000 bytes long; the most is {MOST}"),
+        ("é" * MOST, f"{2 * MOST:,} bytes"),
+        ("/" * MOST, f"{3 * MOST:,} bytes"),
+    ],
+)
+def test_malformed_identifiers_are_refused(value: str, why: str) -> None:
+    assert why in complaint(rules.identifier, value)
+
+
+@MORE
+@given(st.text())
+def test_an_accepted_identifier_fits_a_key(value: str) -> None:
+    try:
+        rules.identifier("id", value)
+    except InvalidArgumentError:
+        return
+    assert 1 <= len(escape(value).encode()) <= rules.MAX_IDENTIFIER_BYTES
+
+
+@given(identifiers)
+def test_what_the_properties_call_an_identifier_is_one(value: str) -> None:
+    assert rules.identifier("id", value) == value
+
+
+@pytest.mark.parametrize("value", [1, 2, 3, 4, 5])
+def test_ratings_go_from_1_to_5(value: int) -> None:
+    assert rules.rating("rating", value) == value
+
+
+@pytest.mark.parametrize("value", [0, 6, -1, 2**31 - 1])
+def test_other_ratings_are_refused(value: int) -> None:
+    assert f"is {value}; it goes from 1 to 5" in complaint(rules.rating, value)
+    assert f"is {value};" in complaint(rules.ratings, [5, value])
+
+
+@pytest.mark.parametrize(
+    ("values", "distinct"), [([], set()), ([5], {5}), ([3, 1, 3], {1, 3}), ([1, 2, 3, 4, 5],) * 2]
+)
+def test_a_list_of_ratings_is_a_set(values: list[int], distinct: set[int]) -> None:
+    assert rules.ratings("rating", values) == frozenset(distinct)
+
+
+@pytest.mark.parametrize(
+    ("value", "canonical"),
+    [
+        ("en", "en"),
+        ("EN-us", "en-US"),
+        ("pt_br", "pt-BR"),
+        ("ZH-HANT-tw", "zh-Hant-TW"),
+        ("en-Latn-US", "en-US"),
+        ("es-419", "es-419"),
+        ("de-1996", "de-1996"),
+        ("iw", "he"),
+        ("i-klingon", "tlh"),
+        ("zh-cmn", "zh"),
+        ("en-US-u-co-phonebk", "en-US-u-co-phonebk"),
+        ("yue", "yue"),
+    ],
+)
+def test_languages_come_in_canonical_form(value: str, canonical: str) -> None:
+    assert rules.language("language", value) == canonical
+    assert rules.language("language", canonical) == canonical
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        "e",
+        "english",
+        "en-",
+        "-en",
+        "en--US",
+        "en US",
+        " en",
+        "en\n",
+        "12",
+        "x-private",
+        "éé",
+        "ｅｎ",  # noqa: RUF001 - full-width letters, on purpose
+        "en/US",
+        "en1",  # the parser takes it; only letters name a language
+        "en#",
+        "en\0",
+        "\ud800",
+        "*",
+        "en-x-aaaaaaaa-bbbbbbbb-cccccccc-dddd",  # 36 characters
+    ],
+)
+def test_what_is_no_language_tag_is_refused(value: str) -> None:
+    assert "is not a BCP 47 language tag such as 'en'" in complaint(rules.language, value)
+    assert "is not a BCP 47 language tag" in complaint(rules.languages, ["en", value])
+
+
+def test_a_language_tag_has_at_most_35_characters() -> None:
+    tag = "en-x-aaaaaaaa-bbbbbbbb-cccccccc-ddd"
+    assert len(tag) == 35
+    assert rules.language("language", tag) == tag
+
+
+def test_a_long_language_is_not_echoed_in_full() -> None:
+    assert len(complaint(rules.language, "en-" + "a-" * 1000)) < 300
+
+
+@MORE
+@given(tag_like | st.text(max_size=12))
+@example("sgn-840")  # the standard form of its standard form is yet another
+@example("nan-cmn-840")  # its standard form is not a tag
+def test_a_canonical_language_is_its_own_canonical_form(value: str) -> None:
+    try:
+        tag = rules.language("language", value)
+    except InvalidArgumentError:
+        return
+    assert re.fullmatch("[a-z]{2,8}(-[A-Za-z0-9]{1,8})*", tag)
+    assert rules.language("language", tag) == tag
+
+
+def test_a_list_of_languages_is_a_set_of_canonical_tags() -> None:
+    assert rules.languages("language", []) == frozenset()
+    assert rules.languages("language", ["EN", "en", "de-de"]) == {"en", "de-DE"}
+
+
+@pytest.mark.parametrize(("rule", "most"), [(rules.title, 200), (rules.text, 10_000)])
+def test_prose_has_a_greatest_length_in_characters(rule: object, most: int) -> None:
+    assert callable(rule)
+    for value in ("", "😀" * most, "a\nb\0c"):
+        assert rule("text", value) == value
+    assert f"{most + 1:,} characters long; the most is {most:,}" in complaint(
+        rule, "x" * (most + 1)
+    )
+    assert "half a character" in complaint(rule, "a\ud800")
+
+
+@pytest.mark.parametrize(
+    ("value", "in_utc"),
+    [
+        (datetime(2020, 1, 1), datetime(2020, 1, 1, tzinfo=UTC)),  # noqa: DTZ001 - naive is the case
+        (
+            datetime(2020, 1, 1, tzinfo=timezone(timedelta(hours=-5))),
+            datetime(2020, 1, 1, 5, tzinfo=UTC),
+        ),
+    ],
+)
+def test_instants_come_in_utc(value: datetime, in_utc: datetime) -> None:
+    result = rules.instant("createdAt", value)
+    assert (result, result.tzinfo) == (in_utc, UTC)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        datetime.min.replace(tzinfo=timezone(timedelta(hours=1))),
+        datetime.max.replace(tzinfo=timezone(timedelta(hours=-1))),
+    ],
+)
+def test_an_instant_outside_the_calendar_is_refused(value: datetime) -> None:
+    assert "out of the calendar" in complaint(rules.instant, value)
+
+
+@pytest.mark.parametrize("value", ["0 EUR", "12.50 EUR", "999999999999.9999 JPY", "007.5 USD"])
+def test_money_is_an_amount_and_a_currency(value: str) -> None:
+    amount, currency = value.split()
+    for written in (value, f"{currency} {amount}"):
+        assert rules.money("unitPrice", written) == Money(Decimal(amount), currency)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("", "12.50", "EUR", "12.50EUR", "12,50 EUR", "-1 EUR", "1e3 EUR", "1 eur", "1 EURO"),
+        *("1. EUR", "1.00000 EUR", "1234567890123 EUR", "12.50 EUR ", "NaN EUR", "1 EUR\n"),
+        "\u0661 EUR",
+    ],
+)
+def test_what_is_no_money_is_refused(value: str) -> None:
+    assert "an amount such as '12.50 EUR'" in complaint(rules.money, value)
+
+
+@pytest.mark.parametrize("value", ["a@b", "ana.b+c@mail.example.org", "é@ü", "x" * 252 + "@b"])
+def test_addresses_are_kept(value: str) -> None:
+    assert rules.email("email", value) == value
+
+
+@pytest.mark.parametrize(
+    "value", ["", "a", "@b", "a@", "a b@c", "a@b@c", "a@b\n", "x" * 253 + "@b"]
+)
+def test_what_is_no_address_is_refused(value: str) -> None:
+    complaint(rules.email, value)
+
+
+def test_quantities_are_bounded() -> None:
+    assert [rules.quantity("quantity", value) for value in (1, 10_000)] == [1, 10_000]
+    for value in (0, -1, 10_001):
+        assert "from 1 to 10,000" in complaint(rules.quantity, value)
+
+
+def test_an_order_has_lines_of_one_currency() -> None:
+    euros, yen = (OrderLine("1", 1, Money(Decimal(1), currency)) for currency in ("EUR", "JPY"))
+    assert rules.order_lines("lines", [euros] * 90) == (euros,) * 90
+    for wrong in ([], [euros] * 91):
+        assert "1 to 90" in complaint(rules.order_lines, wrong)
+    assert "EUR and JPY" in complaint(rules.order_lines, [yen, euros])
+
+
+def test_a_period_starts_before_it_ends() -> None:
+    noon = datetime(2023, 1, 1, 12, tzinfo=timezone(timedelta(hours=2)))
+    ten = datetime(2023, 1, 1, 10, tzinfo=UTC)
+    assert rules.period(noon, ten) == (ten, ten)
+    assert rules.period(None, noon.replace(tzinfo=None)) == (None, ten + timedelta(hours=2))
+    with pytest.raises(InvalidArgumentError, match="exchange the two") as fault:
+        rules.period(ten + timedelta(microseconds=1), noon)
+    assert fault.value.argument == "createdFrom"

@@ -1,0 +1,25 @@
+"""Plans as the executor asks for them."""
+
+from collections.abc import Sequence
+
+from dal.query.access_paths import access_paths
+from dal.query.cardinality import PageSpan
+from dal.query.optimizer import optimize
+from dal.query.plan import Plan
+from dal.query.protocols import TableStatistics
+from dal.query.query import Query
+from dal.table.index import Index
+from dal.table.ranges import Range
+
+
+def plan(
+    indexes: Sequence[Index],
+    query: Query,
+    span: Range,
+    *,
+    descending: bool,
+    limit: int,
+    statistics: TableStatistics | None = None,
+) -> Plan:
+    page = PageSpan(span & query.within, limit, descending)
+    return optimize(access_paths(indexes, query), page, statistics)

@@ -1,0 +1,66 @@
+"""What reads are estimated to cost, and how many rows a segment is asked for."""
+
+import random
+from statistics import fmean, pstdev
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dal.query import cost_model
+from dal.query.cost_model import BLOCK, Selectivity, best_estimate, expected_capacity
+
+
+@pytest.mark.parametrize(("rows", "blocks"), [(1, 1), (20, 3), (2_000, 201)])
+def test_capacity_is_half_a_unit_for_each_started_block(rows: int, blocks: int) -> None:
+    """Rows of a tenth of a block; at a block's very end the next is expected by half."""
+    assert expected_capacity(rows, BLOCK / 10) == pytest.approx(0.5 * blocks, abs=0.3)
+
+
+@given(st.integers(1, 400), st.floats(50, 5_000))
+def test_more_rows_never_cost_less(rows: int, row_bytes: float) -> None:
+    assert expected_capacity(rows + 1, row_bytes) >= expected_capacity(rows, row_bytes)
+
+
+def test_a_pages_only_segment_is_asked_for_the_page() -> None:
+    assert best_estimate(Selectivity(share=1.0), 20, 300.0, most=5_000).limit == 20
+
+
+@given(st.floats(0.001, 1.0), st.integers(1, 101), st.integers(0, 200))
+def test_no_ask_goes_far_beyond_what_is_there(share: float, wanted: int, most: int) -> None:
+    assert 1 <= best_estimate(Selectivity(share), wanted, 300.0, most=most).limit <= most + 1
+
+
+def test_few_limits_are_weighed_however_rare_the_wanted_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Planning takes milliseconds even where a page of 20 lies in 200,000 rows."""
+    weighed: list[int] = []
+    weigh = cost_model._estimate
+
+    def counted(limit: int, *others: object) -> cost_model.ReadEstimate:
+        weighed.append(limit)
+        return weigh(limit, *others)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(cost_model, "_estimate", counted)
+    ask = best_estimate(Selectivity(1.0, residual=0.0001), 20, 300.0, most=1_000_000)
+    assert ask.limit > 10_000
+    assert len(weighed) <= 64
+
+
+@pytest.mark.parametrize(("share", "residual"), [(0.3, 1.0), (1.0, 0.4), (0.5, 0.7)])
+def test_the_spread_is_that_of_pages_drawn_by_lot(share: float, residual: float) -> None:
+    chance = random.Random(1)
+    drawn = [_rows_of_a_page(chance, share, residual) for _ in range(4_000)]
+    mean, deviation = Selectivity(share, residual).spread(20)
+    assert fmean(drawn) == pytest.approx(mean, rel=0.03)
+    assert pstdev(drawn) == pytest.approx(deviation, rel=0.06)
+
+
+def _rows_of_a_page(chance: random.Random, share: float, residual: float) -> int:
+    """How many of a segment's rows are read until 20 of all segments' rows pass."""
+    mine = passed = 0
+    while passed < 20:
+        mine += chance.random() < share
+        passed += chance.random() < residual
+    return mine

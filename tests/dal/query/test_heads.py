@@ -1,0 +1,97 @@
+"""The item at the beginning of a list, read with the first rows and never as one of them."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dal.entities.organization import USERS_OF_ORGANIZATION
+from dal.entities.ticket import TICKETS_OF_USER
+from dal.query.executor import Executor
+from dal.query.pagination import Page, PageReader, Slice
+from dal.query.query import Query
+from dal.table.index import Index
+from dal.table.item import Item
+from dal.table.keys import escape
+from tests.fakes import FakeEngine
+from tests.oracle import page_of
+from tests.strategies import MORE
+
+NAMES = ("a", "b", "b/c", "m", "z", "é", "😀", "\U0010fffe")
+PLACE = {"organization": "o", "username": "u"}
+DATA = {"S": "{}"}
+
+names = st.sampled_from(NAMES)
+ends = st.none() | names.map(escape)
+cuts = st.builds(Slice, st.integers(0, 5), st.booleans(), ends, ends, st.booleans(), st.booleans())
+
+
+def item(index: Index, sort_key: str) -> Item:
+    keys = {
+        index.partition_key: {"S": index.partition_of(PLACE)},
+        index.sort_key: {"S": sort_key},
+    }
+    return {"PK": {"S": sort_key}, "SK": {"S": sort_key}, **keys, "data": DATA}
+
+
+def collection(index: Index, positions: set[str], *, headed: bool) -> FakeEngine:
+    """Rows, strangers around them that no list may show, and the head unless it is missing."""
+    engine = FakeEngine()
+    engine.put(*(item(index, index.label + position) for position in positions))
+    engine.put(item(index, "AAA#1"), item(index, "ZZZ#1"))
+    if headed:
+        engine.put(item(index, f"{index.head}u"))
+    return engine
+
+
+async def read(engine: FakeEngine, index: Index, cut: Slice) -> Page[str]:
+    filters = {field: frozenset({PLACE[field]}) for field in index.partition}
+    reader = PageReader(
+        Executor(engine, [index]),
+        lambda row: str(row.item[index.sort_key]["S"]),
+        descending=index is TICKETS_OF_USER,
+    )
+    return await reader.read(Query("T", filters, head=True), cut)
+
+
+def listed(positions: set[str], cut: Slice, *, descending: bool) -> tuple[list[str], bool, bool]:
+    """Return the page by the letter, as ``expected`` does, for a list of either direction."""
+    if descending:
+        return page_of(sorted(positions, reverse=True), cut)
+    mirror = replace(cut, backward=not cut.backward, after=cut.before, before=cut.after)
+    page, follows, precedes = page_of(sorted(positions, reverse=True), mirror)
+    return page[::-1], precedes, follows
+
+
+@MORE
+@given(
+    index=st.sampled_from([USERS_OF_ORGANIZATION, TICKETS_OF_USER]),
+    positions=st.sets(names.map(escape)),
+    headed=st.booleans(),
+    cut=cuts,
+)
+async def test_a_page_is_the_same_with_its_head(
+    index: Index, positions: set[str], headed: bool, cut: Slice
+) -> None:
+    engine = collection(index, positions, headed=headed)
+    page = await read(engine, index, cut)
+    shown, follows, precedes = listed(positions, cut, descending=index is TICKETS_OF_USER)
+    assert [edge.position for edge in page.edges] == shown
+    assert page.nodes == [index.label + position for position in shown]
+    assert page.page_info.has_next_page == (follows if cut.next_page else None)
+    assert page.page_info.has_previous_page == (precedes if cut.previous_page else None)
+    from_the_beginning = not cut.backward and cut.after is None
+    assert (page.head is not None) == (headed and from_the_beginning)
+    if page.head is not None:
+        assert page.head[index.sort_key] == {"S": f"{index.head}u"}
+
+
+@pytest.mark.parametrize("index", [USERS_OF_ORGANIZATION, TICKETS_OF_USER])
+async def test_the_head_costs_one_row_and_no_request(index: Index) -> None:
+    engine = collection(index, set(map(escape, NAMES)), headed=True)
+    page = await read(engine, index, Slice(3, next_page=True))
+    (request,) = engine.requests
+    assert request.limit == 5
+    assert page.stats.items_read == 5
+    assert len(page.edges) == 3

@@ -1,0 +1,111 @@
+"""A filter field that nothing was made for: pages are exact, with an index for it and without."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dal.entities.comment import ALL, COMMENT, comment_position
+from dal.entities.entity import Entity
+from dal.errors import NoIndexError
+from dal.model import RATINGS, Comment
+from dal.query.access_paths import access_paths
+from dal.query.query import Filters, Query
+from dal.table.index import BY_DATE, Index
+from tests.dal.known import KnownProduct
+from tests.dal.paging import PRODUCT, dense
+from tests.strategies import LANGUAGES, TIES
+
+MOODS = ("glad", "so-so", "a/b#")
+
+
+def mood_of(comment: Comment) -> str:
+    return comment.title
+
+
+def moody(*, own_index: bool, carried: bool) -> Entity[Comment]:
+    """Return comments with a mood: in an index of its own, on the rows of the others, or both."""
+    indexes = COMMENT.indexes
+    if carried:
+        indexes = tuple(replace(one, projects=(*one.projects, "mood")) for one in indexes)
+    if own_index:
+        by_mood = Index(
+            "byMood", "GSI5PK", "GSISK", "PRODUCT", ("product", "mood"), BY_DATE, (), ALL.projects
+        )
+        indexes = (*indexes, by_mood)
+    return replace(
+        COMMENT,
+        fields={**COMMENT.fields, "mood": mood_of},
+        indexes=indexes,
+        attributes=lambda one: COMMENT.attributes(one) | {"mood": {"S": mood_of(one)}},
+    )
+
+
+ENTITIES = [
+    moody(own_index=own_index, carried=carried)
+    for own_index, carried in [(True, False), (False, True), (True, True)]
+]
+comments = st.lists(
+    st.builds(
+        dense,
+        comment_id=st.uuids().map(str),
+        created_at=st.sampled_from(TIES),
+        rating=st.sampled_from(RATINGS),
+        language=st.sampled_from(LANGUAGES),
+        title=st.sampled_from(MOODS),
+    ),
+    unique_by=comment_position,
+    max_size=30,
+)
+filters = st.fixed_dictionaries(
+    {"product": st.just(frozenset({PRODUCT})), "mood": st.frozensets(st.sampled_from(MOODS))},
+    optional={
+        "rating": st.frozensets(st.sampled_from("12345")),
+        "language": st.frozensets(st.sampled_from(LANGUAGES)),
+    },
+)
+
+
+def listed(rows: list[Comment], wanted: Filters, entity: Entity[Comment]) -> list[Comment]:
+    passing = [
+        one
+        for one in rows
+        if all(entity.fields[name](one) in values for name, values in wanted.items())
+    ]
+    return sorted(passing, key=comment_position, reverse=True)
+
+
+@given(
+    entity=st.sampled_from(ENTITIES),
+    rows=comments,
+    asked=st.lists(filters, min_size=1, max_size=3),
+    size=st.integers(1, 7),
+    backward=st.booleans(),
+    most_rows=st.sampled_from([None, 2]),
+)
+async def test_pages_by_a_field_that_is_not_counted_are_exact(
+    entity: Entity[Comment],
+    rows: list[Comment],
+    asked: list[Filters],
+    size: int,
+    backward: bool,
+    most_rows: int | None,
+) -> None:
+    """Each list is read twice: what is remembered of the first time must not mislead the second."""
+    product = KnownProduct(entity, rows, most_rows=most_rows)
+    by_rating = [{name: one[name] for name in one if name != "mood"} for one in asked]
+    for wanted in [*asked, *by_rating, *asked]:
+        walked = await product.walk(Query("?", wanted), size, backward=backward)
+        assert walked == listed(rows, wanted, entity)
+
+
+def test_a_field_that_no_index_has_and_no_row_carries_is_refused() -> None:
+    entity = replace(COMMENT, fields={**COMMENT.fields, "mood": mood_of})
+    wanted = {"product": frozenset({PRODUCT}), "mood": frozenset({"glad"})}
+    with pytest.raises(NoIndexError, match="mood"):
+        access_paths(entity.indexes, Query("?", wanted))
+
+
+def test_a_field_is_compared_by_conditional_updates_as_soon_as_a_row_carries_it() -> None:
+    assert "mood" in moody(own_index=False, carried=True).compared

@@ -1,0 +1,129 @@
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dal.entities.comment import COMMENT, comment_position
+from dal.model import Comment
+from dal.query.cursors import decode
+from dal.query.pagination import Slice
+from dal.repositories.comments import Selection
+from tests.dal.paging import (
+    ANY,
+    PRODUCT,
+    cuts,
+    dense,
+    engine_of,
+    listed,
+    read,
+    row_lists,
+    selections,
+)
+from tests.oracle import next_cut, page_of
+from tests.strategies import MORE
+
+SHORT = [dense(comment_id) for comment_id in ("b", "d", "f")]
+SHORT_ENDS = [None, *(comment_position(dense(comment_id)) for comment_id in "abcdefg")]
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("limit", [0, 1, 2, 5])
+async def test_every_slice_of_a_short_list(limit: int, backward: bool) -> None:
+    """Ends that cross, meet, fall between rows and on them, in every combination."""
+    engine = engine_of(SHORT)
+    for after, before in product(SHORT_ENDS, SHORT_ENDS):
+        cut = Slice(limit, backward, after, before, next_page=True, previous_page=True)
+        page = await read(engine, ANY, cut)
+        info = page.page_info
+        assert (
+            [edge.position for edge in page.edges],
+            info.has_next_page,
+            info.has_previous_page,
+        ) == page_of(listed(SHORT, ANY), cut), cut
+
+
+@settings(parent=MORE, max_examples=2 * MORE.max_examples)
+@given(comments=row_lists, selection=selections, cut=cuts, data=st.data())
+async def test_a_page_is_the_slice_of_the_sorted_list(
+    comments: list[Comment], selection: Selection, cut: Slice, data: st.DataObject
+) -> None:
+    most_rows = data.draw(st.sampled_from([None, 1, 3]), label="most_rows")
+    engine = engine_of(comments, most_rows=most_rows, hollow=data.draw(st.booleans()))
+    page = await read(engine, selection, cut)
+    positions, follows, precedes = page_of(listed(comments, selection), cut)
+    assert [edge.position for edge in page.edges] == positions
+    assert [comment_position(node) for node in page.nodes] == positions
+    assert page.page_info.has_next_page == (follows if cut.next_page else None)
+    assert page.page_info.has_previous_page == (precedes if cut.previous_page else None)
+    assert page.page_info.start_cursor == (page.edges[0].cursor if positions else None)
+    assert page.page_info.end_cursor == (page.edges[-1].cursor if positions else None)
+    assert [decode(edge.cursor) for edge in page.edges] == positions
+    assert page.stats.requests == len(engine.requests)
+    assert page.stats.items_read == engine.rows_answered
+    assert page.stats.consumed_capacity == 0.5 * len(engine.requests)
+    assert sum(one.items_read for one in page.stats.segments) == engine.rows_answered
+
+
+@MORE
+@given(comments=row_lists, selection=selections, size=st.integers(1, 7), backward=st.booleans())
+async def test_a_walk_meets_every_row_once_in_order(
+    comments: list[Comment], selection: Selection, size: int, backward: bool
+) -> None:
+    engine = engine_of(comments)
+    met: list[str] = []
+    end: str | None = None
+    while True:
+        cut = next_cut(size, end, backward=backward)
+        page = await read(engine, selection, cut)
+        positions = [edge.position for edge in page.edges]
+        met = positions + met if backward else met + positions
+        info = page.page_info
+        ahead, behind = info.has_next_page, info.has_previous_page
+        if backward:
+            ahead, behind = behind, ahead
+        assert behind == (end is not None)
+        if not ahead:
+            break
+        end = positions[0] if backward else positions[-1]
+    assert met == listed(comments, selection)
+
+
+@MORE
+@given(comments=row_lists, backward=st.booleans(), selection=selections, data=st.data())
+async def test_changes_between_pages_neither_repeat_nor_skip_what_stays(
+    comments: list[Comment], backward: bool, selection: Selection, data: st.DataObject
+) -> None:
+    staying = [one for one in comments if one.comment_id < "06"]
+    passing = [one for one in comments if one.comment_id >= "06"]
+    engine = engine_of(staying)
+    met: list[str] = []
+    end = None
+    while True:
+        for one in data.draw(st.lists(st.sampled_from(passing)) if passing else st.just([])):
+            if data.draw(st.booleans()):
+                engine.put(COMMENT.encode(one))
+            else:
+                engine.delete(COMMENT.encode(one))
+        page = await read(engine, selection, next_cut(3, end, backward=backward))
+        if not page.edges:
+            break
+        met += [edge.position for edge in (reversed(page.edges) if backward else page.edges)]
+        end = met[-1]
+    assert met == sorted(set(met), reverse=not backward)
+    stayed = set(listed(staying, selection))
+    assert [one for one in met if one in stayed] == sorted(stayed, reverse=not backward)
+
+
+async def test_a_row_that_changes_segment_while_it_is_read_is_shown_once() -> None:
+    before, after = dense("1", rating=1), dense("1", rating=5)
+    engine = engine_of([before, dense("0", rating=5)])
+
+    def rate_anew() -> None:
+        # A global index applies a write some time after another does: for a while both hold it.
+        engine.items["twin", "twin"] = COMMENT.encode(after)
+
+    engine.changes = {1: rate_anew}
+    page = await read(engine, Selection(PRODUCT, frozenset({1, 5})), Slice(2, next_page=True))
+    assert [node.comment_id for node in page.nodes] == ["1", "0"]
+    assert page.page_info.has_next_page is False

@@ -1,0 +1,129 @@
+from typing import Any
+
+import pytest
+
+from dal.entities.comment import COMMENT, comment_position
+from dal.errors import ThrottledError
+from dal.query.execution_stats import ExecutionStatistics
+from dal.query.plan import Plan
+from dal.query.segments import PageProgress, segment_rows
+from dal.repositories.comments import Selection
+from dal.table.ranges import Range
+from tests.dal.planning import plan
+from tests.fakes import FakeEngine
+from tests.strategies import comment
+
+ROWS = [comment(f"{number:02}") for number in range(10)]
+POSITIONS = [comment_position(row) for row in ROWS]
+
+
+def loaded(**settings: Any) -> FakeEngine:
+    engine = FakeEngine(**settings)
+    engine.put(*map(COMMENT.encode, ROWS), COMMENT.encode(comment("x", product_id="43")))
+    return engine
+
+
+def planned(limit: int, span: Range | None = None, *, descending: bool = True) -> Plan:
+    query = Selection("42").query()
+    return plan(COMMENT.indexes, query, span or Range(), descending=descending, limit=limit)
+
+
+async def read(
+    engine: FakeEngine, whole: Plan, most: int = 100
+) -> tuple[list[str], ExecutionStatistics]:
+    reading = ExecutionStatistics("AP1")
+    positions: list[str] = []
+    rows = segment_rows(
+        engine, whole, whole.segments[0], reading, PageProgress(whole.segments[0].limit)
+    )
+    async for position, item, values in rows:
+        positions.append(position)
+        assert item["GSISK"]["S"] == position
+        assert values == {"product": "42"}
+        if len(positions) == most:
+            break
+    await rows.aclose()
+    return positions, reading
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("limit", [1, 3, 10, 11, 100])
+@pytest.mark.parametrize("most_rows", [None, 1, 4])
+@pytest.mark.parametrize("hollow", [False, True])
+async def test_a_segment_is_read_to_its_end_however_it_is_answered(
+    descending: bool, limit: int, most_rows: int | None, hollow: bool
+) -> None:
+    engine = loaded(most_rows=most_rows, hollow=hollow)
+    positions, reading = await read(engine, planned(limit, descending=descending))
+    assert positions == sorted(POSITIONS, reverse=descending)
+    assert (reading.requests, reading.items_read) == (len(engine.requests), 10)
+    assert engine.rows_answered == 10
+
+
+async def test_a_range_bounds_what_is_read() -> None:
+    span = Range(POSITIONS[2], POSITIONS[5], low_open=True)
+    positions, _ = await read(loaded(), planned(2, span))
+    assert positions == [POSITIONS[5], POSITIONS[4], POSITIONS[3]]
+
+
+@pytest.mark.parametrize(
+    ("limit", "taken", "requests"), [(5, 1, 1), (5, 5, 1), (5, 6, 2), (10, 10, 1), (3, 10, 4)]
+)
+async def test_more_is_asked_for_only_when_the_rows_run_dry(
+    limit: int, taken: int, requests: int
+) -> None:
+    engine = loaded()
+    positions, _ = await read(engine, planned(limit), most=taken)
+    assert len(positions) == taken
+    assert len(engine.requests) == requests
+
+
+async def test_the_absence_of_a_last_key_is_the_end() -> None:
+    engine = loaded()
+    await read(engine, planned(11))
+    assert len(engine.requests) == 1
+    # A limit that the last row just reaches leaves DynamoDB unable to say that nothing follows.
+    await read(engine, planned(10))
+    assert len(engine.requests) == 3
+
+
+async def test_requests_say_what_the_plan_says() -> None:
+    engine = loaded()
+    span = Range(high=POSITIONS[7])
+    await read(engine, planned(5, span))
+    for request in engine.requests:
+        assert request.index == "all"
+        assert request.partition == ("GSI4PK", "PRODUCT#42")
+        assert request.sort_key == "GSISK"
+        assert (request.range, request.descending, request.limit) == (span, True, 5)
+    assert [request.start is None for request in engine.requests] == [True, False]
+
+
+async def test_an_empty_range_is_not_asked_for() -> None:
+    engine = loaded()
+    positions, reading = await read(engine, planned(5, Range("b", "a")))
+    assert (positions, engine.requests, reading.requests) == ([], [], 0)
+    (account,) = reading.segments
+    assert account.skipped
+    assert account.items_read == 0
+
+
+async def test_the_account_names_partition_range_and_limit() -> None:
+    _, reading = await read(loaded(), planned(4, Range(low=POSITIONS[3], low_open=True)))
+    (account,) = reading.segments
+    assert account.partition_key == "PRODUCT#42"
+    assert account.range == f"> {POSITIONS[3]}"
+    assert (account.limit, account.skipped, account.items_read) == (4, False, 6)
+    assert (reading.requests, reading.items_read, reading.consumed_capacity) == (2, 6, 1.0)
+
+
+async def test_a_fault_is_raised_where_it_happens() -> None:
+    engine = loaded(faults={1: ThrottledError("busy")})
+    whole = planned(3)
+    reading = ExecutionStatistics("AP1")
+    rows = segment_rows(engine, whole, whole.segments[0], reading, PageProgress(3))
+    before = [(await anext(rows))[0] for _ in range(3)]
+    with pytest.raises(ThrottledError):
+        await anext(rows)
+    assert before == POSITIONS[:-4:-1]
+    assert reading.requests == 1

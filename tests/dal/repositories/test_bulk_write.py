@@ -1,0 +1,175 @@
+"""Many rows at once: whatever happens on the way, what is stored is counted."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from dal import errors
+from dal.model import Comment
+from dal.repositories.comments import CommentRepository
+from dal.statistics.counter_transaction import MOST_ACTIONS
+from dal.table.client import Table
+from tests import oracle, recount
+from tests.engines import SECOND_IN_SOAK
+from tests.fakes import Answer, FaultyClient, Operation, client_error, lose_answer
+
+ROWS = oracle.make_comments("42", 260, seed=6)
+CHANGED = [
+    replace(row, rating=row.rating % 5 + 1, language="fr", text="changed") for row in ROWS[::3]
+]
+
+
+def by_id(*runs: list[Comment]) -> set[Comment]:
+    """What several runs of rows leave, one after the other."""
+    return set({row.comment_id: row for run in runs for row in run}.values())
+
+
+class Watch:
+    """A store whose transactions can be disturbed: ``on[number]`` happens at that one."""
+
+    def __init__(self, table: Table) -> None:
+        self.client = FaultyClient(table._client)
+        self.store = CommentRepository(Table(self.client, table.name))
+        self.writes: list[list[str]] = []
+        self.on: dict[int, Exception | Comment] = {}
+        self.client._faults = [self._each] * 10_000
+        self._beside = CommentRepository(table)
+
+    async def _each(self, real: Operation, arguments: Answer) -> Answer:
+        if "TransactItems" not in arguments:
+            return await real(**arguments)
+        number = len(self.writes)
+        self.writes.append([kind for one in arguments["TransactItems"] for kind in one])
+        happens = self.on.get(number)
+        if isinstance(happens, Comment):
+            await self._beside.put_many([happens])
+        elif happens is not None:
+            raise happens
+        return await real(**arguments)
+
+
+async def test_what_is_written_is_counted(each_table: Table) -> None:
+    await CommentRepository(each_table).put_many(ROWS)
+    assert set(await recount.check(each_table, "42")) == set(ROWS)
+
+
+async def test_a_transaction_is_mostly_rows(table: Table) -> None:
+    watch = Watch(table)
+    await watch.store.put_many(ROWS)
+    assert len(watch.writes) == 3
+    assert all(len(kinds) <= MOST_ACTIONS for kinds in watch.writes)
+    assert sum(kinds.count("Put") for kinds in watch.writes) == len(ROWS)
+
+
+async def test_rows_that_are_there_already_are_not_written(each_table: Table) -> None:
+    watch = Watch(each_table)
+    await watch.store.put_many(ROWS)
+    watch.writes.clear()
+    await watch.store.put_many(ROWS)
+    assert watch.writes == []
+    await recount.check(each_table, "42")
+
+
+@SECOND_IN_SOAK
+async def test_changed_rows_move_their_counts(each_table: Table) -> None:
+    store = CommentRepository(each_table)
+    await store.put_many(ROWS)
+    await store.put_many(CHANGED)
+    assert set(await recount.check(each_table, "42")) == by_id(ROWS, CHANGED)
+
+
+@SECOND_IN_SOAK
+async def test_a_row_that_changes_its_product_counts_there(each_table: Table) -> None:
+    store = CommentRepository(each_table)
+    await store.put_many(ROWS)
+    moved = [replace(row, product_id="43") for row in ROWS[:120]]
+    await store.put_many(moved)
+    assert set(await recount.check(each_table, "42")) == set(ROWS[120:])
+    assert set(await recount.check(each_table, "43")) == set(moved)
+
+
+async def test_the_last_of_two_rows_with_one_id_counts(each_table: Table) -> None:
+    later = [replace(row, rating=1, created_at=row.created_at + timedelta(1)) for row in ROWS[:50]]
+    await CommentRepository(each_table).put_many([*ROWS[:60], *later])
+    assert set(await recount.check(each_table, "42")) == by_id(ROWS[:60], later)
+
+
+@SECOND_IN_SOAK
+@pytest.mark.parametrize("at", [0, 1, 2])
+async def test_interrupted_and_repeated_it_is_exact_at_every_moment(
+    each_table: Table, at: int
+) -> None:
+    watch = Watch(each_table)
+    watch.on[at] = client_error("AccessDeniedException")
+    with pytest.raises(errors.StoreRefusedError):
+        await watch.store.put_many(ROWS)
+    assert len(await recount.check(each_table, "42")) < len(ROWS)
+    await watch.store.put_many(ROWS)
+    assert set(await recount.check(each_table, "42")) == set(ROWS)
+
+
+@SECOND_IN_SOAK
+async def test_cancelled_and_repeated_it_is_exact(each_table: Table) -> None:
+    store = CommentRepository(each_table)
+    for seconds in (0.02, 0.05, 0.1):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await store.put_many(oracle.make_comments("42", 2_000, seed=6))
+        await asyncio.sleep(0.3)  # what was sent is done by now
+        await recount.check(each_table, "42")
+    await store.put_many(ROWS)
+    await recount.check(each_table, "42")
+
+
+@SECOND_IN_SOAK
+async def test_a_row_that_another_changes_meanwhile_is_written_over(each_table: Table) -> None:
+    watch = Watch(each_table)
+    await watch.store.put_many(ROWS[:90])
+    other = replace(ROWS[6], rating=ROWS[6].rating % 5 + 1, text="meanwhile")
+    watch.writes.clear()
+    watch.on = {0: other, 1: replace(other, language="ja")}
+    await watch.store.put_many(CHANGED[:10])
+    assert len(watch.writes) == 3
+    assert set(await recount.check(each_table, "42")) == by_id(ROWS[:90], [other], CHANGED[:10])
+
+
+async def test_lost_answers_count_once(each_table: Table) -> None:
+    client = FaultyClient(each_table._client)
+    store = CommentRepository(Table(client, each_table.name))
+    client._faults = [lose_answer] * 6
+    await store.put_many(ROWS[:50])
+    assert set(await recount.check(each_table, "42")) == set(ROWS[:50])
+
+
+@SECOND_IN_SOAK
+async def test_several_calls_at_once_for_the_same_rows_and_for_others(each_table: Table) -> None:
+    """In two processes, as far as the table can tell."""
+    stores = CommentRepository(each_table), CommentRepository(each_table)
+    runs = [ROWS[:150], ROWS[100:], CHANGED, ROWS]
+    await asyncio.gather(*(stores[n % 2].put_many(run) for n, run in enumerate(runs)))
+    stored = await recount.check(each_table, "42")
+    assert {row.comment_id for row in stored} == {row.comment_id for row in ROWS}
+    assert set(stored) <= {*ROWS, *CHANGED}
+
+
+@SECOND_IN_SOAK
+async def test_many_products_in_one_call(each_table: Table) -> None:
+    rows = [replace(row, product_id=f"p{n % 70}") for n, row in enumerate(ROWS)]
+    await CommentRepository(each_table).put_many(rows)
+    for number in range(0, 70, 7):
+        stored = await recount.check(each_table, f"p{number}")
+        assert len(stored) == len(ROWS[number::70])
+
+
+async def test_rows_of_the_greatest_size_fit(each_table: Table) -> None:
+    rows = [replace(row, text="\U0001f600" * 10_000) for row in ROWS[:120]]
+    await CommentRepository(each_table).put_many(rows)
+    assert set(await recount.check(each_table, "42")) == set(rows)
+
+
+async def test_nothing_is_nothing(table: Table) -> None:
+    watch = Watch(table)
+    await watch.store.put_many([])
+    assert watch.client.calls == []

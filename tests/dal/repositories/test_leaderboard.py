@@ -1,0 +1,153 @@
+"""Leaderboards on both engines: numeric order, stable ties, exact ranks, paging."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from dal.errors import RankTooDeepError
+from dal.model import Comment
+from dal.query.pagination import Slice
+from dal.repositories import leaderboard
+from dal.repositories.comments import CommentRepository
+from dal.table.client import Table
+from tests import oracle
+from tests.strategies import comment
+
+COUNTS = {"a": 9, "b": 10, "c": 100, "d": 1, "e": 10, "f/g": 10, "none": 0, "日本": 2}
+ORDER = ["c", "f/g", "e", "b", "a", "日本", "d"]
+"""By count; of one count, the reverse order of the ids."""
+
+
+def rows_of(counts: Mapping[str, int], language: str = "en") -> list[Comment]:
+    """So many comments rated 5 for each product, and one rated 4."""
+    return [
+        comment(
+            f"{product}-{language}-{number}",
+            product_id=product,
+            language=language,
+            rating=5 if number else 4,
+            created_at=oracle.START,
+        )
+        for product, count in counts.items()
+        for number in range(count + 1)
+    ]
+
+
+@pytest.fixture
+async def store(each_table: Table) -> CommentRepository:
+    store = CommentRepository(each_table)
+    await store.put_many(rows_of(COUNTS))
+    return store
+
+
+async def read(
+    store: CommentRepository,
+    language: str | None = None,
+    *,
+    size: int = 100,
+    after: str | None = None,
+    backward: bool = False,
+    ranked: bool = True,
+) -> list[tuple[int | None, str, int]]:
+    cut = Slice(size, backward=backward, after=after)
+    page = await store.leaderboard.page(language, cut, ranked=ranked)
+    return [(node.rank, node.product.product_id, node.count) for node in page.nodes]
+
+
+def listed(counts: Mapping[str, int], order: list[str]) -> list[tuple[int | None, str, int]]:
+    return [(rank, product, counts[product]) for rank, product in enumerate(order, 1)]
+
+
+async def test_the_order_is_numeric_ties_are_stable_and_zero_is_absent(
+    store: CommentRepository,
+) -> None:
+    assert await read(store) == listed(COUNTS, ORDER)
+
+
+async def test_a_new_five_moves_a_product_up_and_a_lost_one_down(store: CommentRepository) -> None:
+    await store.add(comment("new", product_id="a", rating=5))
+    await store.add(comment("newer", product_id="a", rating=5))
+    await store.update("c-en-1", {"rating": 4}, lambda _: None)
+    await store.delete("d-en-1", lambda _: None)
+    await store.update("none-en-0", {"rating": 5}, lambda _: None)
+    counts = {**COUNTS, "a": 11, "c": 99, "d": 0, "none": 1}
+    assert await read(store) == listed(counts, ["c", "a", "f/g", "e", "b", "日本", "none"])
+
+
+async def test_boards_of_languages_are_their_own(store: CommentRepository) -> None:
+    german = {"a": 3, "d": 4, "none": 0}
+    await store.put_many(rows_of(german, "de"))
+    assert await read(store, "en") == listed(COUNTS, ORDER)
+    assert await read(store, "de") == listed(german, ["d", "a"])
+    counts = {**COUNTS, "a": 12, "d": 5}
+    assert await read(store) == listed(counts, ["c", "a", "f/g", "e", "b", "d", "日本"])
+    assert await read(store, "fr") == []
+
+
+async def test_a_comment_that_changes_its_language_changes_boards(store: CommentRepository) -> None:
+    await store.update("d-en-1", {"language": "de"}, lambda _: None)
+    assert await read(store, "de") == [(1, "d", 1)]
+    assert await read(store, "en") == listed(COUNTS, ORDER[:-1])
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+async def test_ranks_go_on_from_page_to_page(store: CommentRepository, size: int) -> None:
+    pages = 0
+    shown = []
+    after = None
+    while True:
+        cut = Slice(size, after=after, next_page=True, previous_page=True)
+        page = await store.leaderboard.page(None, cut, ranked=True)
+        assert page.page_info.has_previous_page == (pages > 0)
+        shown += [(node.rank, node.product.product_id, node.count) for node in page.nodes]
+        if not page.page_info.has_next_page:
+            break
+        pages += 1
+        after = page.edges[-1].position
+    assert shown == listed(COUNTS, ORDER)
+
+
+async def test_ranks_are_right_from_the_other_end_too(store: CommentRepository) -> None:
+    assert await read(store, size=2, backward=True) == listed(COUNTS, ORDER)[-2:]
+
+
+async def test_a_rank_is_of_the_board_as_it_is_now(store: CommentRepository) -> None:
+    """Products that rise past the cursor count, though the cursor was made before."""
+    page = await store.leaderboard.page(None, Slice(2), ranked=True)
+    risen = {"p1": 200, "p2": 50}
+    await store.put_many(rows_of(risen))
+    third = await read(store, size=1, after=page.edges[-1].position)
+    assert third == [(5, "e", 10)]
+
+
+async def test_ranks_cost_nothing_where_they_are_known(store: CommentRepository) -> None:
+    async def requests(*, ranked: bool, after: str | None = None) -> int:
+        page = await store.leaderboard.page(None, Slice(3, after=after), ranked=ranked)
+        return page.stats.requests
+
+    page = await store.leaderboard.page(None, Slice(3), ranked=False)
+    assert [node.rank for node in page.nodes] == [None] * 3
+    position = page.edges[-1].position
+    assert await requests(ranked=True) == 1
+    assert await requests(ranked=False, after=position) == 1
+    assert await requests(ranked=True, after=position) == 2
+
+
+async def test_beyond_the_ranked_products_only_ranks_are_refused(
+    store: CommentRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leaderboard, "RANKED", 3)
+    pages = await store.leaderboard.page(None, Slice(3), ranked=True)
+    second, third = pages.edges[1].position, pages.edges[2].position
+    assert await read(store, size=2, after=second) == listed(COUNTS, ORDER)[2:4]
+    with pytest.raises(RankTooDeepError, match="without rank"):
+        await read(store, after=third)
+    assert len(await read(store, after=third, ranked=False)) == 4
+
+
+async def test_an_empty_board_has_an_empty_page(each_table: Table) -> None:
+    store = CommentRepository(each_table)
+    page = await store.leaderboard.page(None, Slice(5, next_page=True), ranked=True)
+    assert page.nodes == []
+    assert page.page_info.has_next_page is False
+    assert await read(store, backward=True) == []

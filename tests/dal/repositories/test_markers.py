@@ -1,0 +1,9 @@
+from dal.repositories.markers import MarkerRepository
+from dal.table.client import Table
+
+
+async def test_a_mark_is_remembered(table: Table) -> None:
+    markers = MarkerRepository(table)
+    assert not await markers.marked("demo")
+    await markers.mark("demo")
+    assert await MarkerRepository(table).marked("demo")

@@ -1,0 +1,206 @@
+"""Pages of a user's orders against a sorted list, while statuses change between the pages."""
+
+import random
+import uuid
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dal.entities.order import order_position
+from dal.model import Order, OrderStatus
+from dal.query.pagination import Slice
+from dal.repositories.orders import NEXT, OrderRepository, OrderSelection
+from dal.table.client import Table
+from tests.engines import SECOND_IN_SOAK
+from tests.oracle import next_cut, page_of
+from tests.strategies import FEW, TIES, order
+
+HOUR = timedelta(hours=1)
+SUBSETS = [frozenset(some) for size in range(5) for some in combinations(OrderStatus, size)]
+
+drawn_orders = st.lists(
+    st.builds(
+        order,
+        st.sampled_from(["0", "1", "2", "a/b", "a#", "é", "\ue000", "😀"]),
+        status=st.sampled_from(OrderStatus),
+        created_at=st.sampled_from(TIES),
+    ),
+    unique_by=lambda one: one.order_id,
+    max_size=8,
+)
+bounds = st.none() | st.sampled_from(TIES)
+steps = st.lists(st.integers(0, 99), max_size=12)
+
+
+def listed(orders: Iterable[Order], selection: OrderSelection) -> list[str]:
+    """Return the oracle: the positions of the selected orders, newest first."""
+    since, before = selection.created_from, selection.created_before
+    return sorted(
+        (
+            order_position(one)
+            for one in orders
+            if one.username == selection.username
+            and (selection.statuses is None or one.status in selection.statuses)
+            and (since is None or one.created_at >= since)
+            and (before is None or one.created_at < before)
+        ),
+        reverse=True,
+    )
+
+
+class Shop:
+    """The orders of one user, in the store and in a plain dict; some take a step now and then."""
+
+    def __init__(self, store: OrderRepository, orders: Iterable[Order]) -> None:
+        self.store = store
+        self.orders = {one.order_id: one for one in orders}
+
+    async def step(self, number: int) -> None:
+        """Take one order a step further, if it can go any."""
+        moving = [one for one in self.orders.values() if NEXT[one.status]]
+        if moving:
+            old = moving[number % len(moving)]
+            following = sorted(NEXT[old.status])
+            status = following[number % len(following)]
+            await self.store.set_status(old.order_id, status, lambda _: None, guess=old.username)
+            self.orders[old.order_id] = replace(old, status=status)
+
+    async def check_page(self, selection: OrderSelection, cut: Slice) -> tuple[list[str], bool]:
+        """Read a page, compare it with the list as it stands; return it, and whether more come."""
+        page = await self.store.page(selection, cut)
+        positions = [edge.position for edge in page.edges]
+        wanted = page_of(listed(self.orders.values(), selection), cut)
+        info = page.page_info
+        assert (positions, info.has_next_page, info.has_previous_page) == wanted
+        for edge in page.edges:
+            assert edge.node == self.orders[edge.node.order_id]
+        return positions, wanted[2] if cut.backward else wanted[1]
+
+
+@FEW
+@given(
+    drawn_orders,
+    st.none() | st.sampled_from(SUBSETS),
+    bounds,
+    bounds,
+    st.integers(1, 4),
+    st.booleans(),
+    steps,
+)
+async def test_each_page_is_exact_while_statuses_change(
+    table: Table,
+    orders: list[Order],
+    statuses: frozenset[OrderStatus] | None,
+    since: datetime | None,
+    before: datetime | None,
+    size: int,
+    backward: bool,
+    changes: list[int],
+) -> None:
+    username = uuid.uuid4().hex
+    # Ids are found by one index for all users.
+    mine = [replace(one, username=username, order_id=one.order_id + username) for one in orders]
+    shop = Shop(OrderRepository(table), mine)
+    await shop.store.put_many(mine)
+    selection = OrderSelection(username, statuses, since, before)
+    seen: list[str] = []
+    end: str | None = None
+    more = True
+    while more:
+        positions, more = await shop.check_page(selection, next_cut(size, end, backward=backward))
+        seen += positions
+        more = more and bool(positions)
+        if positions:
+            end = positions[0 if backward else -1]
+        if changes:
+            await shop.step(changes.pop())
+    assert len(seen) == len(set(seen))
+
+
+@SECOND_IN_SOAK
+@pytest.mark.parametrize("backward", [False, True])
+async def test_walks_over_every_subset_of_statuses(each_table: Table, backward: bool) -> None:
+    chance = random.Random(5)
+    first = datetime(2023, 1, 1, tzinfo=UTC)
+    orders = [
+        order(str(n), created_at=first + n // 3 * HOUR, status=chance.choice(list(OrderStatus)))
+        for n in range(40)
+    ]
+    shop = Shop(OrderRepository(each_table), orders)
+    await shop.store.put_many([*orders, order("x", username="bob"), order("y", username="ana/")])
+    for statuses in (None, *SUBSETS):
+        selection = OrderSelection("ana", statuses, first + HOUR, first + 11 * HOUR)
+        end, more = None, True
+        while more:
+            cut = next_cut(4, end, backward=backward)
+            positions, more = await shop.check_page(selection, cut)
+            end = positions[0 if backward else -1] if positions else None
+
+
+@pytest.mark.parametrize(
+    ("since", "before", "ids"),
+    [
+        (None, None, "cba"),
+        (0, None, "cba"),
+        (1, None, "cb"),  # from is inclusive
+        (None, 1, "a"),  # before is exclusive
+        (None, 0, ""),
+        (1, 2, "b"),
+        (1, 1, ""),
+        (-5, -1, ""),
+        (3, None, ""),
+    ],
+)
+async def test_dates_that_equal_an_orders_instant(
+    table: Table, since: int | None, before: int | None, ids: str
+) -> None:
+    first = datetime(2023, 1, 1, tzinfo=UTC)
+    tick = timedelta(microseconds=1)
+    store = OrderRepository(table)
+    await store.put_many([order(one, created_at=first + n * tick) for n, one in enumerate("abc")])
+    selection = OrderSelection(
+        "ana",
+        frozenset({OrderStatus.PLACED, OrderStatus.SHIPPED}),
+        None if since is None else first + since * tick,
+        None if before is None else first + before * tick,
+    )
+    page = await store.page(selection, Slice(10))
+    assert "".join(one.order_id for one in page.nodes) == ids
+
+
+async def test_a_cursor_from_outside_the_dates_goes_on_inside_them(table: Table) -> None:
+    shop = Shop(OrderRepository(table), [order(str(day), created_at=day) for day in TIES])
+    await shop.store.put_many(list(shop.orders.values()))
+    selection = OrderSelection("ana", created_before=TIES[1])
+    newest, oldest = (order_position(shop.orders[str(day)]) for day in (TIES[2], TIES[0]))
+    for cut in (next_cut(5, newest, backward=False), next_cut(5, oldest, backward=False)):
+        await shop.check_page(selection, cut)
+        await shop.check_page(selection, replace(cut, after=None, before=cut.after))
+
+
+@pytest.mark.parametrize(
+    ("statuses", "pattern", "index", "queries"),
+    [
+        (None, "A2", "byDate", 1),
+        (set(OrderStatus), "A2", "byDate", 1),
+        ({OrderStatus.SHIPPED}, "A4", "byStatusDate", 1),
+        ({OrderStatus.SHIPPED, OrderStatus.PLACED}, "A4", "byStatusDate", 2),
+        (set(OrderStatus) - {OrderStatus.PLACED}, "A4", "byStatusDate", 3),
+        (set(), "A4", "byStatusDate", 0),
+    ],
+)
+async def test_each_combination_of_statuses_has_its_index_and_queries(
+    each_table: Table, statuses: set[OrderStatus] | None, pattern: str, index: str, queries: int
+) -> None:
+    store = OrderRepository(each_table)
+    await store.put_many([order(str(n), status=one) for n, one in enumerate(OrderStatus)])
+    selection = OrderSelection("ana", None if statuses is None else frozenset(statuses))
+    page = await store.page(selection, Slice(20, next_page=True))
+    assert (page.stats.access_pattern, page.stats.index) == (pattern, index)
+    assert page.stats.requests == queries
+    assert len(page.edges) == len(OrderStatus if statuses is None else statuses)

@@ -1,0 +1,190 @@
+import asyncio
+import random
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+
+from dal.entities.order import ORDER, order_key, order_position
+from dal.errors import ConflictError, IdempotencyKeyReusedError, InvalidArgumentError, NotFoundError
+from dal.model import Money, Order, OrderLine, OrderStatus
+from dal.query.pagination import Slice
+from dal.repositories.orders import NEXT, OrderRepository, OrderSelection
+from dal.repositories.users import UserRepository
+from dal.table.client import Table, TableAddress, connect
+from tests.engines import SECOND_IN_SOAK
+from tests.fakes import Answer, FaultyClient, Operation
+from tests.strategies import TIES, order
+
+PLACED, SHIPPED, DELIVERED, CANCELLED = OrderStatus
+LEGAL = {(old, new) for old, following in NEXT.items() for new in following}
+
+
+def anybody(_: Order) -> None:
+    return None
+
+
+async def test_an_order_is_placed_and_found_by_its_id(each_table: Table) -> None:
+    store = OrderRepository(each_table)
+    one = order("7/8", username="a#b")
+    edge = await store.place(one)
+    assert (edge.node, edge.position) == (one, order_position(one))
+    assert await store.get("7/8") == one
+    assert await store.get("7") is None
+
+
+async def test_placing_twice_is_placing_once(table: Table) -> None:
+    store = OrderRepository(table)
+    first = order("7")
+    await store.place(first)
+    await store.set_status("7", SHIPPED, anybody, guess="ana")
+    later = replace(first, created_at=TIES[2])
+    assert (await store.place(later)).node == replace(first, status=SHIPPED)
+    other = replace(later, lines=(OrderLine("43", 1, Money(Decimal(1), "EUR")),))
+    with pytest.raises(IdempotencyKeyReusedError, match="choose a new key"):
+        await store.place(other)
+
+
+@pytest.mark.parametrize("old", OrderStatus)
+@pytest.mark.parametrize("new", OrderStatus)
+async def test_an_order_takes_legal_steps_only(
+    table: Table, old: OrderStatus, new: OrderStatus
+) -> None:
+    store = OrderRepository(table)
+    await store.put_many([order("7", status=old)])
+    if (old, new) in LEGAL:
+        stepped = await store.set_status("7", new, anybody, guess="somebody else")
+        assert stepped.node == order("7", status=new)
+    else:
+        with pytest.raises(InvalidArgumentError, match=f"cannot become {new}: the order is {old}"):
+            await store.set_status("7", new, anybody, guess="ana")
+    stands = order("7", status=new if (old, new) in LEGAL else old)
+    assert await table.get(order_key("ana", "7")) == ORDER.encode(stands)
+
+
+def test_the_legal_steps() -> None:
+    assert {(PLACED, SHIPPED), (PLACED, CANCELLED), (SHIPPED, DELIVERED)} == LEGAL
+
+
+async def test_what_is_not_there_has_no_status(table: Table) -> None:
+    with pytest.raises(NotFoundError):
+        await OrderRepository(table).set_status("7", SHIPPED, anybody, guess="ana")
+
+
+async def test_the_check_may_refuse(table: Table) -> None:
+    store = OrderRepository(table)
+    await store.place(order("7"))
+
+    def refuse(one: Order) -> None:
+        raise PermissionError(one.username)
+
+    with pytest.raises(PermissionError, match="ana"):
+        await store.set_status("7", SHIPPED, refuse, guess="ana")
+    assert await store.get("7") == order("7")
+
+
+@pytest.mark.parametrize("races", [30, pytest.param(200, marks=pytest.mark.soak)])
+async def test_one_of_two_clients_wins_each_race(each_table: Table, races: int) -> None:
+    first = OrderRepository(each_table)
+    url = each_table._client.meta.endpoint_url
+    async with connect(TableAddress(each_table.name, url, embedded=True)) as other:
+        second = OrderRepository(other)
+        won = set()
+        for number in range(races):
+            await first.put_many([order("7")])
+            done = await _race([first, second] if number % 2 else [second, first])
+            item = await each_table.get(order_key("ana", "7"))
+            assert item == ORDER.encode(order("7", status=done))
+            won.add(done)
+    assert won == {SHIPPED, CANCELLED}
+
+
+async def _race(clients: list[OrderRepository]) -> OrderStatus:
+    """Ship and cancel an order at the same time; return which of the two was done."""
+    results = await asyncio.gather(
+        *(
+            client.set_status("7", status, anybody, guess="ana")
+            for client, status in zip(clients, (SHIPPED, CANCELLED), strict=True)
+        ),
+        return_exceptions=True,
+    )
+    (done,) = [one.node.status for one in results if not isinstance(one, BaseException)]
+    (refused,) = [one for one in results if isinstance(one, BaseException)]
+    assert isinstance(refused, ConflictError | InvalidArgumentError)
+    return done
+
+
+async def test_a_step_over_lines_that_a_load_replaced_is_a_conflict(table: Table) -> None:
+    """Else it would put the old lines back; the status alone tells nothing of it."""
+    loaded = order("7", lines=(OrderLine("43", 1, Money(Decimal(1), "EUR")),))
+
+    async def load_after(real: Operation, arguments: Answer) -> Answer:
+        answer = await real(**arguments)
+        await OrderRepository(table).put_many([loaded])
+        return answer
+
+    await OrderRepository(table).place(order("7"))
+    store = OrderRepository(Table(FaultyClient(table._client, load_after), table.name))
+    with pytest.raises(ConflictError, match="look at it again"):
+        await store.set_status("7", SHIPPED, anybody, guess="ana")
+    assert await table.get(order_key("ana", "7")) == ORDER.encode(loaded)
+
+
+async def test_a_delivered_order_says_what_its_user_received(each_table: Table) -> None:
+    store, users = OrderRepository(each_table), UserRepository(each_table)
+    price = Money(Decimal(1), "EUR")
+    lines = tuple(OrderLine(f"p{number}", 1, price) for number in range(90))
+    await store.place(order("7", lines=lines))
+    await store.set_status("7", SHIPPED, anybody, guess="ana")
+    assert not await users.received("ana", "p0")
+    await store.set_status("7", DELIVERED, anybody, guess="ana")
+    assert await users.received("ana", "p0")
+    assert await users.received("ana", "p89")
+    assert not await users.received("ana", "p90")
+    assert not await users.received("bob", "p0")
+
+
+async def test_a_load_is_repeatable_and_the_last_row_of_an_id_counts(table: Table) -> None:
+    store, users = OrderRepository(table), UserRepository(table)
+    rows = [order("7"), order("8", status=DELIVERED), order("7", status=SHIPPED)]
+    for _ in range(2):
+        await store.put_many(rows)
+        page = await store.page(OrderSelection("ana"), Slice(10))
+        assert [(one.order_id, one.status) for one in page.nodes] == [
+            ("8", DELIVERED),
+            ("7", SHIPPED),
+        ]
+    assert await users.received("ana", "42")
+    assert not (await store.open_page(Slice(10))).edges
+
+
+@SECOND_IN_SOAK
+async def test_open_orders_page_in_exact_order_while_some_are_shipped(each_table: Table) -> None:
+    store = OrderRepository(each_table)
+    chance = random.Random(11)
+    start = datetime(2023, 1, 1, tzinfo=UTC)
+    # A third of them share their instant with another.
+    orders = [
+        order(f"{chance.randrange(10**9):x}-{n}", username=f"u{n % 9}", created_at=start + when)
+        for n, when in enumerate(timedelta(minutes=chance.randrange(800)) for _ in range(400))
+    ]
+    await store.put_many(orders)
+    left = {order_position(one): one for one in orders}
+    seen: list[str] = []
+    after: str | None = None
+    while True:
+        page = await store.open_page(Slice(40, after=after, next_page=True, previous_page=True))
+        ahead = sorted((p for p in left if after is None or p < after), reverse=True)
+        assert [edge.position for edge in page.edges] == ahead[:40]
+        assert page.page_info.has_next_page is (len(ahead) > 40)
+        assert page.stats.requests == len(page.stats.segments) == 8
+        seen += [edge.position for edge in page.edges]
+        if not page.page_info.has_next_page:
+            break
+        after = page.edges[-1].position
+        for position in chance.sample(sorted(left), 5):
+            shipped = left.pop(position)
+            await store.set_status(shipped.order_id, SHIPPED, anybody, guess=shipped.username)
+    assert len(seen) == len(set(seen))
+    assert set(left) <= set(seen)

@@ -1,0 +1,201 @@
+import asyncio
+import uuid
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dal.entities.ticket import ticket_position
+from dal.errors import ConflictError, IdempotencyKeyReusedError, NotFoundError
+from dal.model import OrganizationUser, Roster, Ticket, TicketStatus
+from dal.query.pagination import Page, Slice
+from dal.repositories.organizations import OrganizationRepository
+from dal.repositories.tickets import TicketRepository
+from dal.stores import Stores
+from dal.table.client import Table
+from tests.calls import calls_of
+from tests.engines import SECOND_IN_SOAK
+from tests.oracle import page_of, walk_pages
+from tests.organizations import ACME, COLLEAGUE, MEMBER, NEWEST, OTHER, TICKETS, fill, ticket
+
+OPEN, CLOSED = TicketStatus.OPEN, TicketStatus.CLOSED
+SUBSETS: tuple[frozenset[TicketStatus] | None, ...] = (
+    None,
+    frozenset(),
+    frozenset({OPEN}),
+    frozenset({CLOSED}),
+    frozenset(TicketStatus),
+)
+
+
+@pytest.fixture
+async def stores(each_table: Table) -> Stores:
+    stores = Stores.of(each_table)
+    await fill(stores)
+    return stores
+
+
+def newest_first(tickets: list[Ticket]) -> list[Ticket]:
+    return sorted(tickets, key=ticket_position, reverse=True)
+
+
+MINE = newest_first(
+    [one for one in TICKETS if (one.organization, one.username) == (ACME.name, MEMBER)]
+)
+
+
+async def test_a_user_comes_with_the_newest_tickets_in_one_query(
+    each_table: Table, stores: Stores
+) -> None:
+    calls = calls_of(each_table)
+    for limit in (0, 1, 20, 30, 100):
+        calls.clear()
+        cut = Slice(limit, next_page=True, previous_page=True)
+        user, page = await stores.tickets.with_user(ACME.name, MEMBER, cut)
+        assert user == OrganizationUser(ACME.name, MEMBER)
+        assert page.nodes == MINE[:limit]
+        assert page.page_info.has_next_page is (limit < 30)
+        assert page.page_info.has_previous_page is False
+        assert calls.operations == {"Query": 1}
+        assert calls.queries[0]["ScanIndexForward"] is False
+        assert page.stats.index == "GSI1"
+
+
+async def test_tickets_of_any_statuses_page_in_both_directions(stores: Stores) -> None:
+    for statuses, backward in product(SUBSETS, (False, True)):
+        wanted = [one for one in MINE if statuses is None or one.status in statuses]
+        assert await walk(stores.tickets, statuses, backward=backward) == wanted
+
+
+async def walk(
+    store: TicketRepository, statuses: frozenset[TicketStatus] | None, *, backward: bool
+) -> list[Ticket]:
+    async def read(cut: Slice) -> Page[Ticket]:
+        page = await store.page(ACME.name, MEMBER, statuses, cut)
+        assert page.stats.requests <= max(1, len(statuses or ()))
+        return page
+
+    return await walk_pages(read, 4, backward=backward)
+
+
+kinds = st.sampled_from(["open", "close", "page"])
+
+
+@SECOND_IN_SOAK
+@settings(max_examples=20)
+@given(
+    happenings=st.lists(st.tuples(kinds, st.integers(0, 40)), max_size=12),
+    statuses=st.sampled_from(SUBSETS),
+    size=st.integers(0, 6),
+    backward=st.booleans(),
+    ends=st.tuples(st.none() | st.integers(0, 40), st.none() | st.integers(0, 40)),
+)
+async def test_every_page_is_the_slice_of_the_sorted_list(
+    each_table: Table,
+    happenings: list[tuple[str, int]],
+    statuses: frozenset[TicketStatus] | None,
+    size: int,
+    backward: bool,
+    ends: tuple[int | None, int | None],
+) -> None:
+    """With tickets opened and closed between pages; the head never counts as a row."""
+    store = TicketRepository(each_table)
+    name = uuid.uuid4().hex
+    await OrganizationRepository(each_table).put_many(
+        [Roster(replace(ACME, name=name), [OrganizationUser(name, MEMBER)])]
+    )
+    live: dict[str, Ticket] = {}
+    after, before = (
+        None if end is None else ticket_position(ticket(end, MEMBER, name)) for end in ends
+    )
+    cut = Slice(size, backward, after, before, next_page=True, previous_page=True)
+    for kind, number in [*happenings, ("page", 0)]:
+        one = replace(ticket(number, MEMBER, name), ticket_id=f"{name}{number}")
+        if kind == "open":
+            live[one.ticket_id] = replace(one, status=OPEN)
+            await store.put_many([live[one.ticket_id]])
+        elif kind == "close" and one.ticket_id in live:
+            if live[one.ticket_id].status is OPEN:
+                live[one.ticket_id] = await store.close(live[one.ticket_id])
+        elif kind == "page":
+            rows = [t for t in live.values() if statuses is None or t.status in statuses]
+            positions = [ticket_position(row) for row in newest_first(rows)]
+            page = await store.page(name, MEMBER, statuses, cut)
+            user, headed = None, page
+            if statuses is None and not backward and after is None:
+                user, headed = await store.with_user(name, MEMBER, cut)
+                assert user == OrganizationUser(name, MEMBER)
+            for shown in (page, headed):
+                info = shown.page_info
+                assert (
+                    [edge.position for edge in shown.edges],
+                    info.has_next_page,
+                    info.has_previous_page,
+                ) == page_of(positions, cut)
+                assert shown.nodes == [live[node.ticket_id] for node in shown.nodes]
+
+
+async def test_a_user_without_tickets_and_nobody(stores: Stores) -> None:
+    await stores.organizations.add_user(OrganizationUser(ACME.name, "zoe"))
+    user, page = await stores.tickets.with_user(ACME.name, "zoe", Slice(20))
+    assert (user, page.nodes) == (OrganizationUser(ACME.name, "zoe"), [])
+    user, page = await stores.tickets.with_user(ACME.name, "nobody", Slice(20))
+    assert (user, page.nodes) == (None, [])
+
+
+async def test_tickets_are_their_users_alone(stores: Stores) -> None:
+    page = await stores.tickets.page(ACME.name, COLLEAGUE, None, Slice(100))
+    assert {one.username for one in page.nodes} == {COLLEAGUE}
+    page = await stores.tickets.page(OTHER.name, MEMBER, None, Slice(100))
+    assert page.nodes == [TICKETS[-1]]
+
+
+async def test_a_ticket_by_its_id_is_one_read(each_table: Table, stores: Stores) -> None:
+    calls = calls_of(each_table)
+    assert await stores.tickets.get(TICKETS[3].ticket_id) == TICKETS[3]
+    assert await stores.tickets.get("gone") is None
+    assert calls.operations == {"GetItem": 2}
+
+
+async def test_a_ticket_is_opened_by_a_user_of_the_organisation(stores: Stores) -> None:
+    new = ticket(300, OTHER.name)
+    with pytest.raises(NotFoundError, match="no such user"):
+        await stores.tickets.create(new)
+    assert await stores.tickets.get(new.ticket_id) is None
+    edge = await stores.tickets.create(replace(new, username=MEMBER))
+    assert edge.position == ticket_position(new)
+    again = replace(edge.node, created_at=NEWEST)
+    assert (await stores.tickets.create(again)).node == edge.node
+    with pytest.raises(IdempotencyKeyReusedError, match="choose a new key"):
+        await stores.tickets.create(replace(again, text="Another."))
+    assert await stores.tickets.get(new.ticket_id) == edge.node
+
+
+async def test_of_many_who_close_a_ticket_one_does(stores: Stores) -> None:
+    one = MINE[0]
+    assert one.status is OPEN
+    outcomes = await asyncio.gather(
+        *(stores.tickets.close(one) for _ in range(8)), return_exceptions=True
+    )
+    closed = [outcome for outcome in outcomes if isinstance(outcome, Ticket)]
+    assert closed == [replace(one, status=CLOSED)]
+    assert [type(one) for one in outcomes if one not in closed] == [ConflictError] * 7
+    assert await stores.tickets.get(one.ticket_id) == closed[0]
+
+
+async def test_a_closed_ticket_leaves_the_open_ones_and_keeps_its_place(stores: Stores) -> None:
+    one = MINE[0]
+    await stores.tickets.close(one)
+    still_open = await stores.tickets.page(ACME.name, MEMBER, frozenset({OPEN}), Slice(100))
+    assert one.ticket_id not in {row.ticket_id for row in still_open.nodes}
+    page = await stores.tickets.page(ACME.name, MEMBER, None, Slice(1))
+    assert page.nodes == [replace(one, status=CLOSED)]
+
+
+async def test_a_ticket_that_became_anothers_is_not_closed(stores: Stores) -> None:
+    one = MINE[0]
+    await stores.tickets.put_many([replace(one, username=COLLEAGUE)])
+    with pytest.raises(ConflictError):
+        await stores.tickets.close(one)

@@ -1,0 +1,45 @@
+import asyncio
+
+from dal.model import OrderStatus, Profile
+from dal.repositories.orders import OrderRepository
+from dal.repositories.users import UserRepository
+from dal.table.client import Table
+from tests.strategies import order
+
+
+async def test_a_profile_is_made_and_changed_field_by_field(each_table: Table) -> None:
+    users = UserRepository(each_table)
+    assert await users.profile("a/b") is None
+    await users.update_profile("a/b", {"full_name": "Ana"})
+    changed = await users.update_profile("a/b", {"email": "ana@b.org"})
+    assert changed == Profile(full_name="Ana", email="ana@b.org")
+    assert await users.profile("a/b") == changed
+    assert await users.update_profile("a/b", {}) == changed
+    assert await users.profile("a") is None
+
+
+async def test_changes_at_once_lose_none(table: Table) -> None:
+    users = UserRepository(table)
+    fields = {"full_name": "Ana", "email": "ana@b.org"}
+    for number in range(10):
+        name = f"user{number}"
+        changes = ({one: value} for one, value in fields.items())
+        await asyncio.gather(*(users.update_profile(name, change) for change in changes))
+        assert await users.profile(name) == Profile(**fields)
+
+
+async def test_profiles_are_written_over_what_is_there(table: Table) -> None:
+    users = UserRepository(table)
+    await users.update_profile("ana", {"email": "ana@b.org"})
+    await users.put_profiles({"ana": Profile(full_name="Ana"), "bob": Profile(full_name="Bob")})
+    assert await users.profile("ana") == Profile(full_name="Ana")
+    assert await users.profile("bob") == Profile(full_name="Bob")
+
+
+async def test_what_was_received_is_kept_when_the_order_changes(table: Table) -> None:
+    users, orders = UserRepository(table), OrderRepository(table)
+    await orders.put_many([order("7", status=OrderStatus.DELIVERED)])
+    assert await users.received("ana", "42")
+    await orders.put_many([order("7", status=OrderStatus.CANCELLED)])
+    assert await users.received("ana", "42")
+    assert not await users.received("ana", "4")

@@ -1,0 +1,161 @@
+import uuid
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dal import errors
+from dal.statistics import counter_items
+from dal.statistics.counts import RatingCounts, StatisticsKey
+from dal.table.client import Table
+from dal.table.item import Item
+from tests.strategies import LANGUAGES, MORE, identifiers
+
+keys = st.builds(
+    StatisticsKey,
+    identifiers,
+    st.none() | st.sampled_from(LANGUAGES),
+    st.none() | st.integers(1, 10**6),
+)
+counts = st.builds(RatingCounts, st.tuples(*[st.integers(0, 10**6)] * 5))
+changes = st.builds(RatingCounts, st.tuples(*[st.integers(-3, 4)] * 5)).filter(
+    lambda change: any(change.by_rating)
+)
+
+
+def test_an_item_reads_like_the_access_patterns_say() -> None:
+    assert counter_items.encode(StatisticsKey("4/2", "pt-BR"), RatingCounts((1, 0, 0, 2, 10))) == {
+        "PK": {"S": "PRODUCT#4%2F2"},
+        "SK": {"S": "S#pt-BR"},
+        "count_1": {"N": "1"},
+        "count_2": {"N": "0"},
+        "count_3": {"N": "0"},
+        "count_4": {"N": "2"},
+        "count_5": {"N": "10"},
+        "count_total": {"N": "13"},
+        "GSIPK": {"S": "LEADERS#pt-BR"},
+        "GSISK": {"S": "000000000010#4%2F2"},
+    }
+
+
+def test_an_item_over_all_languages_is_on_the_common_board() -> None:
+    item = counter_items.encode(StatisticsKey("42"), RatingCounts((0, 0, 0, 0, 9)))
+    assert (item["SK"], item["GSIPK"]) == ({"S": "S"}, {"S": "LEADERS"})
+
+
+def test_without_fives_an_item_is_on_no_board() -> None:
+    item = counter_items.encode(StatisticsKey("42"), RatingCounts((3, 0, 0, 0, 0)))
+    assert not {"GSIPK", "GSISK"} & item.keys()
+
+
+@MORE
+@given(keys, counts)
+def test_decode_undoes_encode(key: StatisticsKey, held: RatingCounts) -> None:
+    assert counter_items.decode(counter_items.encode(key, held)) == (key, held)
+
+
+def test_an_attribute_that_was_never_touched_is_zero() -> None:
+    item = counter_items.item_key(StatisticsKey("42", "en")) | {"count_2": {"N": "7"}}
+    assert counter_items.decode(item) == (StatisticsKey("42", "en"), RatingCounts((0, 7, 0, 0, 0)))
+
+
+def test_statistics_are_the_sum_of_no_items_but_what_they_say() -> None:
+    items = [
+        counter_items.encode(StatisticsKey("42"), RatingCounts((0, 0, 0, 0, 3))),
+        counter_items.encode(StatisticsKey("42", "en"), RatingCounts((0, 0, 0, 0, 2))),
+    ]
+    whole = counter_items.statistics_of(items)
+    assert (whole.total, whole.of(["en"]).total) == (3, 2)
+    assert counter_items.statistics_of([]).total == 0
+
+
+def test_a_count_below_zero_shows_as_zero() -> None:
+    """It is wrong, whatever made it so; nobody should see minus one comment."""
+    item = counter_items.encode(StatisticsKey("42"), RatingCounts((-2, 0, 0, 0, 3)))
+    assert counter_items.statistics_of([item]).total == 3
+
+
+EN, ALL = StatisticsKey("42", "en"), StatisticsKey("42")
+ONE_FIVE = RatingCounts((0, 0, 0, 0, 1))
+
+
+def test_statistics_that_agree_are_sound() -> None:
+    assert counter_items.statistics_of([]).sound
+    items = [counter_items.encode(ALL, ONE_FIVE), counter_items.encode(EN, ONE_FIVE)]
+    assert counter_items.statistics_of(items).sound
+    assert counter_items.statistics_of(items).of(["en"]).sound
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        [counter_items.encode(EN, ONE_FIVE)],
+        [counter_items.encode(ALL, ONE_FIVE)],
+        [
+            counter_items.encode(ALL, RatingCounts((1, 0, 0, 0, 0))),
+            counter_items.encode(EN, ONE_FIVE),
+        ],
+        [counter_items.encode(one, RatingCounts((-1, 0, 0, 0, 1))) for one in (ALL, EN)],
+        [counter_items.encode(one, ONE_FIVE) | {"count_total": {"N": "2"}} for one in (ALL, EN)],
+        [counter_items.encode(one, ONE_FIVE) | {"count_1": {"N": "1"}} for one in (ALL, EN)],
+    ],
+    ids=[
+        "no total",
+        "no language",
+        "another rating",
+        "negative",
+        "total",
+        "count",
+    ],
+)
+def test_statistics_that_disagree_are_not_sound(items: list[Item]) -> None:
+    assert not counter_items.statistics_of(items).sound
+
+
+def test_only_a_change_of_fives_needs_to_know_the_item() -> None:
+    changes = {
+        StatisticsKey("42"): RatingCounts((1, 0, 0, 0, -1)),
+        StatisticsKey("42", "en"): RatingCounts((0, 0, 0, 0, -1)),
+        StatisticsKey("42", "de"): RatingCounts((1, 0, 0, 0, 0)),
+    }
+    assert counter_items.conditional(changes) == [StatisticsKey("42"), StatisticsKey("42", "en")]
+    assert [
+        ("ConditionExpression" in one["Update"]) for one in counter_items.actions(changes, {})
+    ] == [
+        True,
+        True,
+        False,
+    ]
+
+
+@given(language=st.none() | st.sampled_from(LANGUAGES), steps=st.lists(changes, max_size=6))
+async def test_actions_make_of_the_item_what_the_sum_says(
+    each_table: Table, language: str | None, steps: list[RatingCounts]
+) -> None:
+    """Also below zero, where a count is wrong but its changes must go on."""
+    key = StatisticsKey(f"a/{uuid.uuid4().hex}", language)
+    held = RatingCounts()
+    for change in steps:
+        current = {key: held} if held.by_rating != RatingCounts().by_rating else {}
+        await each_table.write(counter_items.actions({key: change}, current))
+        held += change
+        item = await each_table.get(counter_items.item_key(key)) or {}
+        assert _without_zeros(item) == _without_zeros(counter_items.encode(key, held))
+
+
+def _without_zeros(item: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in item.items() if value != {"N": "0"}}
+
+
+@pytest.mark.parametrize("read", [0, 1, 3])
+async def test_fives_that_moved_since_they_were_read_change_nothing(
+    each_table: Table, read: int
+) -> None:
+    key = StatisticsKey("42")
+    two = RatingCounts((0, 0, 0, 0, 2))
+    await each_table.write(counter_items.actions({key: two}, {}))
+    before = await each_table.get(counter_items.item_key(key))
+    stale = {key: RatingCounts((0, 0, 0, 0, read))}
+    with pytest.raises(errors.ConditionFailedError):
+        await each_table.write(counter_items.actions({key: two}, stale))
+    assert await each_table.get(counter_items.item_key(key)) == before

@@ -1,0 +1,264 @@
+"""Writes of one product at once: they share transactions, and none pays for another's fault."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from dal import errors
+from dal.model import Comment
+from dal.repositories.comments import CommentRepository
+from dal.statistics import counter_items
+from dal.statistics.counts import RatingCounts, StatisticsKey
+from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
+from dal.table import retries
+from dal.table.client import Table
+from tests import oracle, recount
+from tests.fakes import Answer, Fault, FaultyClient, Operation, client_error, lose_answer, refuse
+
+ROWS = [replace(row, rating=5) for row in oracle.make_comments("42", 32, seed=4)]
+OTHERS = RatingCounts((0, 0, 0, 0, 1))
+
+
+def anybody(_: Comment) -> None:
+    """Refuse nobody."""
+
+
+def watched(table: Table, *faults: Fault) -> tuple[CommentRepository, FaultyClient]:
+    client = FaultyClient(table._client, *faults)
+    return CommentRepository(Table(client, table.name)), client
+
+
+def transactions(client: FaultyClient) -> list[int]:
+    """The number of actions of each transaction."""
+    return [
+        len(arguments["TransactItems"])
+        for operation, arguments in client.calls
+        if operation == "transact_write_items"
+    ]
+
+
+async def test_what_waits_for_one_product_goes_together(each_table: Table) -> None:
+    store, client = watched(each_table)
+    await asyncio.gather(*map(store.add, ROWS))
+    assert len(await recount.check(each_table, "42")) == 32
+    assert len(transactions(client)) == 2, "the first, and all that came meanwhile"
+
+
+async def test_a_group_leaves_room_for_the_counters_of_a_rebuild(table: Table) -> None:
+    rows = oracle.make_comments("42", 150, seed=4)
+    store, client = watched(table)
+    await asyncio.gather(*map(store.add, rows))
+    assert len(await recount.check(table, "42")) == 150
+    assert len(transactions(client)) == 3
+    kept = len({row.language for row in rows}) + 1
+    assert max(transactions(client)) == 100 - kept
+
+
+async def test_different_products_do_not_wait_for_each_other(table: Table) -> None:
+    rows = [replace(row, product_id=f"p{n}", comment_id=f"c{n}") for n, row in enumerate(ROWS)]
+    store, client = watched(table)
+    await asyncio.gather(*map(store.add, rows))
+    assert transactions(client) == [3] * len(rows)
+
+
+async def test_a_refused_add_leaves_the_others_of_its_group(each_table: Table) -> None:
+    store, _ = watched(each_table)
+    await store.add(ROWS[7])
+    taken = replace(ROWS[7], text="another")
+    rows = [*ROWS[:7], taken, *ROWS[8:]]
+    ends = await asyncio.gather(*map(store.add, rows), return_exceptions=True)
+    assert [type(end) for end in ends].count(errors.AlreadyExistsError) == 1
+    assert isinstance(ends[7], errors.AlreadyExistsError)
+    assert set(await recount.check(each_table, "42")) == set(ROWS)
+
+
+async def test_an_item_that_dynamodb_refuses_leaves_the_others_of_its_group(table: Table) -> None:
+    store, _ = watched(table)
+    huge = replace(ROWS[3], text="x" * 450_000)
+    rows = [*ROWS[:3], huge, *ROWS[4:]]
+    ends = await asyncio.gather(*map(store.add, rows), return_exceptions=True)
+    assert isinstance(ends[3], errors.StoreRefusedError)
+    assert set(await recount.check(table, "42")) == {*ROWS} - {ROWS[3]}
+
+
+async def test_the_same_add_twice_at_once_counts_once(each_table: Table) -> None:
+    store, _ = watched(each_table)
+    edges = await asyncio.gather(*(store.add(ROWS[0]) for _ in range(5)))
+    assert {edge.node for edge in edges} == {ROWS[0]}
+    assert await recount.check(each_table, "42") == [ROWS[0]]
+
+
+async def test_a_change_of_text_alone_touches_no_counter(table: Table) -> None:
+    store, client = watched(table)
+    await store.add(ROWS[0])
+    await store.update(ROWS[0].comment_id, {"text": "other"}, anybody)
+    assert transactions(client) == [3, 1]
+    await recount.check(table, "42")
+
+
+class Gate:
+    """A fault that holds an operation until the gate is opened."""
+
+    def __init__(self) -> None:
+        self.reached = asyncio.Event()
+        self.open = asyncio.Event()
+
+    async def __call__(self, real: Operation, arguments: Answer) -> Answer:
+        self.reached.set()
+        await self.open.wait()
+        return await real(**arguments)
+
+
+async def let_pass(real: Operation, arguments: Answer) -> Answer:
+    return await real(**arguments)
+
+
+async def test_a_client_that_leaves_takes_nobody_along(table: Table) -> None:
+    """Neither the one whose turn it is, in whose name a whole group is written, nor one behind."""
+    first, second = Gate(), Gate()
+    # Each transaction follows the reading of its counters.
+    store, _ = watched(table, let_pass, first, let_pass, second)
+    tasks = [asyncio.create_task(store.add(row)) for row in ROWS]
+    await first.reached.wait()
+    tasks[20].cancel()  # waits
+    await asyncio.sleep(0)
+    first.open.set()
+    await second.reached.wait()
+    tasks[1].cancel()  # has the turn
+    tasks[9].cancel()  # is in its group
+    await asyncio.sleep(0)
+    second.open.set()
+    ends = await asyncio.gather(*tasks, return_exceptions=True)
+    gone = {n for n, end in enumerate(ends) if isinstance(end, asyncio.CancelledError)}
+    assert gone == {1, 9, 20}
+    kept = await recount.check(table, "42")
+    assert set(kept) == {row for n, row in enumerate(ROWS) if n != 20}
+
+
+async def test_who_waits_too_long_is_told_and_has_written_nothing(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, client = watched(table)
+    async with store._writes._locks.hold(["42"], deadline=1):
+        with monkeypatch.context() as patch:
+            patch.setattr(retries, "DEADLINE", 0.1)
+            with pytest.raises(errors.ConflictError, match="try again"):
+                await store.add(ROWS[0])
+    assert not client.calls
+    await store.add(ROWS[1])
+    assert await recount.check(table, "42") == [ROWS[1]]
+
+
+async def test_who_is_being_written_when_patience_ends_hears_how_it_went(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retries, "DEADLINE", 2.4)
+
+    async def take_time(real: Operation, arguments: Answer) -> Answer:
+        await asyncio.sleep(1.6)
+        return await real(**arguments)
+
+    store, client = watched(table, let_pass, take_time, let_pass, take_time)
+    await asyncio.gather(*map(store.add, ROWS[:5]))
+    assert len(transactions(client)) == 2
+    assert set(await recount.check(table, "42")) == set(ROWS[:5])
+
+
+async def test_counters_that_another_process_moved_are_read_anew(each_table: Table) -> None:
+    async def others_add(real: Operation, arguments: Answer) -> Answer:
+        """Once the counters are read, and before the transaction."""
+        answer = await real(**arguments)
+        row = replace(ROWS[0], comment_id=f"other-{len(client.calls)}")
+        await CommentRepository(each_table).add(row)
+        return answer
+
+    store, client = watched(each_table, others_add, let_pass, others_add)
+    await store.add(ROWS[0])
+    assert len(transactions(client)) == 3
+    assert len(await recount.check(each_table, "42")) == 3
+
+
+async def test_counters_that_others_move_until_the_deadline_are_a_conflict(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retries, "DEADLINE", 1.0)
+    key = StatisticsKey("42")
+
+    async def others_count(real: Operation, arguments: Answer) -> Answer:
+        answer = await real(**arguments)
+        if "RequestItems" in arguments:
+            _, held = counter_items.decode(
+                await table.get(counter_items.item_key(key)) or {**EMPTY}
+            )
+            await table.write(counter_items.actions({key: OTHERS}, {key: held}))
+        return answer
+
+    store, client = watched(table, *[others_count] * 1000)
+    with pytest.raises(errors.ConflictError, match="try again"):
+        await store.add(ROWS[0])
+    assert len(transactions(client)) > 1
+    assert await store.get(ROWS[0].comment_id) is None
+
+
+EMPTY = counter_items.item_key(StatisticsKey("42"))
+
+
+@pytest.mark.parametrize("lost", [1, 3])
+async def test_a_lost_answer_counts_once(each_table: Table, lost: int) -> None:
+    store, _ = watched(each_table, let_pass, *[lose_answer] * lost)
+    await store.add(ROWS[0], "key")
+    await store.add(ROWS[0], "key")
+    assert await recount.check(each_table, "42") == [ROWS[0]]
+
+
+async def test_answers_lost_until_the_deadline_and_the_retry_count_once(
+    each_table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, client = watched(each_table, let_pass, *[lose_answer] * 1000)
+    with monkeypatch.context() as patch:
+        patch.setattr(retries, "DEADLINE", 0.3)
+        ends = await asyncio.gather(
+            *(store.add(row, f"key-{n}") for n, row in enumerate(ROWS[:4])), return_exceptions=True
+        )
+    assert isinstance(ends[0], errors.StoreUnavailableError)
+    client._faults.clear()
+    await asyncio.gather(*store._writes._groups)
+    again = [replace(row, comment_id=f"again-{n}") for n, row in enumerate(ROWS[:4])]
+    await asyncio.gather(*(store.add(row, f"key-{n}") for n, row in enumerate(again)))
+    assert len(await recount.check(each_table, "42")) == 4
+
+
+async def test_a_lost_answer_of_an_update_and_of_a_delete_counts_once(each_table: Table) -> None:
+    await CommentRepository(each_table).put_many(ROWS[:3])
+    # An update reads its comment, then the counters, and is one transaction; a delete likewise.
+    store, _ = watched(each_table, let_pass, let_pass, lose_answer, lose_answer)
+    await store.update(ROWS[0].comment_id, {"rating": 2, "language": "de"}, anybody)
+    store, _ = watched(each_table, let_pass, let_pass, lose_answer, lose_answer)
+    await store.delete(ROWS[1].comment_id, anybody)
+    left = await recount.check(each_table, "42")
+    assert {row.comment_id for row in left} == {ROWS[0].comment_id, ROWS[2].comment_id}
+
+
+async def test_conflicts_that_pass_count_once(each_table: Table) -> None:
+    conflict = client_error("TransactionCanceledException", reasons=("TransactionConflict",))
+    store, client = watched(each_table, let_pass, refuse(conflict), refuse(conflict))
+    await store.add(ROWS[0])
+    assert len(transactions(client)) == 3
+    assert await recount.check(each_table, "42") == [ROWS[0]]
+
+
+async def test_what_is_said_while_counters_are_read_is_obeyed(table: Table) -> None:
+    """Who counts is asked again last, so that nothing but the transaction follows."""
+
+    async def others_count_from_now_on(real: Operation, arguments: Answer) -> Answer:
+        answer = await real(**arguments)
+        counting = MaintenanceStore(table)
+        await counting.announce(await counting.read(), mode=MaintenanceMode.STREAM)
+        store.maintenance.forget()  # as after five seconds
+        return answer
+
+    store, client = watched(table, others_count_from_now_on)
+    await store.add(ROWS[0])
+    assert transactions(client) == [1]
+    assert await recount.stored(table, "42") == {}

@@ -1,0 +1,155 @@
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dal.errors import NoIndexError
+from dal.model import RATINGS, Comment
+from dal.query.query import Query
+from dal.repositories.comments import Selection
+from dal.statistics.counts import (
+    CommentStatistics,
+    LanguageCount,
+    RatingCount,
+    RatingCounts,
+    StatisticsKey,
+    deltas,
+    summed,
+)
+from dal.table.ranges import Range
+from tests import oracle
+from tests.strategies import LANGUAGES, MORE, comment, identifiers
+
+FIVE_EN = comment(product_id="p", rating=5, language="en")
+P, EN, DE = (StatisticsKey("p", language) for language in (None, "en", "de"))
+
+
+def counts(*by_rating: int) -> RatingCounts:
+    return RatingCounts(by_rating)
+
+
+def test_an_add_counts_in_its_language_and_in_all() -> None:
+    assert deltas(None, FIVE_EN) == {P: counts(0, 0, 0, 0, 1), EN: counts(0, 0, 0, 0, 1)}
+
+
+def test_a_delete_takes_back_what_the_add_counted() -> None:
+    assert deltas(FIVE_EN, None) == {P: counts(0, 0, 0, 0, -1), EN: counts(0, 0, 0, 0, -1)}
+
+
+def test_another_rating_moves_within_both_items() -> None:
+    moved = counts(0, 1, 0, 0, -1)
+    assert deltas(FIVE_EN, replace(FIVE_EN, rating=2)) == {P: moved, EN: moved}
+
+
+def test_another_language_leaves_the_product_as_it_is() -> None:
+    assert deltas(FIVE_EN, replace(FIVE_EN, language="de")) == {
+        EN: counts(0, 0, 0, 0, -1),
+        DE: counts(0, 0, 0, 0, 1),
+    }
+
+
+def test_another_product_is_a_delete_and_an_add() -> None:
+    moved = replace(FIVE_EN, product_id="q", rating=1)
+    assert deltas(FIVE_EN, moved) == {**deltas(FIVE_EN, None), **deltas(None, moved)}
+
+
+def test_another_text_changes_nothing() -> None:
+    assert deltas(FIVE_EN, replace(FIVE_EN, text="Other", username="bob")) == {}
+    assert deltas(None, None) == {}
+
+
+# Of a comment's texts and dates, which take longest to draw, no count knows.
+rows = st.builds(
+    comment,
+    product_id=identifiers,
+    rating=st.sampled_from(RATINGS),
+    language=st.sampled_from(LANGUAGES),
+)
+
+
+@MORE
+@given(st.lists(rows, max_size=8))
+def test_changes_in_any_order_sum_up_to_what_is_there_in_the_end(history: list[Comment]) -> None:
+    """One comment's life, and the sum taken backwards."""
+    steps = [deltas(old, new) for old, new in pairwise([None, *history])]
+    assert summed(reversed(steps)) == deltas(None, history[-1] if history else None)
+
+
+@MORE
+@given(st.lists(rows, max_size=30))
+def test_the_sum_of_adds_is_a_recount(added: list[Comment]) -> None:
+    wanted = Counter(
+        (StatisticsKey(row.product_id, language), row.rating)
+        for row in added
+        for language in (None, row.language)
+    )
+    sums = summed(deltas(None, row) for row in added)
+    found = {(key, r): change.of([r]) for key, change in sums.items() for r in RATINGS}
+    assert Counter({one: number for one, number in found.items() if number}) == wanted
+
+
+DATA = oracle.make_comments("p", 300, seed=5)
+
+
+def statistics(rows: list[Comment]) -> CommentStatistics:
+    sums = summed(deltas(None, row) for row in rows)
+    by_language = {key.language: one for key, one in sums.items() if key.language is not None}
+    return CommentStatistics(sums.get(P, RatingCounts()), by_language)
+
+
+def test_counts_of_every_selection() -> None:
+    whole = statistics(DATA)
+    for selection in oracle.selections("p"):
+        wanted = len(oracle.selected(DATA, selection))
+        assert whole.count(selection.query()) == wanted
+
+
+def test_none_of_a_filter_is_nothing() -> None:
+    whole = statistics(DATA)
+    for nothing in ({"rating": frozenset[str]()}, {"language": frozenset({"xx"})}):
+        assert whole.count(Query("?", nothing)) == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "untold"),
+    [
+        (Query("?", {"rating": frozenset("5"), "verified": frozenset({"true"})}), "verified"),
+        (Query("?", {"rating": frozenset("5")}, Range(low="2020")), "time"),
+    ],
+)
+def test_what_is_not_counted_has_no_total(query: Query, untold: str) -> None:
+    with pytest.raises(NoIndexError, match=f"not counted by {untold}"):
+        statistics(DATA).count(query)
+
+
+@pytest.mark.parametrize("languages", [None, frozenset({"en"}), frozenset({"de", "ar", "xx"})])
+def test_average_and_histogram(languages: frozenset[str] | None) -> None:
+    some = statistics(DATA).of(languages)
+    rows = oracle.selected(DATA, Selection("p", languages=languages))
+    assert some.total == len(rows)
+    assert some.average == pytest.approx(sum(row.rating for row in rows) / len(rows))
+    ratings = Counter(row.rating for row in rows)
+    assert some.histogram == [RatingCount(one, ratings[one]) for one in (5, 4, 3, 2, 1)]
+    assert {one.language for one in some.languages} == {row.language for row in rows}
+
+
+def test_no_comments_have_no_average_and_five_zeros() -> None:
+    none = CommentStatistics(RatingCounts(), {"en": RatingCounts()})
+    assert none.average is None
+    assert none.histogram == [RatingCount(one, 0) for one in (5, 4, 3, 2, 1)]
+    assert none.languages == []
+
+
+def test_the_most_frequent_language_comes_first_and_ties_by_name() -> None:
+    whole = CommentStatistics(
+        counts(0, 0, 0, 0, 5),
+        {"fr": counts(1, 0, 0, 0, 0), "en": counts(0, 0, 0, 3, 0), "de": counts(0, 1, 0, 0, 0)},
+    )
+    assert whole.languages == [
+        LanguageCount("en", 3),
+        LanguageCount("de", 1),
+        LanguageCount("fr", 1),
+    ]

@@ -1,0 +1,184 @@
+"""Who counts: said in the table, asked before each transaction, believed for five seconds."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from dal import errors
+from dal.entities.comment import COUNTED, comment_key
+from dal.repositories.comments import CommentRepository
+from dal.statistics import maintenance_mode
+from dal.statistics.counter_transaction import CommentChange
+from dal.statistics.maintenance_mode import (
+    KEPT_SECONDS,
+    SETTLE_SECONDS,
+    Maintenance,
+    MaintenanceMode,
+    MaintenanceStore,
+    create_table,
+    unchanged_since,
+)
+from dal.table.client import Table
+from dal.table.retries import DEADLINE
+from tests import oracle, recount
+from tests.conftest import Clients
+
+ROWS = oracle.make_comments("42", 4, seed=5)
+STATES = [
+    Maintenance(mode, generation, rebuilding, complete)
+    for mode in MaintenanceMode
+    for generation in (0, 3)
+    for rebuilding in (False, True)
+    for complete in (False, True)
+]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [100.0]
+    monkeypatch.setattr("dal.statistics.maintenance_mode.monotonic", lambda: now[0])
+    return now
+
+
+async def say(table: Table, **changes: Any) -> Maintenance:
+    store = MaintenanceStore(table)
+    return await store.announce(await store.read(), **changes)
+
+
+async def test_a_table_that_we_created_is_complete(clients: Clients, dynoxide_url: str) -> None:
+    table = Table(await clients.of(dynoxide_url), "created")
+    assert await create_table(table)
+    assert (await MaintenanceStore(table).read()).exact
+    await say(table, complete=False)
+    assert not await create_table(table)
+    assert not (await MaintenanceStore(table).read()).complete
+
+
+async def test_without_the_item_writers_count_and_zero_proves_nothing(table: Table) -> None:
+    await table.write([{"Delete": {"Key": maintenance_mode.KEY}}])
+    read = await MaintenanceStore(table).read()
+    assert read == Maintenance()
+    assert [read.exact, read.applies_stream, read.dual_writes] == [False] * 3
+
+
+async def test_what_is_said_is_what_is_read(each_table: Table) -> None:
+    store = MaintenanceStore(each_table)
+    for state in STATES:
+        read = await store.read()
+        said = await store.announce(
+            read, **{name: getattr(state, name) for name in state.__slots__ if name != "since"}
+        )
+        assert await store.read() == said == replace(state, since=said.since)
+        await each_table.write([unchanged_since(said)])
+        with pytest.raises(errors.ConditionFailedError):
+            await each_table.write([unchanged_since(replace(said, generation=99))])
+
+
+async def test_of_two_who_say_something_one_is_refused(each_table: Table) -> None:
+    store = MaintenanceStore(each_table)
+    read = await store.read()
+    await store.announce(read, generation=1, rebuilding=True)
+    with pytest.raises(errors.ConflictError, match="Another command"):
+        await store.announce(read, generation=1, mode=MaintenanceMode.STREAM)
+
+
+async def test_it_is_asked_once_in_a_while(table: Table, clock: list[float]) -> None:
+    store = MaintenanceStore(table)
+    first = await store.current()
+    await say(table, generation=1)
+    clock[0] += KEPT_SECONDS - 0.1
+    assert await store.current() is first
+    clock[0] += 0.1
+    assert (await store.current()).generation == 1
+
+
+def test_settling_outlasts_whatever_was_on_its_way() -> None:
+    """A write may ask just before an announcement, keep the answer, and take its whole deadline."""
+    assert SETTLE_SECONDS > KEPT_SECONDS + DEADLINE
+
+
+async def test_an_answer_that_took_too_long_is_asked_for_again(
+    table: Table, clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, took = MaintenanceStore(table), [KEPT_SECONDS, 0.0]
+    read = store.read
+
+    async def slow() -> Maintenance:
+        answer = await read()
+        clock[0] += took.pop(0)
+        return answer
+
+    monkeypatch.setattr(store, "read", slow)
+    await store.current()
+    assert took == []
+
+
+def test_zero_is_trusted_in_one_state_alone() -> None:
+    trusted = [state for state in STATES if state.exact]
+    assert {(one.mode, one.rebuilding, one.complete) for one in trusted} == {
+        (MaintenanceMode.TRANSACTIONAL, False, True)
+    }
+    assert not any(state.applies_stream and state.dual_writes for state in STATES)
+
+
+async def test_in_stream_mode_the_store_writes_no_counter(each_table: Table) -> None:
+    await say(each_table, mode=MaintenanceMode.STREAM)
+    store = CommentRepository(each_table)
+    await asyncio.gather(*(store.add(row, row.comment_id) for row in ROWS))
+    await store.add(ROWS[0], ROWS[0].comment_id)
+    await store.update(ROWS[0].comment_id, {"rating": 1}, lambda _: None)
+    await store.delete(ROWS[1].comment_id, lambda _: None)
+    await store.put_many([replace(ROWS[2], rating=3)])
+    with pytest.raises(errors.AlreadyExistsError):
+        await store.add(replace(ROWS[3], text="another"))
+    assert await recount.stored(each_table, "42") == {}
+    left = {row.comment_id: row.rating for row in await recount.comments_of(store, "42")}
+    assert left == {
+        ROWS[0].comment_id: 1,
+        ROWS[2].comment_id: 3,
+        ROWS[3].comment_id: ROWS[3].rating,
+    }
+
+
+async def test_a_write_that_waited_for_its_turn_obeys_what_was_said_meanwhile(
+    table: Table, clock: list[float]
+) -> None:
+    store = CommentRepository(table)
+    await store.add(ROWS[0])
+    async with store._writes._locks.hold(["42"], deadline=5):
+        waiting = asyncio.create_task(store.add(ROWS[1]))
+        await asyncio.sleep(0.01)
+        await say(table, mode=MaintenanceMode.STREAM)
+        clock[0] += KEPT_SECONDS
+    await waiting
+    assert (await recount.stored(table, "42"))["S"]["count_total"] == "1"
+
+
+async def test_a_rebuilds_stamp_does_not_make_a_row_another(each_table: Table) -> None:
+    store = CommentRepository(each_table)
+    await store.put_many(ROWS)
+    await say(each_table, generation=4, rebuilding=True)
+    store.maintenance.forget()
+    await store.put_many(ROWS)  # nothing to write
+    assert COUNTED not in (await each_table.get(comment_key(ROWS[0].comment_id)) or {})
+    await store.update(ROWS[0].comment_id, {"text": "other"}, lambda _: None)
+    stamped = await each_table.get(comment_key(ROWS[0].comment_id)) or {}
+    assert stamped[COUNTED] == {"N": "4"}
+    row = await store.get(ROWS[0].comment_id)
+    assert row is not None
+    await store.put_many([row])
+    await store.delete(row.comment_id, lambda _: None)
+    await recount.check(each_table, "42")
+
+
+async def test_a_stamp_between_reading_and_writing_is_seen(table: Table) -> None:
+    """What a rebuild has counted must be taken out of its counters again."""
+    await CommentRepository(table).add(ROWS[0])
+    held = await table.get(comment_key(ROWS[0].comment_id)) or {}
+    await table.put_many([held | {COUNTED: {"N": "4"}}])
+    store = CommentRepository(table)
+    with pytest.raises(errors.ConditionFailedError):
+        await store._writes.write(CommentChange(held, None))
+    assert await store.get(ROWS[0].comment_id) == ROWS[0]

@@ -1,0 +1,172 @@
+"""What was seen of a list: against the list itself, and as the list changes."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dal.query.protocols import LocatedRow
+from dal.query.query import EqualityKey, Filters
+from dal.statistics.row_locations import MOST, RowLocations
+from dal.table.ranges import Range
+
+RATINGS, LANGUAGES = "123", ("de", "en")
+POSITIONS = [f"{number:02}" for number in range(30)]
+
+
+def key(**values: str) -> EqualityKey:
+    return frozenset(values.items())
+
+
+def row(position: str, rating: str, language: str = "en") -> LocatedRow:
+    return LocatedRow(position, key(rating=rating, language=language), 100)
+
+
+LIST = [row(one, RATINGS[int(one) % 3], LANGUAGES[int(one) % 5 > 1]) for one in POSITIONS]
+
+keys = st.builds(
+    lambda rating, language: frozenset(
+        (name, value) for name, value in (("rating", rating), ("language", language)) if value
+    ),
+    st.sampled_from(["", *RATINGS]),
+    st.sampled_from(["", *LANGUAGES]),
+)
+gaps = st.none() | st.sampled_from(POSITIONS).map(lambda one: one + "5")
+bounds = gaps | st.sampled_from(POSITIONS)
+spans = st.builds(Range, bounds, bounds, st.booleans(), st.booleans()).filter(
+    lambda one: not one.empty
+)
+parts = st.builds(Range, gaps, gaps).filter(lambda one: not one.empty)
+"""What was read: two of them never leave out the one row between them."""
+filters = st.fixed_dictionaries(
+    {},
+    optional={
+        "rating": st.frozensets(st.sampled_from(RATINGS)),
+        "language": st.frozensets(st.sampled_from(LANGUAGES)),
+    },
+)
+
+
+def holds(span: Range, position: str) -> bool:
+    above = span.low is None or (position > span.low if span.low_open else position >= span.low)
+    return above and (
+        span.high is None or (position < span.high if span.high_open else position <= span.high)
+    )
+
+
+def passing(
+    rows: Sequence[LocatedRow], wanted: Filters, span: Range, *, descending: bool
+) -> list[LocatedRow]:
+    return sorted(
+        (
+            one
+            for one in rows
+            if holds(span, one.position)
+            and all(dict(one.values)[name] in values for name, values in wanted.items())
+        ),
+        reverse=descending,
+    )
+
+
+def note(locations: RowLocations, rows: Sequence[LocatedRow], of: EqualityKey, span: Range) -> None:
+    """Show the locations what a Query of ``rows`` finds."""
+    found = [one for one in rows if of <= one.values and holds(span, one.position)]
+    locations.note(of, span, found)
+
+
+@given(
+    notes=st.lists(st.tuples(keys, parts), max_size=12),
+    wanted=filters,
+    span=spans,
+    descending=st.booleans(),
+    count=st.integers(0, 8),
+)
+def test_what_is_remembered_of_a_list_at_rest_is_the_list(
+    notes: list[tuple[EqualityKey, Range]],
+    wanted: Filters,
+    span: Range,
+    descending: bool,
+    count: int,
+) -> None:
+    locations = RowLocations()
+    for of, part in notes:
+        note(locations, LIST, of, part)
+    page = locations.page(wanted, span, descending=descending, count=count)
+    if page is not None:
+        assert page.rows == passing(LIST, wanted, span, descending=descending)[:count]
+    for of, _ in notes:
+        rows = locations.among(of, span)
+        held = [one for one in LIST if of <= one.values]
+        assert rows is None or rows == passing(held, {}, span, descending=False)
+
+
+@given(spans=st.permutations([("", "07"), ("07", "12"), ("12", "20"), ("20", "\U0010ffff")]))
+@pytest.mark.parametrize("descending", [False, True])
+def test_parts_read_in_any_order_join(spans: list[tuple[str, str]], descending: bool) -> None:
+    locations = RowLocations()
+    for low, high in spans:
+        assert locations.page({}, Range(), descending=descending, count=30) is None
+        note(locations, LIST, key(), Range(low or None, high, low_open=True))
+    page = locations.page({}, Range(), descending=descending, count=99)
+    assert page is not None
+    assert page.rows == passing(LIST, {}, Range(), descending=descending)
+
+
+def test_a_page_is_remembered_as_soon_as_its_rows_are() -> None:
+    locations = RowLocations()
+    note(locations, LIST, key(rating="2"), Range(low="10"))
+    note(locations, LIST, key(rating="3"), Range(low="20"))
+    wanted = {"rating": frozenset("23")}
+    page = locations.page(wanted, Range(), descending=True, count=6)
+    assert page is not None
+    assert [one.position for one in page.rows] == ["29", "28", "26", "25", "23", "22"]
+    assert locations.page(wanted, Range(), descending=True, count=7) is not None
+    assert locations.page(wanted, Range(), descending=True, count=8) is None
+    assert locations.page(wanted, Range(high="195"), descending=True, count=1) is None
+    assert locations.page(wanted, Range(low="20"), descending=False, count=2) is not None
+    assert locations.page(wanted, Range(low="19"), descending=False, count=2) is None
+    assert locations.page({}, Range(), descending=True, count=1) is None
+
+
+def test_a_coarse_reading_shows_what_is_finer_and_not_the_other_way() -> None:
+    locations = RowLocations()
+    note(locations, LIST, key(language="en"), Range())
+    assert locations.among(key(language="en", rating="1"), Range()) is not None
+    assert locations.among(key(rating="1"), Range()) is None
+    assert locations.among(key(), Range()) is None
+
+
+def test_a_later_reading_replaces_what_it_reads_and_nothing_else() -> None:
+    locations = RowLocations()
+    note(locations, LIST, key(), Range())
+    changed = [row("05", "2"), row("055", "2"), *(one for one in LIST if one.position != "07")]
+    note(locations, changed, key(rating="2"), Range(low="05", high="09", high_open=True))
+    rows = locations.among(key(), Range(low="05", high="10"))
+    assert rows is not None
+    # What was 05 before, of rating 3, stays until its own partition is read again.
+    assert [one.position for one in rows] == ["05", "05", "055", "06", "08", "09", "10"]
+
+
+def test_a_list_that_is_remembered_to_its_end_has_a_short_last_page() -> None:
+    locations = RowLocations()
+    note(locations, LIST, key(), Range(high="03"))
+    page = locations.page({}, Range(high="02"), descending=True, count=20)
+    assert page is not None
+    assert [one.position for one in page.rows] == ["02", "01", "00"]
+    nothing = locations.page({"rating": frozenset()}, Range(), descending=True, count=20)
+    assert nothing is not None
+    assert nothing.rows == []
+
+
+def test_a_locations_is_bounded() -> None:
+    locations = RowLocations()
+    many = [row(f"{number:05}", "1") for number in range(MOST)]
+    locations.note(key(), Range(high="5"), many)
+    assert locations.among(key(), Range(high="5")) == many
+    locations.note(key(), Range(low="8", high="9"), [])
+    assert locations.among(key(), Range(low="8", high="9")) == []
+    assert locations.among(key(), Range(high="5")) is None
+    for number in range(MOST + 2):
+        locations.note(key(), Range(f"7{number:05}", f"7{number:05}"), [])
+    assert locations.among(key(), Range("700000", "700000")) is None

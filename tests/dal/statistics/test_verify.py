@@ -1,0 +1,134 @@
+"""Verification tells every wrong number, and nothing that is right."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+
+import pytest
+
+from dal.entities.comment import comment_key
+from dal.repositories.comments import CommentRepository
+from dal.statistics.counter_items import encode, item_key
+from dal.statistics.counts import RatingCounts, StatisticsKey
+from dal.statistics.verify import Difference, verify
+from dal.table.client import Table
+from dal.table.item import Item
+from dal.table.parallel_scan import scan_pages
+from tests import oracle
+
+ROWS = oracle.make_comments("42", 90, seed=1) + oracle.make_comments("4/2", 40, seed=2)
+ALL, GERMAN = StatisticsKey("42"), StatisticsKey("42", "de")
+
+
+@pytest.fixture(autouse=True)
+def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dal.statistics.verify.PAUSE_SECONDS", 0)
+
+
+def ignore(_: int) -> None:
+    """Show no progress."""
+
+
+async def wrong(table: Table) -> list[tuple[StatisticsKey, str, str, str]]:
+    found = await verify(table, ignore)
+    return [(one.key, one.what, one.stored, one.expected) for one in found]
+
+
+async def test_counted_comments_show_no_difference(each_table: Table) -> None:
+    store = CommentRepository(each_table)
+    await store.put_many(ROWS)
+    for row in ROWS[::7]:
+        await store.delete(row.comment_id, lambda _: None)
+    seen: list[int] = []
+    assert await verify(each_table, seen.append) == []
+    assert seen == sorted(seen)
+    assert seen[-1] > len(ROWS) * 6 // 7
+
+
+async def test_an_empty_table_is_right(table: Table) -> None:
+    assert await verify(table, ignore) == []
+
+
+def with_numbers(**numbers: int) -> Callable[[Item], Item]:
+    return lambda item: item | {name: {"N": str(value)} for name, value in numbers.items()}
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (with_numbers(count_3=99), {"rating 3", "total"}),
+        (with_numbers(count_total=1), {"total"}),
+        (lambda item: item | {"GSISK": {"S": "000000000001#42"}}, {"place on the leaderboard"}),
+        (
+            lambda item: {name: item[name] for name in item if not name.startswith("GSI")},
+            {"leaderboard", "place on the leaderboard"},
+        ),
+        (lambda item: item | {"GSIPK": {"S": "LEADERS"}}, {"leaderboard"}),
+    ],
+    ids=["count", "total", "place", "off the board", "other board"],
+)
+async def test_every_wrong_attribute_is_told(
+    table: Table, change: Callable[[Item], Item], told: set[str]
+) -> None:
+    await CommentRepository(table).put_many(ROWS)
+    item = await table.get(item_key(GERMAN)) or {}
+    await table.put_many([change(item)])
+    assert {(key, what) for key, what, *_ in await wrong(table)} == {
+        (GERMAN, what) for what in told
+    }
+
+
+async def test_missing_and_stale_items_are_told(each_table: Table) -> None:
+    await CommentRepository(each_table).put_many(ROWS[:1])
+    gone = StatisticsKey("gone", ROWS[0].language)
+    await each_table.put_many([encode(gone, RatingCounts((0, 2, 0, 0, 0)))])
+    await each_table.write([{"Delete": {"Key": item_key(ALL)}}])
+    assert await wrong(each_table) == [
+        (ALL, f"rating {ROWS[0].rating}", "0", "1"),
+        (gone, "rating 2", "2", "0"),
+    ]
+
+
+async def test_an_uncounted_comment_and_one_gone_uncounted_are_told(table: Table) -> None:
+    await CommentRepository(table).put_many(ROWS)
+    await table.write([{"Delete": {"Key": comment_key(ROWS[0].comment_id)}}])
+    keys = [ALL, StatisticsKey("42", ROWS[0].language)]
+    assert await verify(table, ignore) == [
+        Difference(key, f"rating {ROWS[0].rating}", str(right + 1), str(right), 1)
+        for key, right in [(key, _count(key)) for key in keys]
+    ]
+
+
+def _count(key: StatisticsKey) -> int:
+    rows = [row for row in ROWS[1:] if row.product_id == "42" and row.rating == ROWS[0].rating]
+    return sum(key.language in {None, row.language} for row in rows)
+
+
+async def test_what_others_write_meanwhile_is_no_difference(
+    each_table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One real error among writes that never pause: it alone is told."""
+    store = CommentRepository(each_table)
+    await store.put_many(ROWS)
+    item = await each_table.get(item_key(GERMAN)) or {}
+    await each_table.put_many([item | {"count_total": {"N": "700"}}])
+    stop = asyncio.Event()
+
+    async def slow_pages(table: Table, segment: int) -> AsyncIterator[object]:
+        async for page in scan_pages(table, segment):
+            yield page
+            await asyncio.sleep(0.04 * segment)
+
+    async def write(seed: int) -> None:
+        chance = random.Random(seed)
+        while not stop.is_set():
+            row = replace(chance.choice(ROWS), rating=chance.randint(1, 5))
+            await store.put_many([replace(row, comment_id=f"{seed}-{chance.randrange(30)}")])
+
+    monkeypatch.setattr("dal.statistics.verify.scan_pages", slow_pages)
+    writing = [asyncio.create_task(write(seed)) for seed in range(2)]
+    found = await verify(each_table, ignore)
+    stop.set()
+    await asyncio.gather(*writing)
+    assert {(one.key, one.what) for one in found} == {(GERMAN, "total")}

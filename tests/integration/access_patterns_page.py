@@ -1,0 +1,77 @@
+"""The tables of docs/access-patterns.md, made of the access patterns and their examples.
+
+`make docs` writes them; the text around them is written by hand.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from dal.query.access_patterns import ACCESS_PATTERNS
+from tests.engines import ROOT
+from tests.integration.patterns import EXAMPLES
+
+PAGE = ROOT / "docs/access-patterns.md"
+QUESTIONS = {pattern.name: pattern.question for pattern in ACCESS_PATTERNS}
+
+_TABLE = re.compile(r"^## (.+?)$(.*?)<!-- table -->.*?<!-- end -->", re.MULTILINE | re.DOTALL)
+_SECTIONS = {
+    "Comments": r"AP[1-6][a-c]?\b|most recent|last commented",
+    "Statistics": r"AP([7-9]|10|11)\b",
+    "Users and orders": r"A\d",
+    "Organisations and tickets": r"T\d",
+}
+NONE = "\N{EN DASH}"
+_HEADING = ("Pattern", "Question", "Index", "Key condition", "Requests", "Shown by")
+
+
+def pattern_of(example: str) -> str:
+    """Return the access pattern that an example is of."""
+    return example.partition(",")[0]
+
+
+def page(before: str) -> str:
+    """Return the page with its tables made anew."""
+
+    def made(section: re.Match[str]) -> str:
+        heading, text = section[1], section[2]
+        rows = "\n".join(_rows(heading))
+        return f"## {heading}{text}<!-- table -->\n{rows}\n<!-- end -->"
+
+    return _TABLE.sub(made, before)
+
+
+def _rows(section: str) -> Iterator[str]:
+    yield _row(_HEADING)
+    yield "|---" * len(_HEADING) + "|"
+    order = list(QUESTIONS)
+    for name in sorted(EXAMPLES, key=lambda one: order.index(pattern_of(one))):
+        example = EXAMPLES[name]
+        if re.match(_SECTIONS[section], name):
+            first, *others = example.reads.indexes or [""]
+            indexes = " or ".join(_code([one for one in (first, *others) if one != "table"]))
+            if "table" in others:
+                indexes += "; `table`"
+            elif first == "table":
+                indexes = "`table`"
+            yield _row(
+                (
+                    f"**{name}**",
+                    QUESTIONS[pattern_of(name)],
+                    indexes or NONE,
+                    ", ".join(_code(example.reads.conditions)) or NONE,
+                    example.reads.requests,
+                    f"`{example.shown_by}`",
+                )
+            )
+
+
+def _code(parts: Iterable[str]) -> list[str]:
+    return [f"`{part}`" for part in parts if part]
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")

@@ -1,0 +1,84 @@
+"""Walks the lists that CONTRIBUTING's recipe adds, over a copy of the code that has them."""
+
+import asyncio
+import sys
+import uuid
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import dal
+from dal.model import Comment
+from dal.statistics.maintenance_mode import create_table
+from dal.stores import Stores
+from dal.table.client import TableAddress, connect
+from resolvers.request.context import Context
+from schema.build import build_schema
+from tests.oracle import make_comments, newest_first
+
+_PAGE = """
+query($verified: Boolean, $rating: [Int!], $language: [String!], $after: String) {
+  product(productId: "42") {
+    comments(verified: $verified, rating: $rating, language: $language, first: 7, after: $after) {
+      nodes { commentId } pageInfo { hasNextPage endCursor }
+    }
+  }
+}
+"""
+SCHEMA = build_schema()
+
+
+def context_of(stores: Stores) -> Context:
+    return Context(viewer=None, stores=stores)
+
+
+async def walk(stores: Stores, **wanted: Any) -> list[str]:
+    """Return the ids of a list, page by page, as a client asks for it."""
+    ids: list[str] = []
+    after = None
+    while True:
+        answer = await SCHEMA.execute(_PAGE, {**wanted, "after": after}, context_of(stores))
+        assert answer.errors is None, answer.errors
+        assert answer.data is not None
+        page = answer.data["product"]["comments"]
+        ids += [node["commentId"] for node in page["nodes"]]
+        after = page["pageInfo"]["endCursor"]
+        if not page["pageInfo"]["hasNextPage"]:
+            return ids
+
+
+def kept(
+    row: Comment, verified: bool, rating: list[int] | None, language: list[str] | None
+) -> bool:
+    return (
+        row.verified_purchase == verified
+        and (rating is None or row.rating in rating)
+        and (language is None or row.language in language)
+    )
+
+
+async def main(url: str) -> None:
+    rows = [
+        replace(row, verified_purchase=number % 3 == 0)
+        for number, row in enumerate(newest_first(make_comments("42", 60, seed=1)))
+    ]
+    async with connect(TableAddress(f"r-{uuid.uuid4().hex}", url, embedded=True)) as table:
+        await create_table(table)
+        stores = Stores.of(table)
+        await stores.comments.put_many(rows)
+        lists = list(product((True, False), (None, [5], [1, 4]), (None, ["en"], ["en", "de"])))
+        for verified, rating, language in lists:
+            walked = await walk(stores, verified=verified, rating=rating, language=language)
+            assert walked == [
+                row.comment_id for row in rows if kept(row, verified, rating, language)
+            ]
+        uncounted = _PAGE.replace("pageInfo {", "totalCount pageInfo {")
+        answer = await SCHEMA.execute(uncounted, {"verified": True}, context_of(stores))
+        assert answer.errors is not None
+        assert answer.errors[0].extensions == {"code": "UNSUPPORTED_FILTER"}
+    print(f"{len(lists)} lists of {Path(str(dal.__file__)).parent} are exact")  # noqa: T201
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))

@@ -1,0 +1,96 @@
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from dal.errors import ThrottledError
+from dal.model import Organization
+from dal.query.execution_stats import ExecutionStatistics
+from dal.query.pagination import Page, PageInfo, Slice
+from resolvers.request.cache import PrefetchedPages, RequestCache
+
+PAGE: Page[str] = Page([], PageInfo(None, None, None, None), ExecutionStatistics("T1"))
+
+
+class Store:
+    """Answers what it was asked for, and counts how often."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, ...]] = []
+
+    async def get(self, *of: str) -> tuple[str, ...]:
+        self.asked.append(of)
+        await asyncio.sleep(0)
+        if of == ("broken",):
+            raise ThrottledError("Busy.")
+        return of
+
+
+async def test_fields_at_once_and_later_share_one_read() -> None:
+    store, once = Store(), RequestCache()
+    answers = await asyncio.gather(*(once.read(store.get, "a", "b") for _ in range(5)))
+    assert [*answers, await once.read(store.get, "a", "b")] == 6 * [("a", "b")]
+    assert await once.read(store.get, "a") == ("a",)
+    assert store.asked == [("a", "b"), ("a",)]
+
+
+async def test_each_request_and_each_store_reads_for_itself() -> None:
+    store, other = Store(), Store()
+    once = RequestCache()
+    for read in (
+        once.read(store.get, "a"),
+        once.read(other.get, "a"),
+        RequestCache().read(store.get, "a"),
+    ):
+        assert await read == ("a",)
+    assert (store.asked, other.asked) == ([("a",), ("a",)], [("a",)])
+
+
+async def test_what_was_written_is_read_anew() -> None:
+    store, once = Store(), RequestCache()
+    await once.read(store.get, "a")
+    once.forget()
+    await once.read(store.get, "a")
+    assert store.asked == [("a",), ("a",)]
+
+
+async def test_a_fault_reaches_everyone_who_waits() -> None:
+    store, once = Store(), RequestCache()
+    outcomes = await asyncio.gather(
+        *(once.read(store.get, "broken") for _ in range(3)), return_exceptions=True
+    )
+    assert [type(outcome) for outcome in outcomes] == 3 * [ThrottledError]
+    assert len(store.asked) == 1
+
+
+async def test_who_gives_up_takes_nothing_from_the_others() -> None:
+    store, once = Store(), RequestCache()
+    leaving = asyncio.create_task(once.read(store.get, "a"))
+    staying = asyncio.create_task(once.read(store.get, "a"))
+    await asyncio.sleep(0)
+    leaving.cancel()
+    assert await staying == ("a",)
+    with pytest.raises(asyncio.CancelledError):
+        await leaving
+
+
+def test_a_prefetched_page_is_shown_once_and_only_for_its_slice() -> None:
+    prefetched = PrefetchedPages()
+    prefetched.keep("acme", Slice(20, next_page=True), PAGE)
+    assert prefetched.take("acme", Slice(20)) is None
+    assert prefetched.take("other", Slice(20, next_page=True)) is None
+    assert prefetched.take("acme", Slice(20, next_page=True)) is PAGE
+    assert prefetched.take("acme", Slice(20, next_page=True)) is None
+
+
+def test_equal_owners_have_a_page_each() -> None:
+    """Two fields of one request that read the same organisation."""
+    prefetched, owners = (
+        PrefetchedPages(),
+        (Organization("acme", "free"), Organization("acme", "free")),
+    )
+    pages = replace(PAGE), replace(PAGE)
+    for owner, page in zip(owners, pages, strict=True):
+        prefetched.keep(owner, Slice(20), page)
+    assert prefetched.take(owners[0], Slice(20)) is pages[0]
+    assert prefetched.take(owners[1], Slice(20)) is pages[1]

@@ -1,0 +1,76 @@
+import pytest
+
+from dal import errors
+from dal.entities.comment import comment_position
+from dal.query.pagination import Edge
+from resolvers.comments import CommentPayload, DeletePayload
+from resolvers.mutations import UserError, reported
+from resolvers.request.authorization import ForbiddenError, UnauthenticatedError
+from tests.strategies import ORDINARY
+
+EDGE = Edge(ORDINARY, comment_position(ORDINARY))
+
+
+@reported(CommentPayload)
+async def commenting(fault: Exception | None = None) -> CommentPayload:
+    """Answer with the ordinary comment, or fail."""
+    if fault is not None:
+        raise fault
+    return CommentPayload(EDGE)
+
+
+@reported(DeletePayload)
+async def deleting(*, fault: Exception | None = None) -> DeletePayload:
+    if fault is not None:
+        raise fault
+    return DeletePayload("Q29tbWVudDox")
+
+
+@pytest.mark.parametrize(
+    ("fault", "shown"),
+    [
+        (
+            errors.InvalidArgumentError("rating", "rating is 6; it goes from 1 to 5."),
+            UserError("rating is 6; it goes from 1 to 5.", "BAD_ARGUMENT", "rating"),
+        ),
+        (errors.NotFoundError("It is gone."), UserError("It is gone.", "NOT_FOUND")),
+        (errors.AlreadyExistsError("There."), UserError("There.", "ALREADY_EXISTS")),
+        (errors.IdempotencyKeyReusedError("No."), UserError("No.", "IDEMPOTENCY_KEY_REUSED")),
+        (errors.ConflictError("Again."), UserError("Again.", "CONFLICT")),
+    ],
+)
+async def test_what_the_person_can_mend_is_a_user_error(fault: Exception, shown: UserError) -> None:
+    assert await commenting(fault) == CommentPayload(None, [shown])
+    assert (await commenting(fault)).comment is None
+    assert await deleting(fault=fault) == DeletePayload(None, [shown])
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        UnauthenticatedError("Who are you?"),
+        ForbiddenError("Not yours."),
+        errors.ThrottledError("Busy."),
+        errors.StoreUnavailableError("Away."),
+        errors.StoreRefusedError("Refused."),
+        errors.InvalidCursorError("Cut."),
+        KeyError("a fault of ours"),
+    ],
+    ids=lambda fault: type(fault).__name__,
+)
+async def test_everything_else_is_an_error_of_the_request(fault: Exception) -> None:
+    with pytest.raises(type(fault)) as caught:
+        await commenting(fault)
+    assert caught.value is fault
+
+
+async def test_a_success_passes_through() -> None:
+    payload = await commenting()
+    assert (payload.comment, payload.comment_edge, payload.user_errors) == (ORDINARY, EDGE, [])
+    assert await deleting() == DeletePayload("Q29tbWVudDox", [])
+
+
+def test_the_wrapper_keeps_the_name_and_the_docstring() -> None:
+    """Strawberry reads both."""
+    assert commenting.__name__ == "commenting"
+    assert commenting.__doc__ == "Answer with the ordinary comment, or fail."

@@ -1,0 +1,237 @@
+import base64
+import http.server
+import json
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
+
+from resolvers.request.context import Viewer
+from server.auth.jwt import Authenticator, InvalidTokenError, KeysUnavailableError, make_token
+
+SECRET = "a secret of thirty-two bytes, or more"
+OTHER = "another secret of thirty-two bytes or more"
+
+RSA_KEY = rsa.generate_private_key(65537, 2048)
+EC_KEY = ec.generate_private_key(ec.SECP256R1())
+ED_KEY = ed25519.Ed25519PrivateKey.generate()
+STRANGER = rsa.generate_private_key(65537, 2048)
+SHARED = base64.urlsafe_b64encode(OTHER.encode()).decode().rstrip("=")
+
+KEY_SET = {
+    "keys": [
+        {**RSAAlgorithm.to_jwk(RSA_KEY.public_key(), as_dict=True), "kid": "rsa"},
+        {**ECAlgorithm.to_jwk(EC_KEY.public_key(), as_dict=True), "kid": "ec"},
+        {**OKPAlgorithm.to_jwk(ED_KEY.public_key(), as_dict=True), "kid": "ed"},
+        {"kty": "oct", "k": SHARED, "kid": "shared"},
+    ]
+}
+
+
+def claims(**changes: Any) -> dict[str, Any]:
+    soon = datetime.now(UTC) + timedelta(days=1)
+    made = {"sub": "ada", "roles": ["moderator"], "exp": soon, **changes}
+    return {name: value for name, value in made.items() if value is not None}
+
+
+def signed(key: Any = SECRET, algorithm: str = "HS256", kid: Any = None, **changes: Any) -> str:
+    headers = {"kid": kid} if kid else None
+    return f"Bearer {jwt.encode(claims(**changes), key, algorithm=algorithm, headers=headers)}"
+
+
+@pytest.fixture
+def authenticator() -> Authenticator:
+    return Authenticator(secret=lambda: SECRET)
+
+
+@pytest.fixture(scope="module")
+def serve_body() -> Iterator[Callable[[bytes], str]]:
+    """Give a URL to each body."""
+    bodies: list[bytes] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(bodies[int(self.path[1:])])
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    def publish(body: bytes) -> str:
+        bodies.append(body)
+        return f"http://127.0.0.1:{server.server_port}/{len(bodies) - 1}"
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield publish
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def jwks_url(serve_body: Callable[[bytes], str]) -> str:
+    return serve_body(json.dumps(KEY_SET).encode())
+
+
+@pytest.fixture
+def either(jwks_url: str) -> Authenticator:
+    """Knows a secret and a key set."""
+    return Authenticator(secret=lambda: SECRET, jwks_url=jwks_url)
+
+
+async def test_no_header_is_anybody(authenticator: Authenticator) -> None:
+    assert await authenticator.viewer(None) is None
+
+
+async def test_own_jwt_names_user_and_roles(authenticator: Authenticator) -> None:
+    roles = ["moderator", "editor"]
+    made = make_token(SECRET, username="ада/1", roles=roles, lifetime=timedelta(hours=1))
+    viewer = await authenticator.viewer(f"bearer {made}")
+    assert viewer == Viewer(username="ада/1", roles=frozenset(roles))
+
+
+async def test_roles_may_be_absent(authenticator: Authenticator) -> None:
+    viewer = await authenticator.viewer(signed(roles=None))
+    assert viewer == Viewer(username="ada", roles=frozenset())
+
+
+class Noon(datetime):
+    """The clock of the JWT library, stopped."""
+
+    @classmethod
+    def now(cls, tz: Any = None) -> "Noon":
+        return cls(2026, 1, 1, 12, tzinfo=tz)
+
+
+async def test_clocks_may_differ_by_less_than_ten_seconds(
+    authenticator: Authenticator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noon = int(datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp())
+    monkeypatch.setattr("jwt.api_jwt.datetime", Noon)
+    assert await authenticator.viewer(signed(exp=noon - 9)) is not None
+    with pytest.raises(InvalidTokenError, match="has expired"):
+        await authenticator.viewer(signed(exp=noon - 10))
+
+
+@pytest.mark.parametrize(
+    ("authorization", "sentence"),
+    [
+        ("", "Authorization: Bearer <JWT>"),
+        ("Bearer", "Authorization: Bearer <JWT>"),
+        ("Bearer  ", "Authorization: Bearer <JWT>"),
+        ("Basic YTpi", "Authorization: Bearer <JWT>"),
+        ("Bearer <JWT>", "cannot be read"),
+        ("Bearer a.b.c", "cannot be read"),
+        ("Bearer ü.ü.ü", "cannot be read"),
+        (signed()[:-43] + "A" * 43, "signed with another key"),
+        (signed(OTHER), "signed with another key"),
+        (signed(exp=datetime.now(UTC) - timedelta(minutes=1)), "has expired"),
+        (signed(nbf=datetime.now(UTC) + timedelta(days=1)), "not valid yet"),
+        (signed(exp=None), "lacks the claim 'exp'"),
+        (signed(sub=None), "lacks the claim 'sub'"),
+        (signed(sub=""), "sub is empty"),
+        (signed(sub="a\nb"), "control character"),
+        (signed(sub="a" * 513), "513 bytes"),
+        (signed(roles="moderator"), "'roles' must be a list"),
+        (signed(roles=[1]), "'roles' must be a list"),
+        (signed(aud="elsewhere"), "another audience"),
+        (signed("", "none"), "cannot verify a JWT signed with 'none'"),
+        (signed(SECRET * 2, "HS512"), "cannot verify a JWT signed with 'HS512'"),
+        (signed(RSA_KEY, "RS256", "rsa"), "cannot verify a JWT signed with 'RS256'"),
+    ],
+)
+async def test_what_proves_nothing_is_refused_with_a_sentence(
+    authenticator: Authenticator, authorization: str, sentence: str
+) -> None:
+    with pytest.raises(InvalidTokenError, match=sentence) as caught:
+        await authenticator.viewer(authorization)
+    assert "\n" not in str(caught.value)
+
+
+async def test_a_number_for_a_user_is_refused(authenticator: Authenticator) -> None:
+    body = jwt.api_jws.encode(
+        json.dumps({"sub": 7, "exp": 32503680000}).encode(), SECRET, algorithm="HS256"
+    )
+    with pytest.raises(InvalidTokenError, match="'sub' must be a string"):
+        await authenticator.viewer(f"Bearer {body}")
+
+
+async def test_without_a_secret_the_sentence_says_what_to_configure() -> None:
+    with pytest.raises(InvalidTokenError, match="set MARGINALIA_JWT_SECRET"):
+        await Authenticator(secret=lambda: None).viewer(signed())
+
+
+@pytest.mark.parametrize(
+    ("key", "algorithm", "kid"),
+    [(RSA_KEY, "RS256", "rsa"), (EC_KEY, "ES256", "ec"), (ED_KEY, "EdDSA", "ed")],
+)
+async def test_a_key_set_verifies(
+    either: Authenticator, key: Any, algorithm: str, kid: str
+) -> None:
+    viewer = await either.viewer(signed(key, algorithm, kid))
+    assert viewer == Viewer(username="ada", roles=frozenset({"moderator"}))
+
+
+async def test_secret_and_key_set_live_side_by_side(either: Authenticator) -> None:
+    assert await either.viewer(signed()) is not None
+
+
+@pytest.mark.parametrize(
+    ("authorization", "sentence"),
+    [
+        (signed(STRANGER, "RS256", "rsa"), "signed with another key"),
+        (signed(STRANGER, "RS256", "stranger"), "key set does not hold"),
+        (signed(RSA_KEY, "RS256"), "needs a 'kid' header"),
+        (signed(RSA_KEY, "RS256", "ec"), "cannot be read"),
+        (signed(RSA_KEY, "RS256", "shared"), "cannot be read"),
+        (signed(RSA_KEY, "RS512", "rsa"), "cannot verify a JWT signed with 'RS512'"),
+        (signed(OTHER, "HS256", "shared"), "signed with another key"),
+        (signed(RSA_KEY, "RS256", "rsa", aud="elsewhere"), "another audience"),
+    ],
+)
+async def test_what_the_key_set_does_not_prove_is_refused(
+    either: Authenticator, authorization: str, sentence: str
+) -> None:
+    with pytest.raises(InvalidTokenError, match=sentence):
+        await either.viewer(authorization)
+
+
+@pytest.mark.parametrize("secret", [SECRET, None])
+async def test_a_public_key_never_verifies_hs256(jwks_url: str, secret: str | None) -> None:
+    """The known attack: sign HS256 with the published key, as its bytes."""
+    pem = RSA_KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    head = base64.urlsafe_b64encode(b'{"alg":"HS256","kid":"rsa"}').rstrip(b"=")
+    body = base64.urlsafe_b64encode(b'{"sub":"ada","exp":32503680000}').rstrip(b"=")
+    signature = jwt.algorithms.HMACAlgorithm(jwt.algorithms.HMACAlgorithm.SHA256).sign(
+        head + b"." + body, pem
+    )
+    forged = b".".join([head, body, base64.urlsafe_b64encode(signature).rstrip(b"=")]).decode()
+    with pytest.raises(InvalidTokenError):
+        await Authenticator(secret=lambda: secret, jwks_url=jwks_url).viewer(f"Bearer {forged}")
+
+
+async def test_an_audience_is_asked_of_the_key_set_alone(jwks_url: str) -> None:
+    authenticator = Authenticator(secret=lambda: SECRET, jwks_url=jwks_url, audience="shop")
+    assert await authenticator.viewer(signed(RSA_KEY, "RS256", "rsa", aud=["shop", "x"]))
+    assert await authenticator.viewer(signed())
+    with pytest.raises(InvalidTokenError, match="lacks the claim 'aud'"):
+        await authenticator.viewer(signed(RSA_KEY, "RS256", "rsa"))
+
+
+@pytest.mark.parametrize("body", [None, b"<html>", b"\xff\xff"])
+async def test_a_key_set_out_of_reach_is_not_the_clients_fault(
+    serve_body: Callable[[bytes], str], caplog: pytest.LogCaptureFixture, body: bytes | None
+) -> None:
+    url = "http://127.0.0.1:9/nobody" if body is None else serve_body(body)
+    authenticator = Authenticator(secret=lambda: None, jwks_url=url)
+    with pytest.raises(KeysUnavailableError, match="try again"):
+        await authenticator.viewer(signed(RSA_KEY, "RS256", "rsa"))
+    assert url in caplog.text

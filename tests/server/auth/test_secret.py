@@ -1,0 +1,81 @@
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from server.auth.secret import FILE_NAME, checked_secret, ensure_secret, read_secret, secret_source
+from server.errors import CommandError
+
+
+def test_made_once_and_for_the_owner_alone(tmp_path: Path) -> None:
+    data_dir = tmp_path / "not/there/yet"
+    assert read_secret(data_dir) is None
+    made = ensure_secret(data_dir)
+    assert len(made) >= 32
+    assert ensure_secret(data_dir) == read_secret(data_dir) == made
+    assert (data_dir / FILE_NAME).stat().st_mode & 0o777 == 0o600
+    assert [entry.name for entry in data_dir.iterdir()] == [FILE_NAME]
+
+
+def test_two_directories_have_two_secrets(tmp_path: Path) -> None:
+    assert ensure_secret(tmp_path / "a") != ensure_secret(tmp_path / "b")
+
+
+def test_concurrent_makers_agree(tmp_path: Path) -> None:
+    for attempt in range(20):
+        data_dir = tmp_path / str(attempt)
+        with ThreadPoolExecutor(16) as pool:
+            made = set(pool.map(ensure_secret, [data_dir] * 16))
+        assert made == {read_secret(data_dir)}
+        assert [entry.name for entry in data_dir.iterdir()] == [FILE_NAME]
+
+
+def test_a_maker_that_comes_second_takes_the_first_ones_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = ensure_secret(tmp_path)
+    answers = iter([None, first])
+    monkeypatch.setattr("server.auth.secret.read_secret", lambda data_dir: next(answers))
+    assert ensure_secret(tmp_path) == first
+    assert [entry.name for entry in tmp_path.iterdir()] == [FILE_NAME]
+
+
+@pytest.mark.parametrize("content", ["", "short\n"])
+def test_a_file_with_too_little_in_it_says_so(tmp_path: Path, content: str) -> None:
+    (tmp_path / FILE_NAME).write_text(content)
+    with pytest.raises(
+        CommandError, match=f"{FILE_NAME} holds . bytes and HS256 needs at least 32"
+    ):
+        ensure_secret(tmp_path)
+
+
+def test_a_file_that_cannot_be_read_says_so(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).mkdir()
+    with pytest.raises(CommandError, match="cannot be read"):
+        read_secret(tmp_path)
+
+
+def test_a_directory_that_cannot_be_made_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(
+        CommandError, match="Choose another --data-dir or set MARGINALIA_JWT_SECRET"
+    ):
+        ensure_secret(tmp_path / "file")
+
+
+def test_a_configured_secret_wins_and_must_be_long(tmp_path: Path) -> None:
+    ensure_secret(tmp_path)
+    assert secret_source("c" * 32, tmp_path)() == "c" * 32
+    with pytest.raises(CommandError, match="MARGINALIA_JWT_SECRET holds 31 bytes"):
+        secret_source("c" * 31, tmp_path)
+
+
+def test_length_counts_bytes() -> None:
+    assert checked_secret("é" * 16, "here") == "é" * 16
+
+
+def test_a_secret_made_later_is_found(tmp_path: Path) -> None:
+    source = secret_source(None, tmp_path)
+    assert source() is None
+    made = ensure_secret(tmp_path)
+    assert source() == made

@@ -1,0 +1,52 @@
+"""``marginalia explain`` as a person runs it, over a real engine."""
+
+import pytest
+
+from dal.query.pagination import Slice
+from dal.repositories.comments import CommentRepository, Selection
+from dal.table.client import Table
+from tests import oracle
+from tests.server.serving import AWS, called
+
+DATA = oracle.make_comments("42", 60, seed=1)
+
+
+@pytest.fixture
+async def store(table: Table, comments: CommentRepository, dynoxide_url: str) -> list[str]:
+    await comments.put_many(DATA)
+    return ["--endpoint-url", dynoxide_url, "--table", table.name]
+
+
+async def test_one_page_is_read_and_shown(store: list[str], comments: CommentRepository) -> None:
+    said = called("explain", "42", "--rating", "5", "--first", "3", *store, **AWS)
+    assert (said.returncode, said.stderr) == (0, "")
+    page = await comments.page(Selection("42", frozenset({5})), Slice(3))
+    for part in ("AP3b", "byRating", "PRODUCT#42/5", "Requests: 1", "Read capacity units: 0.5"):
+        assert part in said.stdout
+    assert f"--after {page.edges[-1].cursor}" in said.stdout
+
+
+async def test_the_next_page_starts_at_the_cursor(
+    store: list[str], comments: CommentRepository
+) -> None:
+    first = await comments.page(Selection("42"), Slice(3))
+    cursor = first.edges[-1].cursor
+    said = called("explain", "42", "--after", cursor, *store, COLUMNS="200", **AWS)
+    assert f"< {first.edges[-1].position}" in said.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--rating", "7"], "--rating is 7; it goes from 1 to 5."),
+        (["--language", "english"], "--language 'english' is not a BCP 47 language tag"),
+        (["--first", "101"], "first is 101; it goes from 0 to 100."),
+        (["--first", "1", "--last", "1"], "Pass first or last, not both."),
+        (["--after", "x"], "after: The cursor is not one of this"),
+    ],
+)
+def test_a_bad_argument_is_one_sentence(options: list[str], complaint: str) -> None:
+    said = called("explain", "42", *options)
+    assert said.returncode == 1
+    assert said.stderr.startswith(f"marginalia: {complaint}")
+    assert said.stderr.count("\n") == 1

@@ -1,0 +1,147 @@
+"""``marginalia stats`` as a person runs it."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dal.entities.comment import COMMENT
+from dal.repositories.comments import CommentRepository
+from dal.statistics.counter_items import encode
+from dal.statistics.counts import RatingCounts, StatisticsKey
+from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
+from dal.table import admin
+from dal.table.client import Table
+from server.cli.main import build
+from server.engine.storage import open_table
+from server.errors import CommandError
+from server.settings import Settings
+from tests import oracle
+from tests.engines import ROOT
+from tests.server.serving import MARGINALIA, environment
+
+ROWS = [replace(row, language="en") for row in oracle.make_comments("42", 30, seed=1)]
+WRONG = encode(StatisticsKey("gone", "en"), RatingCounts((0, 0, 7, 0, 0)))
+EXACT = "the statistics equal a recount."
+
+
+async def spoil(data_dir: Path) -> None:
+    async with open_table(Settings(data_dir=data_dir), share=True) as table:
+        await CommentRepository(table).put_many(ROWS)
+        await table.put_many([WRONG, COMMENT.encode(replace(ROWS[0], comment_id="uncounted"))])
+
+
+def run(*arguments: str) -> None:
+    """Run a command in this process; what it prints is captured."""
+    build(list(arguments))(arguments, standalone_mode=False)
+
+
+def test_what_is_wrong_is_shown_rebuilt_and_right(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dal.statistics.verify.PAUSE_SECONDS", 0)
+    store = ("--data-dir", str(tmp_path))
+    asyncio.run(spoil(tmp_path))
+    with pytest.raises(CommandError) as refused:
+        run("stats", "verify", *store)
+    assert str(refused.value) == (
+        "The statistics of table marginalia are wrong: run `marginalia stats rebuild`, which is "
+        "safe while servers run."
+    )
+    shown = capsys.readouterr().out
+    lines = [[cell.strip() for cell in line.split("│")] for line in shown.splitlines()]
+    assert ["", "gone", "en", "rating 3", "7", "0", ""] in lines
+    assert "3 differences" in shown
+    run("stats", "rebuild", *store)
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert "are exact" in printed.out
+    run("stats", "verify", *store)
+    assert EXACT in capsys.readouterr().out
+
+
+def test_a_stream_is_followed_until_told_to_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stream.replay.QUIET_SECONDS", 0.1)
+    store = ("--data-dir", str(tmp_path))
+    with pytest.raises(CommandError, match="run `marginalia stats rebuild --mode stream`"):
+        run("stats", "follow", *store)
+    run("stats", "rebuild", "--mode", "stream", *store)
+    command = [str(MARGINALIA), "stats", "follow", *store]
+    with subprocess.Popen(
+        command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as following:
+        assert following.stdout is not None
+        assert following.stdout.readline().startswith("Counting the changes of ")
+        following.send_signal(signal.SIGTERM)
+        said, complained = following.communicate(timeout=20)
+    assert (following.returncode, said, complained) == (0, "", "")
+
+
+def test_where_writers_count_no_code_of_streams_runs(tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "from server.cli.main import build\n"
+        "for action in ('rebuild', 'verify'):\n"
+        "    arguments = ['stats', action, '--data-dir', sys.argv[1]]\n"
+        "    build(arguments)(arguments, standalone_mode=False)\n"
+        "print([name for name in sys.modules if name.split('.')[0] == 'stream'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)],
+        capture_output=True,
+        check=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.fixture
+def beside(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
+    """The options of a table that servers may use, which take a moment to settle."""
+    monkeypatch.setattr("server.cli.commands.stats.SETTLE_SECONDS", 0.2)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
+        monkeypatch.setenv(name, "test")
+    return "--endpoint-url", dynoxide_url, "--table", table.name
+
+
+async def test_running_servers_are_waited_for(
+    table: Table, beside: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    await CommentRepository(table).put_many(ROWS)
+    await table.put_many([WRONG])
+    await asyncio.to_thread(run, "stats", "rebuild", *beside)
+    printed = capsys.readouterr()
+    assert "until running servers take part" in printed.err
+    assert "are exact" in printed.out
+    await asyncio.to_thread(run, "stats", "verify", *beside)
+    assert EXACT in capsys.readouterr().out
+
+
+async def test_there_and_back_again(
+    table: Table, beside: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stream.replay.QUIET_SECONDS", 0.1)
+    await CommentRepository(table).put_many(ROWS)
+    counting = MaintenanceStore(table)
+    for mode in (MaintenanceMode.STREAM, MaintenanceMode.TRANSACTIONAL):
+        await asyncio.to_thread(run, "stats", "rebuild", "--mode", mode.value, *beside)
+        assert (await counting.read()).mode is mode
+        assert (await admin.stream(table) is not None) == (mode is MaintenanceMode.STREAM)
+
+
+async def test_a_follower_may_be_behind(
+    table: Table, beside: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dal.statistics.verify.PAUSE_SECONDS", 0)
+    counting = MaintenanceStore(table)
+    await counting.announce(await counting.read(), mode=MaintenanceMode.STREAM)
+    await CommentRepository(table).put_many(ROWS)
+    with pytest.raises(CommandError, match="let it catch up"):
+        await asyncio.to_thread(run, "stats", "verify", *beside)

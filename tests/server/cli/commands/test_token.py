@@ -1,0 +1,88 @@
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from dal.errors import InvalidArgumentError
+from server.auth.secret import FILE_NAME, ensure_secret, read_secret
+from server.cli.commands.token import token
+from server.errors import CommandError
+
+DAY = 86_400
+
+
+@pytest.fixture(autouse=True)
+def no_secret_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MARGINALIA_JWT_SECRET", raising=False)
+
+
+def run(*arguments: str | Path) -> Result:
+    app = typer.Typer()
+    app.command()(token)
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def claims(result: Result, secret: str) -> dict[str, Any]:
+    assert result.exit_code == 0, result.output
+    return jwt.decode(result.output.strip(), secret, algorithms=["HS256"])
+
+
+def test_prints_only_the_jwt_and_makes_the_secret(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    result = run("--user", "ada", "--data-dir", data_dir)
+    assert result.output.count("\n") == 1
+    made = claims(result, read_secret(data_dir) or "")
+    assert (made["sub"], made["roles"]) == ("ada", [])
+    assert made["exp"] - made["iat"] == DAY
+
+
+def test_roles_repeat(tmp_path: Path) -> None:
+    result = run("--user", "ада", "--role", "moderator", "--role", "editor", "--data-dir", tmp_path)
+    made = claims(result, ensure_secret(tmp_path))
+    assert (made["sub"], made["roles"]) == ("ада", ["moderator", "editor"])
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90), ("30m", 1800), ("12h", DAY // 2), ("7d", 7 * DAY)]
+)
+def test_lifetime(tmp_path: Path, text: str, seconds: int) -> None:
+    made = claims(
+        run("--user", "ada", "--lifetime", text, "--data-dir", tmp_path), ensure_secret(tmp_path)
+    )
+    assert made["exp"] - made["iat"] == seconds
+
+
+@pytest.mark.parametrize("text", ["", "0d", "-1h", "1", "h", "1w", "1.5h"])
+def test_a_lifetime_that_is_none_is_a_usage_error(tmp_path: Path, text: str) -> None:
+    result = run("--user", "ada", f"--lifetime={text}", "--data-dir", tmp_path)
+    assert result.exit_code == 2
+    assert "30m, 12h or 7d" in result.output
+
+
+def test_the_environments_secret_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ensure_secret(tmp_path)
+    monkeypatch.setenv("MARGINALIA_JWT_SECRET", "e" * 32)
+    assert claims(run("--user", "ada", "--data-dir", tmp_path), "e" * 32)["sub"] == "ada"
+
+
+def test_the_environments_secret_leaves_the_directory_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MARGINALIA_JWT_SECRET", "e" * 32)
+    run("--user", "ada", "--data-dir", tmp_path)
+    assert not (tmp_path / FILE_NAME).exists()
+
+
+def test_a_short_secret_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MARGINALIA_JWT_SECRET", "short")
+    result = run("--user", "ada", "--data-dir", tmp_path)
+    assert isinstance(result.exception, CommandError)
+    assert "MARGINALIA_JWT_SECRET holds 5 bytes" in str(result.exception)
+
+
+def test_a_user_that_cannot_stand_in_a_key_is_told(tmp_path: Path) -> None:
+    result = run("--user", "", "--data-dir", tmp_path)
+    assert isinstance(result.exception, InvalidArgumentError)

@@ -1,0 +1,177 @@
+"""The command line: what it teaches, and how it tells faults."""
+
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import typer
+
+from dal.errors import DalError
+from server.cli import main
+from server.cli.main import COMMANDS
+from server.errors import CommandError
+from tests.server.serving import AWS, MARGINALIA, called, environment, marginalia, served
+
+
+def test_help_names_every_command_and_what_it_does() -> None:
+    outcome = marginalia("--help", COLUMNS="200")
+    assert outcome.returncode == 0
+    for name, command in COMMANDS.items():
+        assert any(
+            name in line and command.summary in line for line in outcome.stdout.splitlines()
+        ), name
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_commands_help_has_an_example(name: str) -> None:
+    outcome = called(name, "--help", COLUMNS="200")
+    assert outcome.returncode == 0, outcome.stderr
+    assert f"Example: {COMMANDS[name].example}" in outcome.stdout
+
+
+def test_help_imports_neither_the_sdk_nor_the_graphql_engine() -> None:
+    code = "import sys; from server.cli import main; main.build(['--help']); print(*sys.modules)"
+    command = [sys.executable, "-c", code]
+    answer = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
+    assert not {"aioboto3", "strawberry", "uvicorn"} & set(answer.stdout.split())
+
+
+def commands_of(group: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands_of(command, f"{path}{name} ")
+        else:
+            yield f"{path}{name}", command
+
+
+def test_every_option_can_come_from_the_environment() -> None:
+    commands = dict(commands_of(typer.main.get_command(main.build(list(COMMANDS)))))
+    assert {"serve", "load", "token", "table create", "table describe"} <= commands.keys()
+    for name, command in commands.items():
+        options = [parameter for parameter in command.params if parameter.opts[0] != "--help"]
+        for option in options:
+            if option.param_type_name == "option":
+                spelling = option.opts[0].removeprefix("--").replace("-", "_").upper()
+                assert option.envvar == f"MARGINALIA_{spelling}", (name, option.opts)
+                assert option.help, (name, option.opts)
+
+
+def test_the_version_is_told() -> None:
+    assert marginalia("--version").stdout.startswith("marginalia 0.")
+
+
+def test_no_command_shows_the_help_and_an_unknown_one_is_told() -> None:
+    assert "Usage: marginalia" in marginalia().stdout
+    outcome = marginalia("sreve")
+    assert outcome.returncode == 2
+    assert "No such command 'sreve'. Did you mean 'serve'?" in outcome.stderr
+
+
+@pytest.mark.parametrize("error", [CommandError("Do this:\n  then that."), DalError("Do this.")])
+def test_an_expected_fault_is_one_line(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def fail(_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(main, "build", fail)
+    with pytest.raises(SystemExit) as caught:
+        main.main()
+    assert caught.value.code == f"marginalia: {' '.join(str(error).split())}"
+
+
+def test_ctrl_c_ends_with_the_shells_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main, "build", interrupt)
+    with pytest.raises(SystemExit) as caught:
+        main.main()
+    assert caught.value.code == 130
+
+
+def test_a_reader_that_has_enough_is_no_fault() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [str(MARGINALIA), "schema"]
+    outcome = subprocess.run(
+        command, env=environment(), stdout=writing, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writing)
+    assert outcome.stderr == b""
+
+
+def test_the_schema_is_printed() -> None:
+    assert "type Query {" in called("schema").stdout
+
+
+def test_contradicting_options_are_told() -> None:
+    outcome = called("table", "describe", "--aws", "--endpoint-url", "http://127.0.0.1:1")
+    assert outcome.returncode == 1
+    assert outcome.stderr == (
+        "marginalia: --aws and --endpoint-url exclude each other: give one of them.\n"
+    )
+    outcome = called("table", "describe", "--endpoint-url", "localhost:8000")
+    assert outcome.stderr == (
+        "marginalia: --endpoint-url localhost:8000 is no URL such as http://127.0.0.1:8001.\n"
+    )
+
+
+def test_the_embedded_table_is_made_and_described(tmp_path: Path) -> None:
+    create = ("table", "create", "--data-dir", tmp_path)
+    assert called(*create).stdout == "Table marginalia is created.\n"
+    assert called(*create).stdout == ("Table marginalia exists already; nothing was changed.\n")
+    shown = called("table", "describe", MARGINALIA_DATA_DIR=str(tmp_path)).stdout
+    assert "Table marginalia: active, 1 items" in shown, "it says who counts"
+    assert (
+        "│ byStatusDate    │ PK            │ OrderStatusDate │ keys, data               │" in shown
+    )
+    assert list(tmp_path.glob("engine*")) == []
+
+
+def test_a_table_is_described_beside_a_running_server(tmp_path: Path) -> None:
+    with served(tmp_path):
+        answer = called("table", "describe", "--json", "--data-dir", tmp_path)
+        assert orjson.loads(answer.stdout)["TableName"] == "marginalia"
+
+
+def test_the_same_commands_work_at_an_endpoint(tmp_path: Path, dynoxide_url: str) -> None:
+    store = {
+        "MARGINALIA_ENDPOINT_URL": dynoxide_url,
+        "MARGINALIA_TABLE": f"test-{uuid.uuid4().hex}",
+        "MARGINALIA_DATA_DIR": str(tmp_path / "unused"),
+        **AWS,
+    }
+    outcome = marginalia("serve", "--port", "0", **store)
+    assert outcome.returncode == 1
+    assert outcome.stderr == (
+        "marginalia: The table is not there: run `marginalia table create`.\n"
+    )
+    assert "is created" in marginalia("table", "create", **store).stdout
+    assert "exists already" in called("table", "create", **store).stdout
+    with served(tmp_path / "unused", **store) as server:
+        assert dynoxide_url in server.said
+        assert server.end() == (0, "")
+    assert not (tmp_path / "unused").exists()
+
+
+def test_an_endpoint_that_does_not_answer_is_told() -> None:
+    outcome = called("table", "describe", "--endpoint-url", "http://127.0.0.1:9", **AWS)
+    assert outcome.returncode == 1
+    assert outcome.stderr == (
+        "marginalia: DynamoDB does not answer at http://127.0.0.1:9: "
+        "check that it runs and can be reached.\n"
+    )
+
+
+def test_missing_aws_settings_are_told(tmp_path: Path) -> None:
+    nothing = {"AWS_EC2_METADATA_DISABLED": "true", "HOME": str(tmp_path)}
+    outcome = called("table", "describe", "--aws", **nothing)
+    assert outcome.returncode == 1
+    assert outcome.stderr == (
+        "marginalia: The AWS settings do not work: You must specify a region.\n"
+    )

@@ -1,0 +1,203 @@
+"""``marginalia serve`` as a process: start, refusals, and end."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import httpx
+import orjson
+import psutil
+import pytest
+
+from tests.server.embedded import engine_pid, fill, mounted, successor
+from tests.server.serving import (
+    MARGINALIA,
+    Served,
+    add_comment,
+    all_comments,
+    bearer,
+    called,
+    environment,
+    served,
+)
+
+
+def client_of(server: Served, headers: dict[str, str] | None = None) -> httpx.AsyncClient:
+    return httpx.AsyncClient(base_url=server.url, headers=headers or bearer("ana"), timeout=30)
+
+
+async def test_it_serves_what_was_written_before_it_was_stopped(tmp_path: Path) -> None:
+    for _ in range(2):
+        with served(tmp_path / "data") as server:
+            async with client_of(server) as client:
+                written = await add_comment(client, "to stay", key="the same")
+                assert await all_comments(client) == [(written, "to stay")]
+            assert server.end() == (0, "")
+
+
+async def test_the_demo_shows_how_to_read_and_to_write(tmp_path: Path) -> None:
+    with served(tmp_path, "--demo", "--explain", MARGINALIA_JWT_SECRET="") as server:
+        assert f"  Pages     {server.url}/ " in server.said
+        assert f"  GraphiQL  {server.url}/graphql\n" in server.said
+        assert f"  Data      {tmp_path}/marginalia.db, table marginalia" in server.said
+        (header,) = [line for line in server.said.splitlines() if "Bearer" in line]
+        async with client_of(server, orjson.loads(header)) as client:
+            page = await client.get("/graphql", headers={"Accept": "text/html"})
+            assert (page.status_code, "GraphiQL" in page.text) == (200, True)
+            written = await add_comment(client, "from the demo")
+            assert await all_comments(client) == [(written, "from the demo")]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_server_and_engine(tmp_path: Path, number: signal.Signals) -> None:
+    with served(tmp_path) as server:
+        engine = server.engine()
+        assert server.end(number) == (0, "")
+        assert not engine.is_running()
+        assert not (tmp_path / "engine.json").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_during_the_start_ends_it_too(tmp_path: Path, number: signal.Signals) -> None:
+    slow = tmp_path / "dynoxide"
+    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    slow.chmod(0o755)
+    with subprocess.Popen(
+        [MARGINALIA, "serve", "--port", "0", "--data-dir", tmp_path / "data"],
+        env=environment(MARGINALIA_ENGINE=str(slow)),
+        stderr=subprocess.PIPE,
+    ) as process:
+        server = psutil.Process(process.pid)
+        while not (children := server.children()):
+            time.sleep(0.01)
+        process.send_signal(number)
+        assert process.communicate(timeout=10)[1] == b""
+        assert process.returncode == 0
+        assert not children[0].is_running()
+
+
+def test_ctrl_c_in_a_terminal_reaches_the_server_alone(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        engine = server.engine()
+        os.killpg(server.process.pid, signal.SIGINT)
+        assert server.ended() == (0, "")
+        assert not engine.is_running()
+
+
+async def test_a_request_in_flight_is_answered_before_the_end(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        async with client_of(server) as client:
+            adding = [asyncio.create_task(add_comment(client, f"{i}")) for i in range(20)]
+            await asyncio.wait(adding, return_when=asyncio.FIRST_COMPLETED)
+            server.process.send_signal(signal.SIGTERM)
+            answers = await asyncio.gather(*adding)
+        assert server.process.wait(20) == 0
+    with served(tmp_path) as server:
+        async with client_of(server) as client:
+            kept = {comment for comment, _ in await all_comments(client)}
+    assert {answer for answer in answers if answer} <= kept
+
+
+async def test_an_engine_that_keeps_dying_ends_the_server_with_a_reason(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        pid = engine_pid(tmp_path)
+        for _ in range(5):
+            psutil.Process(pid).kill()
+            pid = await successor(tmp_path, pid)
+        psutil.Process(pid).kill()
+        code, errors = server.ended()
+    assert code == 1
+    assert errors.splitlines()[-1].startswith(
+        "marginalia: The storage engine died 6 times in a minute, last killed by SIGKILL:"
+    )
+    assert "Traceback" not in errors
+
+
+def refusal(*arguments: str | Path, **settings: str) -> str:
+    """Return the one line with which a command is refused."""
+    outcome = called(*arguments, **settings)
+    assert outcome.returncode == 1, outcome
+    assert outcome.stdout == ""
+    (line,) = outcome.stderr.splitlines()
+    return line
+
+
+def test_a_taken_port_is_told(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = str(listener.getsockname()[1])
+        assert refusal("serve", "--port", port, "--data-dir", tmp_path) == (
+            f"marginalia: Port {port} on 127.0.0.1 is taken: stop the other program, "
+            "or choose another with --port."
+        )
+
+
+@pytest.mark.parametrize(
+    ("host", "sentence"),
+    [
+        ("no.such.host.invalid", "The host no.such.host.invalid is unknown"),
+        ("192.0.2.1", "192.0.2.1 is no address of this machine"),
+    ],
+)
+def test_a_host_that_is_not_here_is_told(tmp_path: Path, host: str, sentence: str) -> None:
+    line = refusal("serve", "--host", host, "--port", "0", "--data-dir", tmp_path)
+    assert line == f"marginalia: {sentence}: choose another with --host."
+
+
+def test_a_second_server_on_the_same_directory_is_told(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        assert refusal("serve", "--port", "0", "--data-dir", tmp_path) == (
+            f"marginalia: The data directory {tmp_path} is in use by another marginalia "
+            f"(process {server.process.pid}): stop that one, or choose another directory with "
+            "--data-dir."
+        )
+        assert httpx.get(f"{server.url}/health").status_code == 200
+
+
+def test_bad_directories_are_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    line = refusal("serve", "--port", "0", "--data-dir", tmp_path / "file")
+    assert line.endswith("/file is not a directory: choose another with --data-dir.")
+    line = refusal("serve", "--port", "0", "--data-dir", "/proc/marginalia")
+    assert line.startswith("marginalia: The data directory /proc/marginalia cannot be written (")
+
+
+def test_a_file_size_limit_is_told_as_a_full_disk(tmp_path: Path) -> None:
+    limited = ["bash", "-c", 'ulimit -f 1024 && exec "$0" "$@"', str(MARGINALIA)]
+    command = [*limited, "serve", "--port", "0", "--data-dir", str(tmp_path)]
+    outcome = subprocess.run(
+        command, env=environment(), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert outcome.returncode == 1
+    assert outcome.stderr == (
+        f"marginalia: The disk of the data directory {tmp_path} is full: free 16 MB or more, "
+        "or choose another directory with --data-dir.\n"
+    )
+
+
+async def test_a_disk_that_fills_up_while_serving_is_told_and_mends(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "size=24m") as data_dir, served(data_dir) as server:
+        ballast = data_dir / "ballast"
+        async with client_of(server) as client:
+            first = await add_comment(client, "first")
+            await asyncio.to_thread(fill, ballast)
+            large = [add_comment(client, "x" * 9_000) for _ in range(8)]
+            assert None in await asyncio.gather(*large)
+            ballast.unlink()
+            last = await add_comment(client, "last")
+            kept = [comment for comment, _ in await all_comments(client)]
+        assert {first, last} <= set(kept)
+        server.end()
+
+
+def test_a_damaged_data_file_and_a_missing_binary_are_told(tmp_path: Path) -> None:
+    line = refusal(
+        "serve", "--port", "0", "--data-dir", tmp_path, MARGINALIA_ENGINE="/nowhere/dynoxide"
+    )
+    assert line.startswith("marginalia: The storage engine is not at /nowhere/dynoxide: run `make")
+    (tmp_path / "marginalia.db").write_bytes(b"not a database" * 1000)
+    line = refusal("serve", "--port", "0", "--data-dir", tmp_path)
+    assert line.startswith(f"marginalia: The data file {tmp_path}/marginalia.db is damaged (")

@@ -1,0 +1,67 @@
+"""Directories that cannot hold data, and disks that are full."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from dal.table.client import Table
+from server.engine.storage import open_table
+from server.errors import CommandError
+from server.settings import Settings
+from tests.server.embedded import fill, mounted, refusal
+
+KEPT = {"PK": {"S": "kept"}, "SK": {"S": "kept"}}
+
+
+async def test_a_file_in_the_directorys_place_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.touch()
+    for data_dir in (path, path / "below"):
+        assert await refusal(data_dir) == (
+            f"{data_dir} is not a directory: choose another with --data-dir."
+        )
+
+
+@pytest.mark.parametrize("data_dir", [Path("/sys/marginalia"), Path("/proc"), Path("/sys/kernel")])
+async def test_a_directory_that_takes_no_files_is_told(data_dir: Path) -> None:
+    sentence = await refusal(data_dir)
+    assert sentence.startswith(f"The data directory {data_dir} cannot be written (")
+    assert sentence.endswith("): make it writable, or choose another with --data-dir.")
+
+
+async def test_a_read_only_disk_is_told(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "ro") as data_dir:
+        assert "cannot be written (Read-only file system)" in await refusal(data_dir)
+
+
+async def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "size=1m") as data_dir:
+        assert await refusal(data_dir) == (
+            f"The disk of the data directory {data_dir} is full: free 16 MB or more, "
+            "or choose another directory with --data-dir."
+        )
+
+
+async def test_a_disk_that_fills_up_is_told_and_loses_nothing_acknowledged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dal.table.retries.DEADLINE", 0.5)
+
+    async def fill_up(settings: Settings) -> None:
+        async with open_table(settings, share=False) as table:
+            await table.put_many([KEPT])
+            await asyncio.to_thread(fill, settings.data_dir / "ballast")
+            await write_much(table)
+
+    with mounted(tmp_path / "disk", "size=24m") as data_dir:
+        settings = Settings(data_dir=data_dir)
+        with pytest.raises(CommandError, match="is full: free 16 MB or more"):
+            await fill_up(settings)
+        (data_dir / "ballast").unlink()
+        async with open_table(settings, share=False) as table:
+            assert await table.get(KEPT) == KEPT
+
+
+async def write_much(table: Table) -> None:
+    await table.put_many([KEPT | {"SK": {"S": "much"}, "text": {"S": "x" * 300_000}}])

@@ -1,0 +1,149 @@
+"""The embedded engine over real directories, files and processes."""
+
+import asyncio
+import os
+import signal
+import socket
+from pathlib import Path
+
+import psutil
+import pytest
+
+from server.engine import engine as engine_module
+from server.engine.data_directory import DataDirectory, DataDirectoryInUseError
+from server.engine.engine import MAX_RESTARTS, embedded_engine
+from server.engine.process import free_port
+from server.engine.storage import open_store, open_table
+from server.settings import Settings
+from tests.server.embedded import engine_pid, successor
+
+
+async def test_it_makes_the_directory_and_leaves_no_process(tmp_path: Path) -> None:
+    data_dir = tmp_path / "deep/data"
+    async with embedded_engine(data_dir, share=False) as engine:
+        pid = engine_pid(data_dir)
+        assert psutil.pid_exists(pid)
+        assert engine.endpoint_url.startswith("http://127.0.0.1:")
+        assert not engine.died.done()
+    assert not psutil.pid_exists(pid)
+    assert DataDirectory(data_dir).record() is None
+
+
+async def test_a_failure_inside_stops_it_too(tmp_path: Path) -> None:
+    pids = []
+
+    async def fail() -> None:
+        async with embedded_engine(tmp_path, share=False):
+            pids.append(engine_pid(tmp_path))
+            raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        await fail()
+    assert not psutil.pid_exists(pids[0])
+
+
+async def test_a_second_owner_is_told_the_directory_and_the_process(tmp_path: Path) -> None:
+    async with embedded_engine(tmp_path, share=False):
+        with pytest.raises(DataDirectoryInUseError) as caught:
+            async with embedded_engine(tmp_path, share=False):
+                pass
+    assert str(caught.value) == (
+        f"The data directory {tmp_path} is in use by another marginalia (process {os.getpid()}): "
+        "stop that one, or choose another directory with --data-dir."
+    )
+
+
+async def test_another_spelling_of_the_directory_is_the_same_directory(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "data")
+    async with (
+        embedded_engine(tmp_path / "data", share=False) as engine,
+        embedded_engine(tmp_path / "link", share=True) as shared,
+    ):
+        assert shared.endpoint_url == engine.endpoint_url
+
+
+async def test_a_command_shares_a_servers_engine_and_leaves_it_running(tmp_path: Path) -> None:
+    async with embedded_engine(tmp_path, share=False) as engine:
+        pid = engine_pid(tmp_path)
+        async with embedded_engine(tmp_path, share=True) as shared:
+            assert shared.endpoint_url == engine.endpoint_url
+        assert engine_pid(tmp_path) == pid
+        assert psutil.pid_exists(pid)
+
+
+async def test_a_command_waits_for_a_command_that_runs_an_engine_itself(tmp_path: Path) -> None:
+    running = 0
+
+    async def command() -> str:
+        nonlocal running
+        async with embedded_engine(tmp_path, share=True) as engine:
+            running += 1
+            assert running == 1
+            await asyncio.sleep(0.1)
+            running -= 1
+            return engine.endpoint_url
+
+    assert len(await asyncio.gather(command(), command(), command())) == 3
+
+
+async def test_a_command_says_that_it_waits_and_gives_up_in_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(engine_module, "SHARE_DEADLINE", 0.3)
+    monkeypatch.setattr(engine_module, "_SILENT_WAIT", 0.1)
+    async with embedded_engine(tmp_path, share=True):
+        with pytest.raises(DataDirectoryInUseError):
+            async with embedded_engine(tmp_path, share=True):
+                pass
+    assert caplog.messages == [f"Another command works on {tmp_path}: waiting for its end."]
+
+
+async def test_a_killed_engine_comes_back_on_its_port_with_its_data(tmp_path: Path) -> None:
+    async with open_store(Settings(data_dir=tmp_path), share=False) as store:
+        pid = engine_pid(tmp_path)
+        await store.table.put_many([{"PK": {"S": "kept"}, "SK": {"S": "kept"}}])
+        os.kill(pid, signal.SIGKILL)
+        assert await store.table.get({"PK": {"S": "kept"}, "SK": {"S": "kept"}})
+        await successor(tmp_path, pid)
+        async with open_table(Settings(data_dir=tmp_path), share=True) as shared:
+            assert await shared.get({"PK": {"S": "kept"}, "SK": {"S": "kept"}})
+        assert not store.died.done()
+
+
+async def test_an_engine_that_keeps_dying_is_given_up_with_a_reason(tmp_path: Path) -> None:
+    async with embedded_engine(tmp_path, share=False) as engine:
+        pid = engine_pid(tmp_path)
+        for _ in range(MAX_RESTARTS):
+            os.kill(pid, signal.SIGKILL)
+            pid = await successor(tmp_path, pid)
+        os.kill(pid, signal.SIGKILL)
+        async with asyncio.timeout(10):
+            reason = await engine.died
+    assert reason.startswith("The storage engine died 6 times in a minute, last killed by SIGKILL:")
+
+
+async def test_an_engine_that_cannot_come_back_is_given_up_with_a_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with embedded_engine(tmp_path, share=False) as engine:
+        monkeypatch.setenv("MARGINALIA_ENGINE", str(tmp_path / "gone"))
+        os.kill(engine_pid(tmp_path), signal.SIGKILL)
+        async with asyncio.timeout(10):
+            assert "run `make setup`" in await engine.died
+
+
+async def test_a_port_taken_meanwhile_leads_to_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        free = free_port()
+        ports = [free, listener.getsockname()[1]]
+        monkeypatch.setattr(engine_module, "free_port", ports.pop)
+        async with embedded_engine(tmp_path, share=False) as engine:
+            assert engine.endpoint_url == f"http://127.0.0.1:{free}"
+
+
+async def test_a_broken_record_is_as_good_as_none(tmp_path: Path) -> None:
+    (tmp_path / "engine.json").write_text('{"owner": ')
+    async with embedded_engine(tmp_path, share=False):
+        assert psutil.pid_exists(engine_pid(tmp_path))

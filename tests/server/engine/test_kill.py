@@ -1,0 +1,106 @@
+"""kill -9 of the engine and of the server, in the middle of writing."""
+
+import asyncio
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from tests.server.embedded import successor
+from tests.server.serving import Served, add_comment, all_comments, bearer, served
+
+COMMENTS = 160
+CLIENTS = 16
+
+Acknowledged = dict[int, str]
+"""The id of the comment that each number's mutation was answered with."""
+
+
+def client_of(server: Served) -> httpx.AsyncClient:
+    return httpx.AsyncClient(base_url=server.url, headers=bearer("ana"), timeout=30)
+
+
+async def add_all(
+    client: httpx.AsyncClient, numbers: list[int], at: dict[int, Callable[[], object]]
+) -> Acknowledged:
+    """Add comments from several clients; do what ``at`` says once so many are acknowledged."""
+    waiting = iter(numbers)
+    acknowledged: Acknowledged = {}
+
+    async def work() -> None:
+        for number in waiting:
+            comment_id = await add_comment(client, f"comment {number}", f"key {number}")
+            if comment_id is not None:
+                acknowledged[number] = comment_id
+                at.get(len(acknowledged), lambda: None)()
+
+    await asyncio.gather(*(work() for _ in range(CLIENTS)))
+    return acknowledged
+
+
+async def verify(server: Served, acknowledged: Acknowledged) -> None:
+    """Everything acknowledged is there once, and sending all of it again adds only the rest."""
+    async with client_of(server) as client:
+        kept = await all_comments(client)
+        assert {(comment, f"comment {n}") for n, comment in acknowledged.items()} <= set(kept)
+        assert len({text for _, text in kept}) == len(kept)
+        again = await add_all(client, list(range(COMMENTS)), {})
+        # A busy machine may let a request run into its deadline: that is what a retry is for.
+        again |= await add_all(client, [n for n in range(COMMENTS) if n not in again], {})
+        assert len(again) == COMMENTS
+        assert acknowledged.items() <= again.items()
+        assert {text: comment for comment, text in kept}.items() <= {
+            f"comment {n}": comment for n, comment in again.items()
+        }.items()
+        final = await all_comments(client)
+        assert sorted(final) == sorted((comment, f"comment {n}") for n, comment in again.items())
+
+
+async def test_a_killed_engine_costs_no_request(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        first = server.engine()
+        async with client_of(server) as client:
+            numbers = list(range(COMMENTS))
+            acknowledged = await add_all(client, numbers, {50: first.kill})
+        assert await successor(tmp_path, first.pid) != first.pid
+        assert len(acknowledged) == COMMENTS
+        await verify(server, acknowledged)
+        assert "The storage engine died (killed by SIGKILL)" in server.end()[1]
+
+
+@pytest.mark.parametrize("engine_first", [False, True])
+async def test_a_killed_server_loses_nothing_acknowledged(
+    tmp_path: Path, engine_first: bool
+) -> None:
+    with served(tmp_path) as server:
+        engine = server.engine()
+
+        def kill() -> None:
+            if engine_first:
+                engine.kill()
+            server.process.kill()
+
+        async with client_of(server) as client:
+            acknowledged = await add_all(client, list(range(COMMENTS)), {80: kill})
+        assert server.process.wait(10) == -signal.SIGKILL
+    assert 80 <= len(acknowledged) < COMMENTS
+    with served(tmp_path) as server:
+        await verify(server, acknowledged)
+
+
+def test_the_engine_of_a_killed_server_ends_with_it(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        engine = server.engine()
+        server.kill()
+        psutil.wait_procs([engine], timeout=10)
+        assert not engine.is_running()
+
+
+def test_a_killed_server_starts_again(tmp_path: Path) -> None:
+    for _ in range(2):
+        with served(tmp_path) as server:
+            assert httpx.get(f"{server.url}/health").json() == {"status": "ok"}
+            server.kill()

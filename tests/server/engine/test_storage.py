@@ -1,0 +1,55 @@
+"""What opening a table says of one that an older version made, or nobody."""
+
+import uuid
+
+import pytest
+
+from dal.entities.declared import INDEXES
+from dal.errors import StoreRefusedError
+from dal.table import admin
+from dal.table.client import Table
+from dal.table.definition import table_definition
+from server.engine.storage import open_store
+from server.settings import Settings
+
+
+@pytest.fixture
+def settings(monkeypatch: pytest.MonkeyPatch, dynoxide_url: str) -> Settings:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
+        monkeypatch.setenv(name, "local")
+    return Settings(endpoint_url=dynoxide_url, table=f"test-{uuid.uuid4().hex}")
+
+
+async def test_a_table_without_the_local_indexes_is_refused(
+    settings: Settings, table: Table
+) -> None:
+    definition = table_definition(settings.table, INDEXES)
+    del definition["LocalSecondaryIndexes"]
+    used = {
+        key["AttributeName"]
+        for index in definition["GlobalSecondaryIndexes"]
+        for key in index["KeySchema"]
+    }
+    definition["AttributeDefinitions"] = [
+        one
+        for one in definition["AttributeDefinitions"]
+        if one["AttributeName"] in used | {"PK", "SK"}
+    ]
+    await table._client.create_table(**definition)
+    with pytest.raises(StoreRefusedError, match="lacks the indexes byDate, byStatusDate") as fault:
+        async with open_store(settings, share=True):
+            pass
+    assert "\n" not in str(fault.value)
+    # Looking at it is allowed.
+    async with open_store(settings, share=True, usable=False) as store:
+        assert (await admin.describe(store.table))["TableName"] == settings.table
+
+
+async def test_a_table_that_is_not_there_is_refused(settings: Settings) -> None:
+    with pytest.raises(StoreRefusedError, match="run `marginalia table create`"):
+        async with open_store(settings, share=True):
+            pass
+    async with open_store(settings, share=True, usable=False) as store:
+        assert await admin.create(store.table, INDEXES)
+    async with open_store(settings, share=True) as store:
+        assert not store.created

@@ -1,0 +1,78 @@
+"""Sources made of bytes, and a store that remembers what it was given."""
+
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from dal.model import Comment
+from server.importer.csv_rows import CsvRows
+from server.importer.jsonl import read_jsonl
+from server.importer.lines import Lines
+from server.importer.rejects import RejectsFile
+from server.importer.rows import Reject, Row
+from server.importer.source import Source
+
+HEADER = "id,product_id,username,rating,language,title,text,created_at"
+
+
+def source(content: bytes | str) -> Source:
+    data = content.encode(errors="surrogateescape") if isinstance(content, str) else content
+    return Source("sample", len(data), Lines(io.BytesIO(data)))
+
+
+def read_csv(content: bytes | str) -> list[Row | Reject]:
+    return list(CsvRows(source(content)))
+
+
+def read_json_lines(content: bytes | str) -> list[Row | Reject]:
+    return list(read_jsonl(source(content)))
+
+
+def write(rejects: Sequence[Reject], path: Path) -> None:
+    """Write rejects to ``path`` as a load does; an empty file stands for none."""
+    path.touch()
+    file = RejectsFile(path)
+    for reject in rejects:
+        file.write(reject)
+    if rejects:
+        file.close()
+
+
+def row(comment_id: str = "1", **changes: object) -> dict[str, object]:
+    return {
+        "id": comment_id,
+        "product_id": "p",
+        "username": "ada",
+        "rating": 5,
+        "language": "en",
+        "title": "Good",
+        "text": "It works.",
+        "created_at": "2020-11-20T12:00:00Z",
+        **changes,
+    }
+
+
+def jsonl(rows: Sequence[Mapping[str, object]]) -> str:
+    return "".join(f"{json.dumps(cells)}\n" for cells in rows)
+
+
+def good(found: Sequence[Row | Reject]) -> Iterator[Row]:
+    return (one for one in found if isinstance(one, Row))
+
+
+def bad(found: Sequence[Row | Reject]) -> list[Reject]:
+    return [one for one in found if isinstance(one, Reject)]
+
+
+class RecordingStore:
+    """Keeps what was put, newest last, and the batches as they came."""
+
+    def __init__(self) -> None:
+        self.comments: dict[str, Comment] = {}
+        self.batches: list[list[Comment]] = []
+        self.marks: set[str] = set()
+
+    async def put_many(self, comments: Sequence[Comment]) -> None:
+        self.batches.append(list(comments))
+        self.comments |= {comment.comment_id: comment for comment in comments}

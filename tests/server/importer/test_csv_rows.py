@@ -1,0 +1,172 @@
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.errors import CommandError
+from server.importer.csv_rows import CsvRows, parse_record
+from server.importer.rows import Reject, Row
+from tests.server.importer.reading import bad, good, read_csv, read_json_lines, source, write
+
+PLAIN = "id,text\n"
+
+
+def lines_of(found: list[Row | Reject]) -> list[tuple[int, str]]:
+    return [(one.line, "row" if isinstance(one, Row) else "reject") for one in found]
+
+
+def test_rows_are_cells_by_column() -> None:
+    assert read_csv('id,text\n1,"a, ""b"""\r\n2,\n') == [
+        Row(2, {"id": "1", "text": 'a, "b"'}),
+        Row(3, {"id": "2", "text": ""}),
+    ]
+
+
+def test_numbers_are_those_of_physical_lines_also_after_multi_line_cells() -> None:
+    found = read_csv('id,text\n1,"a\nb\n\nc"\n\n2,d\n3,e,f\n')
+    assert lines_of(found) == [(2, "row"), (7, "row"), (8, "reject")]
+    assert next(good(found)).cells["text"] == "a\nb\n\nc"
+
+
+def test_line_ends_inside_quotes_are_kept_as_they_are() -> None:
+    assert next(good(read_csv('id,text\r\n1,"a\r\nb"\r\n'))).cells["text"] == "a\r\nb"
+
+
+def test_unusual_separators_end_no_row() -> None:
+    assert next(good(read_csv("id,text\n1,a\x0bb\u2028c\x85d\n"))).cells["text"] == (
+        "a\x0bb\u2028c\x85d"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("1", "the row has 1 cells and the header 2"),
+        ("1,a,b", "the row has 3 cells and the header 2"),
+        ('1,"a"b', "a quoted cell goes on after its closing quote"),
+        ("1,a\rb", "a carriage return stands outside quotes"),
+        ("1,a\0", "the line holds a NUL byte"),
+        ("1,caf\udce9", "byte 6 of the line is not UTF-8"),
+        ("1," + "x" * 140_000, "a cell is over 131,072 characters long: is a quote not closed?"),
+    ],
+)
+def test_a_broken_row_costs_only_itself(line: str, reason: str) -> None:
+    found = read_csv(f"{PLAIN}0,before\n{line}\n2,after\n")
+    assert lines_of(found) == [(2, "row"), (3, "reject"), (4, "row")]
+    (reject,) = bad(found)
+    assert (reject.reason, reject.raw, reject.columns) == (reason, line, ["id", "text"])
+
+
+def test_a_quote_never_closed_costs_only_its_own_row() -> None:
+    found = read_csv(f'{PLAIN}1,"open\n' + "".join(f"{n},fine\n" for n in range(2, 500)))
+    assert lines_of(found)[:2] == [(2, "reject"), (3, "row")]
+    assert len(list(good(found))) == 498
+    assert bad(found)[0].raw == '1,"open'
+    assert bad(found)[0].reason == "a quote is opened and never closed (read on to line 500)"
+
+
+def test_a_quote_ended_by_a_later_rows_quote_costs_only_its_own_row() -> None:
+    found = read_csv(f'{PLAIN}1,"open\n2,fine\n3,"also ""fine"", really"\n4,"two\nlines"\n')
+    assert lines_of(found) == [(2, "reject"), (3, "row"), (4, "row"), (5, "row")]
+
+
+def test_a_quote_over_more_text_than_a_row_may_hold_costs_only_its_own_row() -> None:
+    rows = 40_000
+    found = read_csv(f'{PLAIN}1,"open\n' + "".join(f"{n},fine\n" for n in range(2, rows + 2)))
+    assert lines_of(found)[:2] == [(2, "reject"), (3, "row")]
+    assert len(list(good(found))) == rows
+
+
+def test_a_row_of_several_lines_with_a_cell_too_many_is_one_reject() -> None:
+    found = read_csv('a,b,c\n1,"a\nb\nc",2,too much\n2,fine,3\n')
+    assert lines_of(found) == [(2, "reject"), (5, "row")]
+    assert bad(found)[0].raw == '1,"a\nb\nc",2,too much'
+
+
+def test_a_row_of_several_lines_with_an_undecodable_byte_is_one_reject() -> None:
+    found = read_csv(b'id,text\n1,"a\n2,b\xe9\nc"\n3,fine\n')
+    assert lines_of(found) == [(2, "reject"), (5, "row")]
+    assert bad(found)[0].reason == "byte 4 of the line is not UTF-8"
+
+
+def test_an_overlong_line_inside_quotes_costs_its_row_and_no_later_one() -> None:
+    found = read_csv(f'{PLAIN}1,"a\n{"x" * 1_100_000}\nb"\n2,fine\n3,fine\n')
+    rows = [one.line for one in good(found)]
+    assert rows == [5, 6]
+    assert [reject.line for reject in bad(found)] == [2, 4]
+    assert bad(found)[0].cut
+
+
+def test_a_row_may_not_grow_without_end() -> None:
+    cells = ",".join(f'"{"x" * 100_000}\n"' for _ in range(11))
+    (reject,) = read_csv(f"{PLAIN}{cells}\n")[:1]
+    assert isinstance(reject, Reject)
+    assert reject.reason.startswith("the row is over 1,000,000 characters long")
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ('"id,text\n', "sample has a broken header: a quote is opened and never closed."),
+        (b"id,caf\xe9\n", "sample has a broken header: byte 7 of the line is not UTF-8."),
+        ("id\rtext\r", "sample has a broken header: a carriage return stands outside quotes."),
+    ],
+)
+def test_a_broken_header_ends_the_load(content: str | bytes, sentence: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        read_csv(content)
+    assert str(caught.value) == sentence
+
+
+def test_blank_lines_before_the_header_and_spaces_around_its_names_do_not_count() -> None:
+    assert read_csv("\n\r\n id , text\n1,a\n") == [Row(4, {"id": "1", "text": "a"})]
+
+
+def test_a_header_alone_has_no_rows() -> None:
+    assert read_csv(PLAIN) == []
+
+
+def test_raw_text_with_two_rows_is_refused() -> None:
+    assert parse_record("1,a\n2,b", ["id", "text"]) == "the text holds 2 rows instead of one"
+
+
+CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
+
+
+@given(st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=20))
+def test_what_csv_writes_is_read_back(rows: list[tuple[str, str, str]]) -> None:
+    file = io.StringIO()
+    writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+    writer.writerows([("a", "b", "c"), *rows])
+    assert [tuple(one.cells.values()) for one in good(read_csv(file.getvalue()))] == rows
+
+
+@given(st.lists(st.text(st.sampled_from('ab,"\0\udce9\r'), max_size=9), max_size=30))
+def test_every_line_is_in_a_row_or_in_a_reject(lines: list[str]) -> None:
+    found = read_csv(PLAIN + "".join(f"{line}\n" for line in lines))
+    starts = [one.line for one in found]
+    assert starts == sorted(set(starts))
+    blank = {number for number, line in enumerate(lines, 2) if line.strip("\r") == ""}
+    for one, end in zip(found, [*starts[1:], len(lines) + 2], strict=False):
+        # A row goes on to where the next starts; of a reject the text is at hand.
+        size = one.raw.count("\n") + 1 if isinstance(one, Reject) and one.raw else end - one.line
+        assert set(range(one.line + size, end)) <= blank
+    assert set(range(2, starts[0] if starts else len(lines) + 2)) <= blank
+
+
+@given(st.lists(st.text(st.sampled_from('ab,"\n\0\udce9'), max_size=12), max_size=20))
+def test_rejects_come_back_as_they_were(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str]
+) -> None:
+    path: Path = tmp_path_factory.mktemp("rejects") / "rejects.jsonl"
+    rejects = bad(read_csv(PLAIN + "".join(f"{line}\n" for line in lines)))
+    write(rejects, path)
+    again = bad(read_json_lines(path.read_bytes()))
+    assert [(one.raw, one.columns) for one in again] == [(one.raw, one.columns) for one in rejects]
+
+
+def test_an_empty_file_has_no_columns() -> None:
+    assert CsvRows(source(b"")).columns == []

@@ -1,0 +1,114 @@
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from server.errors import CommandError
+from server.importer.rejects import rejects_file
+from server.importer.rows import Reject
+
+ONE = Reject(3, "rating is 9; it goes from 1 to 5.", row='{"id": 1}')
+
+
+def test_there_is_no_file_without_rejects(tmp_path: Path) -> None:
+    file = rejects_file(None, tmp_path / "a.csv")
+    file.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_stands_beside_the_file_that_is_loaded(tmp_path: Path) -> None:
+    file = rejects_file(None, tmp_path / "a.csv")
+    file.write(ONE)
+    file.close()
+    assert json.loads((tmp_path / "a.csv.rejects.jsonl").read_text()) == {
+        "line": 3,
+        "reason": ONE.reason,
+        "row": {"id": 1},
+    }
+
+
+def test_it_stands_here_when_the_other_directory_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # A directory that nobody can write to, not even root.
+    assert rejects_file(None, Path("/proc/version")).path == Path("version.rejects.jsonl")
+
+
+def test_standard_input_leaves_its_rejects_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert rejects_file(None, Path("-")).path == Path("stdin.rejects.jsonl")
+
+
+def test_what_an_earlier_load_left_is_moved_aside_not_lost(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_text('{"line":1,"reason":"mended meanwhile","row":{}}\n')
+    file = rejects_file(path, tmp_path / "a.csv")
+    file.write(ONE)
+    file.close()
+    assert "mended meanwhile" in (tmp_path / "r.jsonl.old").read_text()
+    assert "mended meanwhile" not in path.read_text()
+
+
+def test_after_a_load_without_rejects_none_are_left(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_text('{"line": 1, "reason": "…", "row": {}}\n')
+    rejects_file(path, tmp_path / "a.csv").close()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["r.jsonl.old"]
+
+
+def test_a_failed_load_leaves_the_earlier_rejects(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_text('{"line": 1, "reason": "…", "row": {}}\n')
+    rejects_file(path, tmp_path / "a.csv").abandon()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["r.jsonl"]
+
+
+def test_another_file_is_never_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "thesis.txt"
+    path.write_text("years of work")
+    with pytest.raises(CommandError, match="is not a rejects file: name another"):
+        rejects_file(path, tmp_path / "a.csv")
+
+
+def test_the_file_to_load_is_never_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_text('{"line": 1, "reason": "…", "row": {}}\n')
+    (tmp_path / "link").symlink_to(path)
+    with pytest.raises(CommandError, match="is the file to load: name another"):
+        rejects_file(tmp_path / "link", path)
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("/proc/r.jsonl", "No such file or directory"),
+        ("no/such/directory/r.jsonl", "No such file or directory"),
+        ("/tmp", "Is a directory"),
+        ("x" * 300, "File name too long"),
+    ],
+)
+def test_a_place_that_cannot_be_written(path: str, why: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        rejects_file(Path(path), Path("a.csv"))
+    assert str(caught.value) == (
+        f"{path} cannot be written ({why}): name another file with --rejects."
+    )
+
+
+def test_the_default_name_may_be_too_long_for_the_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CommandError, match=r"cannot be written \(File name too long\)"):
+        rejects_file(None, tmp_path / ("x" * 250))
+
+
+def test_a_device_is_written_and_stays() -> None:
+    file = rejects_file(Path(os.devnull), Path("a.csv"))
+    file.write(ONE)
+    file.close()
+    assert Path(os.devnull).is_char_device()

@@ -1,0 +1,192 @@
+import asyncio
+import io
+import json
+import tracemalloc
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dal.errors import StoreUnavailableError
+from dal.model import Comment
+from dal.repositories.comments import CommentRepository
+from server.errors import CommandError
+from server.importer.column_mapping import make_column_mapping
+from server.importer.csv_rows import CsvRows
+from server.importer.file_kinds import COMMENTS, Put
+from server.importer.jsonl import read_jsonl
+from server.importer.lines import Lines
+from server.importer.rejects import RejectsFile
+from server.importer.run import Load
+from server.importer.source import Source, open_source
+from server.progress import ProgressBar
+from tests.server.importer.reading import HEADER, RecordingStore, jsonl, row, source
+
+
+def make_load(content: bytes | str, rejects: Path, maps: Sequence[str] = ()) -> Load[Comment]:
+    opened = source(content)
+    text = content if isinstance(content, str) else content.decode(errors="replace")
+    rows = CsvRows(opened) if text.startswith("id,") else read_jsonl(opened)
+    return Load(opened, rows, make_column_mapping(COMMENTS, maps, []), RejectsFile(rejects))
+
+
+async def run(load: Load[Comment], put: Put[Comment]) -> Load[Comment]:
+    with ProgressBar("test", None) as progress:
+        await load.run(put, progress)
+    return load
+
+
+async def test_good_rows_load_while_bad_ones_are_set_aside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "rejects.jsonl"
+    content = jsonl([row("1"), row("2", rating=9), row("3")]) + "{broken\n"
+    store = RecordingStore()
+    load = await run(make_load(content, path), store.put_many)
+    assert sorted(store.comments) == ["1", "3"]
+    assert (load.tally.read, load.tally.written, load.tally.rejected) == (4, 2, 2)
+    entries = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(entry["line"], entry["reason"]) for entry in entries] == [
+        (2, "rating is 9; it goes from 1 to 5."),
+        (
+            4,
+            "broken JSON at column 2: Expecting property name enclosed in double quotes",
+        ),
+    ]
+    assert entries[0]["row"] == row("2", rating=9)
+    assert entries[1]["raw"] == "{broken"
+    assert capsys.readouterr().err.splitlines() == [
+        f"sample:{entry['line']}: {entry['reason']}" for entry in entries
+    ]
+
+
+async def test_only_the_first_rejects_are_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "rejects.jsonl"
+    load = await run(make_load("{broken\n" * 1_000, path), RecordingStore().put_many)
+    assert load.tally.rejected == 1_000
+    assert len(path.read_text().splitlines()) == 1_000
+    assert len(capsys.readouterr().err.splitlines()) == 20
+
+
+async def test_the_last_of_several_rows_with_one_id_stays(
+    tmp_path: Path, comments: CommentRepository
+) -> None:
+    rows = [row(str(number % 7), text=str(number)) for number in range(3_000)]
+    await run(make_load(jsonl(rows), tmp_path / "r"), comments.put_many)
+    for number in range(2_993, 3_000):
+        stored = await comments.get(str(number % 7))
+        assert stored is not None
+        assert stored.text == str(number)
+
+
+async def test_a_file_loaded_twice_leaves_the_same_comments(
+    tmp_path: Path, comments: CommentRepository
+) -> None:
+    ids = [str(number) for number in range(100)]
+    content = jsonl([row(one) for one in ids])
+    for _ in range(2):
+        await run(make_load(content, tmp_path / "r"), comments.put_many)
+    assert sorted(await comments.get_many(ids)) == sorted(ids)
+
+
+async def test_mended_rejects_load(tmp_path: Path, comments: CommentRepository) -> None:
+    path = tmp_path / "rejects.jsonl"
+    content = f'{HEADER}\n1,p,ada,9,en,t,x,2020-01-01\n2,p,ada,5,en,t,"x,2020-01-01\n'
+    await run(make_load(content, path), comments.put_many)
+    mended = path.read_text().replace('"9"', '"4"').replace('\\"x', "x")
+    load = await run(make_load(mended, tmp_path / "again"), comments.put_many)
+    assert load.tally.rejected == 0
+    assert sorted(await comments.get_many(["1", "2"])) == ["1", "2"]
+
+
+async def test_a_store_that_fails_midway_leaves_a_tally_of_what_is_certain(tmp_path: Path) -> None:
+    store = RecordingStore()
+
+    async def put(comments: Sequence[Comment]) -> None:
+        await asyncio.sleep(0.001)
+        if any(comment.comment_id == "3000" for comment in comments):
+            raise StoreUnavailableError("DynamoDB does not answer.")
+        await store.put_many(comments)
+
+    load = make_load(jsonl([row(str(number)) for number in range(10_000)]), tmp_path / "r")
+    with pytest.raises(StoreUnavailableError):
+        await run(load, put)
+    assert load.tally.written == len(store.comments)
+    assert 2_000 < load.tally.written < 5_000
+
+
+async def test_a_disk_without_room_for_the_rejects_ends_the_load() -> None:
+    load = make_load("{broken\n" * 10, Path("/dev/full"))
+    with pytest.raises(CommandError) as caught:
+        await run(load, RecordingStore().put_many)
+    assert str(caught.value) == (
+        "/dev/full cannot take the rejected rows (No space left on device): "
+        "name another file with --rejects."
+    )
+
+
+async def test_a_file_that_fails_midway_ends_the_load(tmp_path: Path) -> None:
+    class Failing(io.BytesIO):
+        def readline(self, size: int | None = -1, /) -> bytes:
+            if self.tell() > 50_000:
+                raise OSError(5, "Input/output error")
+            return super().readline(size)
+
+    stream = Failing(jsonl([row(str(number)) for number in range(1_000)]).encode())
+    opened = Source("sample", None, Lines(stream))
+    mapping = make_column_mapping(COMMENTS, [], [])
+    load = Load(opened, read_jsonl(opened), mapping, RejectsFile(tmp_path / "r"))
+    with pytest.raises(CommandError, match="sample cannot be read: Input/output error"):
+        await run(load, RecordingStore().put_many)
+
+
+async def test_batches_of_long_rejects_stay_small(tmp_path: Path) -> None:
+    load = make_load(("x" * 900_000 + "\n") * 20, tmp_path / "r")
+    batch = load._next_batch()
+    assert batch is not None
+    assert len(batch.rejects) == 6
+
+
+async def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_text(jsonl([row(str(number), text="x" * 2_000) for number in range(4_000)]))
+
+    async def put(comments: Sequence[Comment]) -> None:
+        await asyncio.sleep(0)
+
+    with open_source(path) as opened:
+        mapping = make_column_mapping(COMMENTS, [], [])
+        load = Load(opened, read_jsonl(opened), mapping, RejectsFile(tmp_path / "r"))
+        tracemalloc.start()
+        await run(load, put)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert load.tally.written == 4_000
+    assert most < 5_000_000
+
+
+ROWS = st.one_of(
+    st.builds(row, st.sampled_from("abcdef"), rating=st.sampled_from([1, 5, 9, "4", None])).map(
+        json.dumps
+    ),
+    st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=20).filter(
+        lambda text: not text.lstrip().startswith("[")
+    ),
+)
+
+
+@given(st.lists(ROWS, max_size=50))
+async def test_every_row_is_either_written_or_rejected(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str]
+) -> None:
+    path = tmp_path_factory.mktemp("run") / "rejects.jsonl"
+    content = "".join(f"{line}\n" for line in lines)
+    load = await run(make_load(content, path), RecordingStore().put_many)
+    entries = path.read_bytes().count(b"\n") if path.exists() else 0
+    assert load.tally.rejected == entries
+    assert load.tally.written + load.tally.rejected == load.tally.read
+    assert load.tally.read == sum(1 for line in content.split("\n") if line.strip())

@@ -1,0 +1,122 @@
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from dal.errors import StoreUnavailableError
+from server.importer.writer import AT_ONCE, Writer
+
+
+class Gate:
+    """A store whose writes wait until they are let through; values are kept by identity."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[list[str], asyncio.Event]] = []
+        self.most = 0
+        self.stored: dict[str, str] = {}
+        self.failing: set[str] = set()
+
+    async def put(self, things: Sequence[str]) -> None:
+        entry = (list(things), asyncio.Event())
+        self.waiting.append(entry)
+        self.most = max(self.most, len(self.waiting))
+        try:
+            await entry[1].wait()
+        finally:
+            self.waiting.remove(entry)
+        if self.failing & set(things):
+            raise StoreUnavailableError("gone.")
+        self.stored |= {thing[0]: thing for thing in things}
+
+    async def open(self, number: int = 0) -> None:
+        await asyncio.sleep(0)
+        self.waiting[number][1].set()
+        await asyncio.sleep(0)
+
+
+def batch(*things: str) -> dict[str, str]:
+    return {thing[0]: thing for thing in things}
+
+
+async def drain(gate: Gate, task: "asyncio.Task[None]") -> None:
+    """Let the newest write through first, until ``task`` is done."""
+    while not task.done():
+        await asyncio.sleep(0)
+        if gate.waiting:
+            await gate.open(-1)
+
+
+async def test_a_bounded_number_of_batches_is_under_way() -> None:
+    gate = Gate()
+
+    async def work() -> None:
+        async with Writer(gate.put) as writer:
+            for letter in "abcdefghij":
+                await writer.write(batch(letter), 1)
+        assert writer.written == 10
+
+    await drain(gate, task := asyncio.create_task(work()))
+    await task
+    assert gate.most == AT_ONCE
+    assert sorted(gate.stored) == list("abcdefghij")
+
+
+async def test_writes_of_one_identity_keep_their_order() -> None:
+    gate = Gate()
+
+    async def work() -> None:
+        async with Writer(gate.put) as writer:
+            for things in (["a1", "b1"], ["c1"], ["b2"], ["d1"], ["a2", "b3"]):
+                await writer.write(batch(*things), len(things))
+
+    await drain(gate, task := asyncio.create_task(work()))
+    await task
+    assert gate.stored == batch("a2", "b3", "c1", "d1")
+
+
+async def test_a_failure_waits_for_the_others_and_counts_them() -> None:
+    gate = Gate()
+    gate.failing = {"b"}
+    writer = Writer(gate.put)
+
+    async def work() -> None:
+        async with writer:
+            for letter in "abcdefgh":
+                await writer.write(batch(letter), 10)
+
+    await drain(gate, task := asyncio.create_task(work()))
+    with pytest.raises(StoreUnavailableError, match="gone"):
+        await task
+    assert gate.waiting == []
+    assert writer.written == 10 * len(gate.stored)
+    assert "b" not in gate.stored
+
+
+async def test_a_failure_of_the_last_batch_is_raised_on_leaving() -> None:
+    gate = Gate()
+    gate.failing = {"a"}
+
+    async def work() -> None:
+        async with Writer(gate.put) as writer:
+            await writer.write(batch("a"), 1)
+
+    await drain(gate, task := asyncio.create_task(work()))
+    with pytest.raises(StoreUnavailableError):
+        await task
+
+
+async def test_cancelling_leaves_nothing_under_way() -> None:
+    gate = Gate()
+
+    async def work() -> None:
+        async with Writer(gate.put) as writer:
+            await writer.write(batch("a"), 1)
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(work())
+    await asyncio.sleep(0.01)
+    assert len(gate.waiting) == 1
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert gate.waiting == []
