@@ -5,18 +5,11 @@ from typing import Any
 
 from graphql import GraphQLError
 from strawberry import Schema
-from strawberry.extensions import (
-    AddValidationRules,
-    MaxAliasesLimiter,
-    MaxTokensLimiter,
-    ParserCache,
-    QueryDepthLimiter,
-    ValidationCache,
-)
 from strawberry.types import ExecutionContext, ExecutionResult
 
 from schema.comments import Comment, Product
-from schema.errors import log_faults, shown
+from schema.documents import DocumentCache, Documents
+from schema.errors import log_faults, told
 from schema.mutation import Mutation
 from schema.orders import Order
 from schema.organizations import Organization, OrganizationUser
@@ -27,25 +20,18 @@ from schema.users import User
 NODE_TYPES = (Comment, Order, Organization, OrganizationUser, Product, Ticket, User)
 """The types that a client meets through the Node interface."""
 
-MAX_DEPTH = 10
-MAX_ALIASES = 30
-MAX_TOKENS = 2_000
-
-# Made once: a limiter of each request would bring that request a rule class of its own, and the
-# validation cache, which is keyed by the rules, would never hit.
-_LIMITS = [
-    *QueryDepthLimiter(max_depth=MAX_DEPTH).validation_rules,
-    *MaxAliasesLimiter(max_alias_count=MAX_ALIASES).validation_rules,
-]
-
 
 class _Schema(Schema):
-    """Strawberry's schema, with errors as ``schema.errors`` shows and logs them."""
+    """Strawberry's schema with a cache of documents, and errors as ``schema.errors`` has them."""
+
+    def __init__(self, **roots: Any) -> None:
+        super().__init__(**roots)
+        self.extensions = (partial(Documents, DocumentCache(self._schema)),)
 
     async def execute(self, *args: Any, **kwargs: Any) -> ExecutionResult:
         result = await super().execute(*args, **kwargs)
         if result.errors:
-            result.errors = [shown(error) for error in result.errors]
+            result.errors = told(result.errors)
         return result
 
     def process_errors(
@@ -57,14 +43,4 @@ class _Schema(Schema):
 
 def build_schema() -> Schema:
     """Return the executable schema."""
-    return _Schema(
-        query=Query,
-        mutation=Mutation,
-        types=NODE_TYPES,
-        extensions=[
-            partial(AddValidationRules, _LIMITS),
-            partial(MaxTokensLimiter, max_token_count=MAX_TOKENS),
-            partial(ParserCache, maxsize=500),
-            partial(ValidationCache, maxsize=500),
-        ],
-    )
+    return _Schema(query=Query, mutation=Mutation, types=NODE_TYPES)

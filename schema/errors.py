@@ -13,6 +13,7 @@ from graphql import GraphQLError
 from dal import errors
 from resolvers.request.authorization import ForbiddenError, UnauthenticatedError
 from resolvers.request.context import TooManyPagesError
+from schema.cost import QueryTooCostlyError
 
 _log = logging.getLogger(__name__)
 
@@ -23,6 +24,7 @@ CODES: dict[type[Exception], str] = {
     errors.TooManySegmentsError: "QUERY_TOO_COSTLY",
     errors.RankTooDeepError: "QUERY_TOO_COSTLY",
     TooManyPagesError: "QUERY_TOO_COSTLY",
+    QueryTooCostlyError: "QUERY_TOO_COSTLY",
     errors.NotFoundError: "NOT_FOUND",
     UnauthenticatedError: "UNAUTHENTICATED",
     ForbiddenError: "FORBIDDEN",
@@ -31,6 +33,11 @@ CODES: dict[type[Exception], str] = {
     errors.StoreUnavailableError: "UNAVAILABLE",
     errors.StoreFullError: "UNAVAILABLE",
 }
+
+
+MAX_ERRORS = 20
+MAX_MESSAGE = 300
+"""Errors of one answer, and the characters of each: GraphQL's own repeat the whole input."""
 
 
 @strawberry.type(description="A reason why nothing was changed.")
@@ -54,6 +61,13 @@ def log_faults(faults: list[GraphQLError]) -> None:
             )
 
 
+def told(faults: list[GraphQLError]) -> list[GraphQLError]:
+    """Return errors as their client may see them: not too many, and none too long."""
+    left = len(faults) - MAX_ERRORS
+    more = [GraphQLError(f"{left:,} more errors are not listed.")] if left > 0 else []
+    return [shown(fault) for fault in (*faults[:MAX_ERRORS], *more)]
+
+
 def shown(error: GraphQLError) -> GraphQLError:
     """Return an error as its client may see it, with its code."""
     code = _code(error)
@@ -64,6 +78,8 @@ def shown(error: GraphQLError) -> GraphQLError:
         extensions["requestId"] = correlation_id.get()
     if isinstance(original, errors.InvalidArgumentError):
         extensions["argument"] = original.argument
+    if len(message) > MAX_MESSAGE:
+        message = f"{message[:MAX_MESSAGE]}…"
     return GraphQLError(
         message,
         nodes=error.nodes,

@@ -1,0 +1,129 @@
+"""Documents: each is parsed and checked once, and kept as long as there is room.
+
+What is measured first is linear in the text, whatever its fragments repeat: GraphQL's own
+validation may grow with the square of what a document says.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cachetools import LRUCache
+from graphql import (
+    DocumentNode,
+    GraphQLError,
+    GraphQLSchema,
+    OperationDefinitionNode,
+    get_operation_ast,
+    parse,
+    specified_rules,
+    validate,
+)
+from strawberry.extensions import SchemaExtension
+from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRule
+from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
+
+from schema.cost import QueryTooCostlyError, predicted
+from schema.limits import faults_of
+
+MAX_TEXT = 100_000
+MAX_TOKENS = 2_000
+MAX_ERRORS = 10
+"""Faults that are told of a document; whoever mends these finds the others."""
+
+KEPT_BYTES = 32_000_000
+_TOKEN_BYTES = 600
+"""What a token takes when it is parsed, about."""
+
+_RULES = (*specified_rules, MaybeNullValidationRule, OneOfInputValidationRule)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedDocument:
+    """A parsed document, and what is wrong with it."""
+
+    document: DocumentNode
+    errors: list[GraphQLError]
+    operations: int
+
+    @property
+    def bytes(self) -> int:
+        """What it takes in memory, about."""
+        text = len(self.document.loc.source.body) if self.document.loc else 0
+        return text + _TOKEN_BYTES * min(MAX_TOKENS, text)
+
+
+class DocumentCache:
+    """The documents of one schema that were asked for last."""
+
+    def __init__(self, schema: GraphQLSchema) -> None:
+        self.schema = schema
+        self._kept: LRUCache[str, CheckedDocument] = LRUCache(KEPT_BYTES, lambda one: one.bytes)
+
+    def checked(self, text: str) -> CheckedDocument:
+        """Return a document; GraphQLError where it cannot be read at all."""
+        found = self._kept.get(text)
+        if found is None:
+            found = self._check(text)
+            if found.bytes <= KEPT_BYTES // 8:
+                self._kept[text] = found
+        return found
+
+    def _check(self, text: str) -> CheckedDocument:
+        if len(text) > MAX_TEXT:
+            raise GraphQLError(
+                f"The document has {len(text):,} characters; the most is {MAX_TEXT:,}: "
+                "send long values as variables."
+            )
+        try:
+            document = parse(text, max_tokens=MAX_TOKENS)
+            errors = faults_of(document) or _validate(self.schema, document)
+        except RecursionError:
+            raise GraphQLError("The document is nested too deeply to be read.") from None
+        operations = sum(isinstance(one, OperationDefinitionNode) for one in document.definitions)
+        return CheckedDocument(document, errors, operations)
+
+
+def _validate(schema: GraphQLSchema, document: DocumentNode) -> list[GraphQLError]:
+    return validate(
+        schema, document, _RULES, max_errors=MAX_ERRORS, allow_empty_selection_sets=False
+    )
+
+
+class Documents(SchemaExtension):
+    """Gives each operation its document from a cache, and refuses what may not run."""
+
+    def __init__(self, cache: DocumentCache) -> None:
+        super().__init__()
+        self._cache = cache
+
+    def on_parse(self) -> Iterator[None]:
+        """Put the parsed document in place; GraphQLError where no operation can be chosen."""
+        context = self.execution_context
+        checked = self._cache.checked(context.query or "")
+        name = context._provided_operation_name  # noqa: SLF001 - it has no public one
+        if name is None and checked.operations > 1:
+            raise GraphQLError(
+                "The document has several operations: say in operationName which one to run."
+            )
+        context.graphql_document = checked.document
+        self._errors = checked.errors
+        yield
+
+    def on_validate(self) -> Iterator[None]:
+        """Put in place what was found wrong with the document, or with what it would cost."""
+        context = self.execution_context
+        context.pre_execution_errors = self._errors or self._too_costly()
+        yield
+
+    def _too_costly(self) -> list[GraphQLError]:
+        context = self.execution_context
+        document = context.graphql_document
+        assert document is not None  # noqa: S101 - on_parse has put it in place
+        operation = get_operation_ast(document, context.operation_name)
+        assert operation is not None  # noqa: S101 - on_parse has looked for it
+        cost = predicted(self._cache.schema, document, operation, context.variables or {})
+        try:
+            cost.check()
+        except QueryTooCostlyError as error:
+            return [GraphQLError(str(error), original_error=error)]
+        return []

@@ -1,0 +1,177 @@
+"""Limits of documents, measured in time that grows with the text alone.
+
+Fragments are measured once, however often they are spread: a document of a kilobyte can spread
+them a billion times. All of it is total: on any document that can be parsed it says something.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from graphql import (
+    DocumentNode,
+    FieldNode,
+    FloatValueNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    GraphQLError,
+    InlineFragmentNode,
+    IntValueNode,
+    Node,
+    OperationDefinitionNode,
+    SelectionNode,
+    SelectionSetNode,
+)
+
+MAX_DEPTH = 10
+MAX_ALIASES = 30
+MAX_FIELDS = 1_000
+"""Fields of all operations, fragments counted wherever they are spread."""
+
+MAX_PAIRS = 10_000
+"""Pairs of fields under one response key, which validation compares one by one."""
+
+MAX_DIGITS = 40
+"""Python reads an integer in the square of its length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much a selection selects, with all that its fragments add."""
+
+    levels: int = 0
+    fields: int = 0
+    aliases: int = 0
+
+    def beside(self, other: "Extent") -> "Extent":
+        """Return the extent of both selections together."""
+        return Extent(
+            max(self.levels, other.levels),
+            self.fields + other.fields,
+            self.aliases + other.aliases,
+        )
+
+
+def faults_of(document: DocumentNode) -> list[GraphQLError]:
+    """Return what makes a document too large to be validated; no error where nothing does."""
+    fault = next(_faults(document), None)
+    return [] if fault is None else [GraphQLError(fault)]
+
+
+def _faults(document: DocumentNode) -> Iterator[str]:
+    for node in _nodes(document):
+        if isinstance(node, IntValueNode | FloatValueNode) and len(node.value) > MAX_DIGITS:
+            yield f"A number has {len(node.value):,} digits; the most is {MAX_DIGITS}."
+        if isinstance(node, SelectionSetNode) and not node.selections:
+            yield "A selection is empty: name at least one field between its braces."
+    measure = _Measure(document)
+    whole = Extent()
+    for operation in document.definitions:
+        if isinstance(operation, OperationDefinitionNode):
+            whole = whole.beside(measure.extent(operation.selection_set.selections))
+    if whole.levels > MAX_DEPTH + 1:
+        yield f"The operation exceeds the maximum depth of {MAX_DEPTH}."
+    if whole.aliases > MAX_ALIASES:
+        yield f"{_number(whole.aliases)} aliases found; the most is {MAX_ALIASES}."
+    if whole.fields > MAX_FIELDS:
+        yield f"The document selects {_number(whole.fields)} fields; the most is {MAX_FIELDS:,}."
+    pairs = sum(
+        measure.pairs([operation.selection_set])
+        for operation in document.definitions
+        if isinstance(operation, OperationDefinitionNode)
+    )
+    if pairs > MAX_PAIRS:
+        yield "The document selects the same fields too often: select each of them once."
+
+
+def _number(count: int) -> str:
+    return f"{count:,}" if count < 10**9 else "more than a billion"
+
+
+def _nodes(document: DocumentNode) -> Iterator[Node]:
+    """Yield every node of a document, without recursion."""
+    waiting: list[Node] = [document]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for key in node.keys:
+            child = getattr(node, key, None)
+            children = child if isinstance(child, list | tuple) else [child]
+            waiting += [one for one in children if isinstance(one, Node)]
+
+
+class _Measure:
+    """Measures selections of one document.
+
+    A fragment that is not there, or is spread within itself, adds nothing: validation names it.
+    """
+
+    def __init__(self, document: DocumentNode) -> None:
+        self._fragments = {
+            one.name.value: one
+            for one in document.definitions
+            if isinstance(one, FragmentDefinitionNode)
+        }
+        self._extents: dict[str, Extent] = {}
+
+    def extent(self, selections: Iterable[SelectionNode]) -> Extent:
+        """Return how much ``selections`` select together."""
+        whole = Extent()
+        for selection in selections:
+            whole = whole.beside(self._of_one(selection))
+        return whole
+
+    def _of_one(self, selection: SelectionNode) -> Extent:
+        match selection:
+            case FieldNode():
+                below = selection.selection_set
+                inner = Extent() if below is None else self.extent(below.selections)
+                introspects = selection.name.value.startswith("__")
+                return Extent(
+                    1 if introspects else 1 + inner.levels,
+                    1 + inner.fields,
+                    inner.aliases + (selection.alias is not None),
+                )
+            case InlineFragmentNode():
+                return self.extent(selection.selection_set.selections)
+            case FragmentSpreadNode():
+                return self._of_fragment(selection.name.value)
+        return Extent()
+
+    def _of_fragment(self, name: str) -> Extent:
+        if name not in self._extents:
+            self._extents[name] = Extent()  # also what it is within itself
+            if name in self._fragments:
+                fragment = self._fragments[name]
+                self._extents[name] = self.extent(fragment.selection_set.selections)
+        return self._extents[name]
+
+    def pairs(self, sets: Sequence[SelectionSetNode]) -> int:
+        """Return how many pairs of fields share a response key in ``sets`` and below them.
+
+        Call it where few fields are selected: it goes through each of them.
+        """
+        by_key: defaultdict[str, list[FieldNode]] = defaultdict(list)
+        for one in sets:
+            for field in self._fields(one.selections, frozenset()):
+                by_key[(field.alias or field.name).value].append(field)
+        found = 0
+        for fields in by_key.values():
+            below = [field.selection_set for field in fields if field.selection_set]
+            found += len(fields) * (len(fields) - 1) // 2 + (self.pairs(below) if below else 0)
+        return found
+
+    def _fields(
+        self, selections: Iterable[SelectionNode], within: frozenset[str]
+    ) -> Iterator[FieldNode]:
+        for selection in selections:
+            match selection:
+                case FieldNode():
+                    yield selection
+                case InlineFragmentNode():
+                    yield from self._fields(selection.selection_set.selections, within)
+                case FragmentSpreadNode():
+                    name = selection.name.value
+                    if name in self._fragments and name not in within:
+                        fragment = self._fragments[name]
+                        yield from self._fields(fragment.selection_set.selections, within | {name})

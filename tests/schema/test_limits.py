@@ -1,0 +1,133 @@
+"""Small requests that would hurt: each is refused at once, with a sentence and no traceback."""
+
+import time
+from itertools import pairwise
+
+import pytest
+from graphql import GraphQLError, parse
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schema.build import build_schema
+from schema.documents import KEPT_BYTES, DocumentCache
+from schema.errors import MAX_ERRORS, MAX_MESSAGE
+from schema.limits import MAX_ALIASES, MAX_FIELDS, faults_of
+from tests.schema.conftest import Run
+
+SCHEMA = build_schema()
+NAMES = [f"a{number}" for number in range(31)]
+
+
+def doubling(last: str, *, of: str = "Query") -> str:
+    """A kilobyte whose fragments spread each other a billion times."""
+    chain = [f"fragment {one} on {of}{{...{two} ...{two}}}" for one, two in pairwise(NAMES)]
+    return "\n".join([f"{{...{NAMES[0]}}}", *chain, f"fragment {NAMES[-1]} on {of}{{{last}}}"])
+
+
+HURTFUL = {
+    "fragments that double": doubling("__typename"),
+    "fragments that double aliases": doubling("a:__typename"),
+    "fragments that double fields": doubling('product(productId:"1"){id}'),
+    "fragments in a circle": "{...a} fragment a on Query{...b ...b} fragment b on Query{...a ...a}",
+    "no selection": "{}",
+    "no selection below": "{__schema{}}",
+    "a fragment that is not there": "{...nope}",
+    "an operation without a body": "query",
+    "nothing": " ",
+    "a long integer": '{product(productId:"1"){comments(first:' + "1" * 4301 + "){nodes{id}}}}",
+    "many long integers": "{"
+    + " ".join(f"a:product(productId:{'9' * 4200}){{id}}" for _ in range(20))
+    + "}",
+    "many identical fields": "{" + 'product(productId:"1"){id} ' * 210 + "}",
+    "many lists in fragments": "{"
+    + " ".join(f"...f{n}" for n in range(20))
+    + "}"
+    + " ".join(
+        f"fragment f{n} on Query{{{'product(productId:1){comments{nodes{id}}} ' * 7}}}"
+        for n in range(20)
+    ),
+    "deep nesting": "{" + "a{" * 900 + "b" + "}" * 901,
+    "deep lists": "{a(b:" + "[" * 900 + "]" * 900 + ")}",
+    "a long chain of fragments": "{...f0}"
+    + "".join(f"fragment f{n} on Query{{...f{n + 1}}}" for n in range(220)),
+    "a long text": "#" * 900_000 + "\n{__typename}",
+    "too many tokens": "{" + "a " * 3000 + "}",
+}
+
+
+@pytest.mark.parametrize("document", HURTFUL.values(), ids=HURTFUL)
+async def test_a_hurtful_document_is_a_bad_request_at_once(run: Run, document: str) -> None:
+    began = time.process_time()
+    answer = await run(document)
+    assert time.process_time() - began < 2
+    assert answer["data"] is None
+    assert {error["extensions"]["code"] for error in answer["errors"]} == {"BAD_REQUEST"}
+    assert len(str(answer)) < 10_000
+
+
+async def test_introspection_is_within_the_limits(run: Run) -> None:
+    from graphql import get_introspection_query  # noqa: PLC0415 - only here
+
+    assert (await run(get_introspection_query()))["errors"] == []
+
+
+def test_what_is_allowed_is_allowed_to_the_last() -> None:
+    aliases = " ".join(f"a{n}:x" for n in range(MAX_ALIASES))
+    assert faults_of(parse(f"{{{aliases}}}")) == []
+    assert "31 aliases" in faults_of(parse(f"{{{aliases} b:x}}"))[0].message
+    fields = " ".join(f"f{n}" for n in range(MAX_FIELDS))
+    assert faults_of(parse(f"{{{fields}}}")) == []
+    assert "1,001 fields" in faults_of(parse(f"{{{fields} g}}"))[0].message
+    deep = "a{" * 10 + "a" + "}" * 10
+    assert faults_of(parse(f"{{{deep}}}")) == []
+    assert "maximum depth of 10" in faults_of(parse(f"{{a{{{deep}}}}}"))[0].message
+
+
+async def test_of_several_operations_none_is_run_unless_it_is_named() -> None:
+    """A mutation before a query must not be carried out by whoever meant the query."""
+    document = 'mutation a{deleteComment(input:{id:"x"}){deletedId}} query b{__typename}'
+    answer = await SCHEMA.execute(document)
+    assert answer.data is None
+    assert "say in operationName" in str(answer.errors)
+    answer = await SCHEMA.execute(document, operation_name="b")
+    assert (answer.data, answer.errors) == ({"__typename": "Query"}, None)
+
+
+async def test_errors_are_few_and_short(run: Run) -> None:
+    unknown = " ".join(f"nothing{n}" for n in range(900))
+    answer = await run(f"{{{unknown}}}")
+    assert len(answer["errors"]) <= MAX_ERRORS
+    huge = {"input": {"productId": "1", "rating": "x" * 900_000, "language": ["y"] * 50, "no": {}}}
+    answer = await run(
+        "mutation($input: AddCommentInput!) { addComment(input: $input) { comment { id } } }",
+        **huge,
+    )
+    assert answer["errors"]
+    assert all(len(error["message"]) <= MAX_MESSAGE + 1 for error in answer["errors"])
+    assert len(str(answer)) < 20_000
+
+
+async def test_a_list_of_faults_is_cut_and_says_so(run: Run) -> None:
+    ids = ["bad id"] * 60
+    answer = await run("query($ids: [ID!]!) { nodes(ids: $ids) { id } }", ids=ids)
+    assert len(answer["errors"]) == MAX_ERRORS + 1
+    assert answer["errors"][-1]["message"] == "40 more errors are not listed."
+
+
+def test_documents_are_kept_by_their_bytes() -> None:
+    cache = DocumentCache(SCHEMA._schema)
+    for number in range(60):
+        cache.checked(f"# {number}{'x' * 40_000}\n{{__typename}}")
+    assert 0 < cache._kept.currsize <= KEPT_BYTES
+    assert len(cache._kept) < 60
+    assert cache.checked("{__typename}") is cache.checked("{__typename}")
+
+
+@given(st.text('{}()[]:!$@.a1 \n"#', max_size=60))
+def test_any_text_is_a_document_or_a_bad_request(text: str) -> None:
+    cache = DocumentCache(SCHEMA._schema)
+    try:
+        checked = cache.checked(text)
+    except GraphQLError:
+        return
+    assert checked.errors or checked.operations
