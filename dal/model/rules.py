@@ -6,11 +6,12 @@ inputs and loaded files go through the same rules.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import TypeVar
 
-from langcodes import standardize_tag
+from langcodes import Language, standardize_tag
 from langcodes.tag_parser import LanguageTagError
 
 from dal.errors import InvalidArgumentError
@@ -25,12 +26,20 @@ MAX_TEXT = 10_000
 MAX_LANGUAGE = 35
 """Characters; 35 is what BCP 47 (RFC 5646, section 4.4.1) asks programs to make room for."""
 
+KEPT_TAGS = 10_000
+"""Tags that langcodes may remember."""
+
+MAX_VALUES = 100
+"""Of a list to filter by: a page reads sixty partitions at most."""
+
 MAX_EMAIL = 254
 """Characters; RFC 5321 has room for no more."""
 
 MAX_QUANTITY = 10_000
 MAX_LINES = 90
 """A delivered order is one transaction of 100 actions: itself, and a purchase for each product."""
+
+Value = TypeVar("Value")
 
 _AMOUNT, _CURRENCY = r"(?P<amount>[0-9]{1,12}(?:\.[0-9]{1,4})?)", r"(?P<currency>[A-Z]{3})"
 _MONEY = (re.compile(f"{_AMOUNT} {_CURRENCY}"), re.compile(f"{_CURRENCY} {_AMOUNT}"))
@@ -58,15 +67,15 @@ def rating(argument: str, value: int) -> int:
     return value
 
 
-def ratings(argument: str, values: Iterable[int]) -> frozenset[int]:
+def ratings(argument: str, values: Sequence[int]) -> frozenset[int]:
     """Return the distinct ratings of ``values``; none at all selects none."""
-    return frozenset(rating(argument, value) for value in values)
+    return frozenset(rating(argument, value) for value in few(argument, values))
 
 
 def language(argument: str, value: str) -> str:
     """Return ``value`` as a BCP 47 tag in canonical form: ``EN-us`` becomes ``en-US``."""
     try:
-        tag = _settled(value)
+        tag = _settled(value) if len(value) <= MAX_LANGUAGE else ""
     except LanguageTagError:
         tag = ""
     primary = tag.partition("-")[0]
@@ -81,13 +90,25 @@ def language(argument: str, value: str) -> str:
 
 def _settled(tag: str) -> str:
     """Return a tag standardized until that changes nothing: a new form may have a newer one."""
+    if len(Language._PARSE_CACHE) > KEPT_TAGS:  # noqa: SLF001 - it would remember every tag for ever
+        Language._PARSE_CACHE.clear()  # noqa: SLF001
+        Language._INSTANCES.clear()  # noqa: SLF001
     standard = standardize_tag(tag)
     return tag if standard == tag else _settled(standard)
 
 
-def languages(argument: str, values: Iterable[str]) -> frozenset[str]:
+def languages(argument: str, values: Sequence[str]) -> frozenset[str]:
     """Return the distinct canonical tags of ``values``; none at all selects none."""
-    return frozenset(language(argument, value) for value in values)
+    return frozenset(language(argument, value) for value in few(argument, values))
+
+
+def few(argument: str, values: Sequence[Value]) -> Sequence[Value]:
+    """Return ``values`` when they are not more than anybody filters by."""
+    if len(values) > MAX_VALUES:
+        raise InvalidArgumentError(
+            argument, f"{argument} lists {len(values):,} values; the most is {MAX_VALUES}."
+        )
+    return values
 
 
 def title(argument: str, value: str) -> str:

@@ -68,8 +68,10 @@ class GraphQLView(GraphQL[Context, None]):
             response = failure(503, str(error), {"Retry-After": "5"})
         except HTTPException as error:
             refused_method = error.status_code == HTTPStatus.METHOD_NOT_ALLOWED
-            allow = {"Allow": "POST"} if refused_method else None
-            response = failure(error.status_code, error.reason, allow)
+            headers = {"Allow": "POST"} if refused_method else {}
+            if error.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+                headers = {"Connection": "close"}  # or the rest of the body would be read
+            response = failure(error.status_code, error.reason, headers)
         await response(scope, receive, send)
 
     async def get_context(

@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from langcodes import Language
 
 from dal.errors import InvalidArgumentError
 from dal.model import Money, OrderLine, rules
@@ -260,3 +261,19 @@ def test_a_period_starts_before_it_ends() -> None:
     with pytest.raises(InvalidArgumentError, match="exchange the two") as fault:
         rules.period(ten + timedelta(microseconds=1), noon)
     assert fault.value.argument == "createdFrom"
+
+
+def test_a_list_to_filter_by_has_at_most_a_hundred_values() -> None:
+    assert rules.ratings("rating", [5] * 100) == {5}
+    with pytest.raises(InvalidArgumentError, match="rating lists 101 values; the most is 100"):
+        rules.ratings("rating", [5] * 101)
+    with pytest.raises(InvalidArgumentError, match="language lists 30,000 values"):
+        rules.languages("language", ["en"] * 30_000)
+
+
+def test_tags_that_were_asked_for_are_not_remembered_for_ever() -> None:
+    for number in range(rules.KEPT_TAGS + 500):
+        rules.language("language", f"en-x-{number:06}")
+    assert len(Language._PARSE_CACHE) <= rules.KEPT_TAGS + 2
+    assert len(Language._INSTANCES) <= 2 * rules.KEPT_TAGS
+    assert rules.language("language", "EN-us") == "en-US"

@@ -6,7 +6,9 @@ import signal
 import socket
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import orjson
@@ -100,6 +102,23 @@ async def test_a_request_in_flight_is_answered_before_the_end(tmp_path: Path) ->
         async with client_of(server) as client:
             kept = {comment for comment, _ in await all_comments(client)}
     assert {answer for answer in answers if answer} <= kept
+
+
+def test_a_body_that_is_too_large_ends_its_connection(tmp_path: Path) -> None:
+    """What follows a refusal is not read: a client may go on to send for hours."""
+    head = (
+        b"POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        b"Content-Length: 400000000\r\n\r\n"
+    )
+    with served(tmp_path) as server:
+        address = urlsplit(server.url)
+        sent = 0
+        with socket.create_connection((address.hostname, address.port), timeout=5) as client:
+            client.sendall(head)
+            with suppress(BrokenPipeError, ConnectionResetError):
+                for _ in range(1_000):
+                    sent += client.send(b" " * 100_000)
+    assert 1_000_000 < sent < 30_000_000
 
 
 async def test_an_engine_that_keeps_dying_ends_the_server_with_a_reason(tmp_path: Path) -> None:
