@@ -1,0 +1,69 @@
+"""Answers of DynamoDB, checked before they are believed.
+
+A proxy, a load balancer or a failing machine can answer 200 with something else than the service
+said. Such an answer says nothing of what was done: it counts as no answer, and the same request is
+sent again.
+"""
+
+import zlib
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+
+from dal.errors import StoreUnavailableError
+
+_ROWS: Mapping[str, type] = {"Count": int, "ConsumedCapacity": dict}
+REQUIRED: Mapping[str, Mapping[str, type]] = {
+    "Query": _ROWS,
+    "Scan": _ROWS,
+    "GetItem": {"ConsumedCapacity": dict},
+    "BatchGetItem": {"Responses": dict, "UnprocessedKeys": dict},
+    "TransactWriteItems": {"ConsumedCapacity": list},
+    "BatchWriteItem": {"UnprocessedItems": dict},
+}
+"""Members that a whole answer has, with those that are there because a request asks for them."""
+
+
+def check_answer(
+    operation_model: Any,
+    response_dict: dict[str, Any],
+    customized_response_dict: dict[str, Any],
+    **_: Any,
+) -> None:
+    """Raise StoreUnavailableError for an answer that is not whole; a ``before-parse`` handler.
+
+    Bodies of rows are decoded here, once: botocore's shape-driven parser takes twice as long.
+    """
+    if response_dict["status_code"] != HTTPStatus.OK:
+        return
+    name = operation_model.name
+    answer = _decoded(response_dict["body"], response_dict["headers"])
+    if not all(isinstance(answer.get(one), kind) for one, kind in REQUIRED.get(name, {}).items()):
+        raise _malformed(f"it lacks members of {name}'s answers")
+    if REQUIRED.get(name) is _ROWS:
+        if len(answer.get("Items", ())) not in {0, answer["Count"]}:
+            raise _malformed("it has other rows than it counts")
+        customized_response_dict.update(answer)
+        response_dict["body"] = b"{}"
+
+
+def _decoded(body: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
+    checksum = headers.get("x-amz-crc32", "")
+    if checksum.isdigit() and int(checksum) != zlib.crc32(body):
+        raise _malformed("its checksum differs")
+    try:
+        answer = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise _malformed("it is not JSON") from None
+    if not isinstance(answer, dict):
+        raise _malformed("it is no object")
+    return answer
+
+
+def _malformed(reason: str) -> StoreUnavailableError:
+    return StoreUnavailableError(
+        f"An answer of DynamoDB cannot be believed ({reason}): check what stands between it and "
+        "here, then try again."
+    )
