@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Sequence
 
 from asgi_correlation_id import CorrelationIdMiddleware
 from starlette.applications import Starlette
@@ -18,6 +19,7 @@ from dal.table.client import Table
 from schema.build import build_schema
 from server.auth.jwt import Authenticator
 from server.http import graphiql
+from server.http.cors import cross_origin
 from server.http.failures import FailureMiddleware, failure
 from server.http.graphql import GraphQLView
 from server.pages.routes import page_routes, refusal
@@ -26,8 +28,19 @@ HEALTH_DEADLINE = 2.0
 """Seconds; a probe that waits for longer gives up anyway."""
 
 
-def create_app(*, table: Table, authenticator: Authenticator, explain: bool) -> Starlette:
-    """Return the application over an open table; with ``explain``, pages show their plan."""
+def create_app(
+    *,
+    table: Table,
+    authenticator: Authenticator,
+    explain: bool,
+    cors_origins: Sequence[str] = (),
+    cors_local: bool = False,
+) -> Starlette:
+    """Return the application over an open table; with ``explain``, pages show their plan.
+
+    Browsers may call the API from pages of ``cors_origins``, and of this machine with
+    ``cors_local``.
+    """
     stores = Stores.of(table)
     view = GraphQLView(
         build_schema(),
@@ -42,7 +55,11 @@ def create_app(*, table: Table, authenticator: Authenticator, explain: bool) -> 
 
     return Starlette(
         routes=[
-            Route("/graphql", view, methods=["GET", "POST"]),
+            Route(
+                "/graphql",
+                cross_origin(view, cors_origins, local=cors_local),
+                methods=["GET", "POST", "OPTIONS"],
+            ),
             Route("/health", health),
             Mount("/static/graphiql", graphiql.GraphiQLFiles()),
             *page_routes(view),

@@ -91,7 +91,13 @@ async def _prepare(settings: Settings, store: Store, listener: socket.socket) ->
     authenticator = Authenticator(
         secret=secret, jwks_url=settings.jwks_url, audience=settings.jwt_audience
     )
-    app = create_app(table=store.table, authenticator=authenticator, explain=settings.explain)
+    app = create_app(
+        table=store.table,
+        authenticator=authenticator,
+        explain=settings.explain,
+        cors_origins=settings.cors_origins,
+        cors_local=settings.demo,
+    )
     url = address(settings.host, listener.getsockname()[1])
     return _Server(app, banner(settings, url=url, place=store.place, secret=secret()))
 

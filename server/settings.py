@@ -1,10 +1,13 @@
 """What a server or command is told: where the store is and how to serve it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from server.errors import CommandError
+
+ANY_ORIGIN = "*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +32,8 @@ class Settings:
     jwks_url: str | None = None
     jwt_audience: str | None = None
     """What ``aud`` of the key set's JWTs must hold."""
+    cors_origins: Sequence[str] = ()
+    """Origins whose pages may call the API from a browser; ``*`` is any."""
 
     def __post_init__(self) -> None:
         if self.aws and self.endpoint_url is not None:
@@ -37,10 +42,20 @@ class Settings:
             if url is not None and not _is_url(url):
                 raise CommandError(f"{option} {url} is no URL such as http://127.0.0.1:8001.")
 
+        for origin in self.cors_origins:
+            if origin != ANY_ORIGIN and not _is_origin(origin):
+                raise CommandError(
+                    f"--cors-origin {origin} is no origin such as https://shop.example, nor '*'."
+                )
+
     @property
     def embedded(self) -> bool:
         """Whether the store is an engine of our own over a file in ``data_dir``."""
         return not self.aws and self.endpoint_url is None
+
+
+def _is_origin(text: str) -> bool:
+    return _is_url(text) and text == "{0.scheme}://{0.netloc}".format(urlsplit(text))
 
 
 def _is_url(text: str) -> bool:

@@ -61,6 +61,15 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    cors_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="MARGINALIA_CORS_ORIGIN",
+            help="An origin whose pages may call the API from a browser, such as "
+            "https://shop.example; '*' is any. Repeatable. The demo allows this machine.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Serve GraphQL and GraphiQL at /graphql.
 
@@ -80,5 +89,6 @@ def serve(
             jwt_secret=jwt_secret,
             jwks_url=jwks_url,
             jwt_audience=jwt_audience,
+            cors_origins=cors_origin or (),
         )
     )

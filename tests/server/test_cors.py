@@ -1,0 +1,123 @@
+"""Pages of other origins: which may call the API, and what a browser is told."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import httpx
+import pytest
+
+from dal.table.client import Table
+from server.app import create_app
+from server.auth.jwt import Authenticator
+from server.errors import CommandError
+from server.settings import Settings
+
+SHOP, OTHER = "https://shop.example", "https://other.example"
+PREFLIGHT = {
+    "Access-Control-Request-Method": "POST",
+    "Access-Control-Request-Headers": "authorization,content-type",
+}
+Client = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
+
+
+@pytest.fixture
+def open_client(table: Table) -> Client:
+    @asynccontextmanager
+    async def opened(
+        origins: Sequence[str] = (), *, local: bool = False
+    ) -> AsyncIterator[httpx.AsyncClient]:
+        app = create_app(
+            table=table,
+            authenticator=Authenticator(secret=lambda: None),
+            explain=False,
+            cors_origins=origins,
+            cors_local=local,
+        )
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://api"
+        ) as client:
+            yield client
+
+    return opened
+
+
+async def asked(client: httpx.AsyncClient, origin: str) -> tuple[httpx.Response, httpx.Response]:
+    """The preflight and the request of a page."""
+    preflight = await client.options("/graphql", headers={"Origin": origin, **PREFLIGHT})
+    answer = await client.post(
+        "/graphql", json={"query": "{ __typename }"}, headers={"Origin": origin}
+    )
+    return preflight, answer
+
+
+async def test_a_page_of_an_allowed_origin_may_ask_and_read(open_client: Client) -> None:
+    async with open_client([SHOP]) as client:
+        preflight, answer = await asked(client, SHOP)
+    assert preflight.status_code == 200
+    assert preflight.headers["Access-Control-Allow-Origin"] == SHOP
+    assert "Authorization" in preflight.headers["Access-Control-Allow-Headers"]
+    assert int(preflight.headers["Access-Control-Max-Age"]) >= 600
+    assert answer.json() == {"data": {"__typename": "Query"}}
+    assert answer.headers["Access-Control-Allow-Origin"] == SHOP
+    assert "X-Request-ID" in answer.headers["Access-Control-Expose-Headers"]
+    assert "Access-Control-Allow-Credentials" not in answer.headers
+    assert "Origin" in answer.headers["Vary"]
+
+
+async def test_a_page_of_another_origin_is_told_nothing(open_client: Client) -> None:
+    async with open_client([SHOP]) as client:
+        preflight, answer = await asked(client, OTHER)
+    assert preflight.status_code == 400
+    for told in (preflight, answer):
+        assert "Access-Control-Allow-Origin" not in told.headers
+
+
+async def test_any_origin_may_ask_where_that_is_said(open_client: Client) -> None:
+    async with open_client(["*"]) as client:
+        preflight, answer = await asked(client, OTHER)
+    assert preflight.status_code == 200
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert "Access-Control-Allow-Credentials" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("origin", "allowed"),
+    [
+        ("http://localhost:5173", True),
+        ("http://127.0.0.1:3000", True),
+        ("http://[::1]:3000", True),
+        ("http://localhost.evil.example", False),
+        ("http://127.0.0.1.evil.example:3000", False),
+        (OTHER, False),
+    ],
+)
+async def test_the_demo_may_be_asked_from_this_machine(
+    open_client: Client, origin: str, allowed: bool
+) -> None:
+    async with open_client(local=True) as client:
+        _, answer = await asked(client, origin)
+    assert ("Access-Control-Allow-Origin" in answer.headers) is allowed
+
+
+async def test_without_an_origin_nothing_is_said_and_options_is_refused(
+    open_client: Client,
+) -> None:
+    async with open_client() as client:
+        preflight, answer = await asked(client, SHOP)
+    assert preflight.status_code == 405
+    assert "Access-Control-Allow-Origin" not in answer.headers
+
+
+async def test_an_error_before_execution_can_be_read_by_the_page(open_client: Client) -> None:
+    async with open_client([SHOP]) as client:
+        answer = await client.post("/graphql", content=b"{", headers={"Origin": SHOP})
+    assert answer.status_code == 415
+    assert answer.headers["Access-Control-Allow-Origin"] == SHOP
+
+
+@pytest.mark.parametrize(
+    "origin", ["shop.example", "https://shop.example/", "https://shop.example/path", "", "null"]
+)
+def test_what_is_no_origin_is_refused_with_a_sentence(origin: str) -> None:
+    with pytest.raises(CommandError, match="is no origin such as"):
+        Settings(cors_origins=[origin])
