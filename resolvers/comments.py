@@ -125,7 +125,7 @@ _RULES: dict[str, Any] = {
     "rating": rules.rating,
     "language": rules.language,
     "title": rules.title,
-    "text": rules.text,
+    "text": rules.stated_text,
 }
 
 

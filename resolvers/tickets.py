@@ -97,7 +97,7 @@ async def create_ticket(info: Info, input: CreateTicketInput) -> TicketPayload: 
         organization=input.organization,
         username=username,
         subject=rules.title("subject", input.subject),
-        text=rules.text("text", input.text),
+        text=rules.stated_text("text", input.text),
         created_at=datetime.now(UTC),
     )
     return TicketPayload(await info.context.stores.tickets.create(new))

@@ -41,6 +41,11 @@ MAX_LINES = 90
 
 Value = TypeVar("Value")
 
+_CONTROLS, _TURNING = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f", r"\u202a-\u202e\u2066-\u2069"
+_HIDDEN = re.compile(f"[{_CONTROLS}{_TURNING}]")
+"""Control characters but tabs and ends of lines, and those that turn the direction of text: what
+holds them shows as something else than it says."""
+
 _AMOUNT, _CURRENCY = r"(?P<amount>[0-9]{1,12}(?:\.[0-9]{1,4})?)", r"(?P<currency>[A-Z]{3})"
 _MONEY = (re.compile(f"{_AMOUNT} {_CURRENCY}"), re.compile(f"{_CURRENCY} {_AMOUNT}"))
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
@@ -50,7 +55,9 @@ def identifier(argument: str, value: str) -> str:
     """Return ``value`` when it can stand in a key: 1 to 512 bytes, no control characters."""
     if not value:
         raise InvalidArgumentError(argument, f"{argument} is empty.")
-    if any(unicodedata.category(char) in {"Cc", "Cs"} or char == LAST_CHARACTER for char in value):
+    if _HIDDEN.search(value) or any(
+        unicodedata.category(char) in {"Cc", "Cs"} or char == LAST_CHARACTER for char in value
+    ):
         raise InvalidArgumentError(argument, f"{argument} holds a control character.")
     size = len(escape(value).encode())
     if size > MAX_IDENTIFIER_BYTES:
@@ -121,7 +128,16 @@ def text(argument: str, value: str) -> str:
     return _characters(argument, value, MAX_TEXT)
 
 
+def stated_text(argument: str, value: str) -> str:
+    """Return ``value`` as ``text`` does; it must say something."""
+    said = text(argument, value)
+    if not said.strip():
+        raise InvalidArgumentError(argument, f"{argument} is empty: write something.")
+    return said
+
+
 def _characters(argument: str, value: str, most: int) -> str:
+    value = _HIDDEN.sub("", value)
     if len(value) > most:
         raise InvalidArgumentError(
             argument, f"{argument} is {len(value):,} characters long; the most is {most:,}."

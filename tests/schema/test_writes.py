@@ -196,9 +196,19 @@ async def test_a_fault_of_the_input_names_its_field(
     assert await stored(comments) == 0
 
 
-@pytest.mark.parametrize("text", ["x" * 10_000, "\U0001f600" * 10_000, "<script>", "", "a\0b"])
+@pytest.mark.parametrize("text", ["x" * 10_000, "\U0001f600" * 10_000, "<script>", "a\r\nb"])
 async def test_any_text_within_bounds_comes_back_unchanged(run: Run, text: str) -> None:
     assert (await added(run, text=text))["text"] == text
+
+
+async def test_a_text_says_something_that_everybody_sees(
+    run: Run, comments: CommentRepository
+) -> None:
+    assert (await added(run, text="a\0\u202eb"))["text"] == "ab"
+    answer = await run(ADD, ANN, input={**NEW, "text": " \u202e\n"})
+    (error,) = answer["data"]["addComment"]["userErrors"]
+    assert (error["field"], error["code"]) == ("text", "BAD_ARGUMENT")
+    assert await stored(comments) == 1
 
 
 @pytest.mark.parametrize("product", ["4/2", "a#b", "100%", "日本/🫖", "%2F", " "])

@@ -1,4 +1,5 @@
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 
@@ -174,7 +175,7 @@ def test_a_list_of_languages_is_a_set_of_canonical_tags() -> None:
 @pytest.mark.parametrize(("rule", "most"), [(rules.title, 200), (rules.text, 10_000)])
 def test_prose_has_a_greatest_length_in_characters(rule: object, most: int) -> None:
     assert callable(rule)
-    for value in ("", "😀" * most, "a\nb\0c"):
+    for value in ("", "😀" * most, "a\nb\tc"):
         assert rule("text", value) == value
     assert f"{most + 1:,} characters long; the most is {most:,}" in complaint(
         rule, "x" * (most + 1)
@@ -277,3 +278,21 @@ def test_tags_that_were_asked_for_are_not_remembered_for_ever() -> None:
     assert len(Language._PARSE_CACHE) <= rules.KEPT_TAGS + 2
     assert len(Language._INSTANCES) <= 2 * rules.KEPT_TAGS
     assert rules.language("language", "EN-us") == "en-US"
+
+
+@pytest.mark.parametrize("rule", [rules.title, rules.text, rules.stated_text])
+def test_hidden_characters_never_reach_storage(rule: Callable[[str, str], str]) -> None:
+    assert rule("text", "a\x00b\x1b[31m\u202egnp.exe\u2066!\x9f") == "ab[31mgnp.exe!"
+    assert rule("text", "one\n\ttwo \u200d\u200f") == "one\n\ttwo \u200d\u200f"
+
+
+@pytest.mark.parametrize("nothing", ["", "  \n\t", "\u202e\x00"])
+def test_a_text_that_is_written_says_something(nothing: str) -> None:
+    assert rules.text("text", nothing).strip() == ""
+    with pytest.raises(InvalidArgumentError, match="text is empty: write something"):
+        rules.stated_text("text", nothing)
+
+
+def test_an_identifier_turns_no_direction() -> None:
+    with pytest.raises(InvalidArgumentError, match="control character"):
+        rules.identifier("username", "ana\u202enimda")
