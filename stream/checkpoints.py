@@ -11,8 +11,7 @@ from datetime import datetime
 
 from dal.errors import ConditionFailedError
 from dal.table.client import Table
-from dal.table.conditions import ABSENT
-from dal.table.item import Action, Item
+from dal.table.item import ABSENT, Action, Item
 from dal.table.keys import format_instant, parse_instant
 
 _SHARD = "SHARD#"

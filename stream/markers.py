@@ -2,9 +2,8 @@
 
 from time import time
 
-from dal.table.conditions import ABSENT
 from dal.table.index import EXPIRES
-from dal.table.item import Action, Item
+from dal.table.item import ABSENT, Action, Item
 
 KEPT_SECONDS = 3 * 24 * 3600
 """How long a marker is kept at least; the stream keeps its record for one day."""

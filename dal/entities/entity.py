@@ -6,9 +6,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
 
-from dal.table.conditions import unchanged
 from dal.table.index import Index
-from dal.table.item import Item
+from dal.table.item import Item, unchanged
 
 Model = TypeVar("Model")
 

@@ -1,4 +1,4 @@
-"""Orders and their lines."""
+"""Users, their profiles, and their orders."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -50,3 +50,18 @@ class Order:
         """What all lines cost together."""
         amounts = (line.quantity * line.unit_price.amount for line in self.lines)
         return Money(sum(amounts, Decimal()), self.lines[0].unit_price.currency)
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A user exists by name, as a product does."""
+
+    username: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What a user says of themselves."""
+
+    full_name: str = ""
+    email: str = ""

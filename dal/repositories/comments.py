@@ -21,8 +21,7 @@ from dal.statistics.reader import StatisticsReader
 from dal.statistics.table_statistics import ProductStatisticsProvider
 from dal.table.client import Table
 from dal.table.concurrency import both
-from dal.table.conditions import ABSENT
-from dal.table.item import Action
+from dal.table.item import ABSENT, Action
 from dal.table.requests import Spend
 from dal.table.retries import retry_on_conflict
 

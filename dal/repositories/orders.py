@@ -14,8 +14,7 @@ from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.query import Query
 from dal.table.client import Table
-from dal.table.conditions import ABSENT
-from dal.table.item import Item
+from dal.table.item import ABSENT, Item
 from dal.table.keys import format_instant
 from dal.table.ranges import UNBOUNDED, Range
 

@@ -17,7 +17,7 @@ from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.query import Query
 from dal.table.client import Table
-from dal.table.conditions import ABSENT, PRESENT
+from dal.table.item import ABSENT, PRESENT
 
 MOST_FIRST_USERS = 90
 """Users that an organisation is created with: a transaction takes 100 items."""

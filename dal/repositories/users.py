@@ -9,8 +9,7 @@ from dal import errors
 from dal.entities.order import purchase_key
 from dal.model import Profile
 from dal.table.client import Table
-from dal.table.conditions import ABSENT, unchanged
-from dal.table.item import Item
+from dal.table.item import ABSENT, Item, unchanged
 from dal.table.keys import escape
 from dal.table.retries import retry_on_conflict
 

@@ -26,8 +26,7 @@ from dal.statistics.reader import StatisticsReader
 from dal.table import retries
 from dal.table.client import Table
 from dal.table.concurrency import KeyedLocks
-from dal.table.conditions import ABSENT
-from dal.table.item import Action, Item
+from dal.table.item import ABSENT, Action, Item
 from dal.table.retries import retry_on_conflict
 
 MOST_ACTIONS = 100

@@ -23,8 +23,7 @@ from dal.entities.declared import INDEXES
 from dal.errors import ConditionFailedError, ConflictError
 from dal.table import admin
 from dal.table.client import Table
-from dal.table.conditions import ABSENT, unchanged
-from dal.table.item import Item
+from dal.table.item import ABSENT, Item, unchanged
 
 KEPT_SECONDS = 5.0
 SETTLE_SECONDS = 20.0

@@ -1,4 +1,4 @@
-"""Items and actions as DynamoDB takes them: attribute names to AttributeValues."""
+"""Items, actions and their conditions, as DynamoDB takes them."""
 
 from collections.abc import Iterable
 from typing import Any, TypeAlias
@@ -9,9 +9,28 @@ Item: TypeAlias = dict[str, Any]
 Action: TypeAlias = dict[str, Any]
 """An entry of TransactWriteItems without its table name: ``{"Put": {"Item": …}}``."""
 
+ABSENT = {"ConditionExpression": "attribute_not_exists(PK)"}
+"""No item is under the key."""
+
+PRESENT = {"ConditionExpression": "attribute_exists(PK)"}
+"""An item is under the key."""
+
 
 def bytes_of(item: Item, names: Iterable[str]) -> int:
     """Return the size of some string and number attributes, about as DynamoDB counts it."""
     return sum(
         len(name) + len(value.encode()) for name in names for value in item.get(name, {}).values()
     )
+
+
+def unchanged(item: Item, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the condition that some attributes, or their absence, are as in ``item``."""
+    clauses = [
+        f"#{name} = :{name}" if name in item else f"attribute_not_exists(#{name})" for name in names
+    ]
+    values = {f":{name}": item[name] for name in names if name in item}
+    return {
+        "ConditionExpression": " AND ".join(clauses),
+        "ExpressionAttributeNames": {f"#{name}": name for name in names},
+        **({"ExpressionAttributeValues": values} if values else {}),  # an empty map is refused
+    }

@@ -16,8 +16,7 @@ from dal.statistics.counts import StatisticsKey
 from dal.statistics.maintenance_mode import Maintenance, unchanged_since
 from dal.table.client import Table
 from dal.table.concurrency import batched
-from dal.table.conditions import unchanged
-from dal.table.item import Action, Item
+from dal.table.item import Action, Item, unchanged
 from dal.table.ranges import Range
 from dal.table.requests import QueryRequest, answers
 from dal.table.retries import MAINTENANCE_DEADLINE, retry_on_conflict
