@@ -185,6 +185,7 @@ async def test_a_comment_is_added_edited_and_deleted(
 
 
 HOSTILE = "<script>alert(1)</script></script><!-- 👩‍👩‍👧‍👦 غلاية \u202e" + "x" * 9_000
+SHOWN = HOSTILE.replace("\u202e", "")  # what turns the text after it round is not stored
 
 
 async def test_a_text_that_means_harm_is_a_text(
@@ -205,7 +206,7 @@ async def test_a_text_that_means_harm_is_a_text(
         await reader.page.get_by_label("Comment", exact=True).fill(HOSTILE)
         await reader.page.get_by_role("button", name="Publish").click()
         for _ in range(2):
-            await expect(reader.comments.locator(".text")).to_have_text(HOSTILE)
+            await expect(reader.comments.locator(".text")).to_have_text(SHOWN)
             assert await width(reader.page) <= 390
             await reader.open("/products/trap")
         assert dialogues == []
