@@ -61,10 +61,11 @@ class Entity(Generic[Model]):
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """What a conditional update compares: keys, marks, and all that indexes project."""
+        """What a conditional update compares: keys, all that indexes project, ``data``, marks."""
         whole = self.indexes[0]
         projected = [name for index in self.indexes for name in index.projects]
-        return tuple(dict.fromkeys([whole.partition_key, whole.sort_key, *projected, *self.marks]))
+        keys = (whole.partition_key, whole.sort_key)
+        return tuple(dict.fromkeys([*keys, *projected, "data", *self.marks]))
 
     def unchanged(self, item: Item, *, unpacked: bool = False) -> dict[str, Any]:
         """Return the condition that an item is as it was read; ``unpacked`` leaves out ``data``."""

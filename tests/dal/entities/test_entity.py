@@ -1,5 +1,6 @@
 """What every declaration of an entity must hold, whichever indexes it has."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from dal.entities.entity import Entity, Row
 from dal.entities.order import ORDER
 from dal.entities.organization import ORGANIZATION_USER
 from dal.entities.ticket import TICKET
+from dal.model import OrganizationUser, UserType
 from dal.table.client import Table
 from dal.table.index import Index
 from dal.table.item import Item
@@ -79,6 +81,15 @@ def test_a_conditional_update_notices_every_change(
     versions = [{name: item.get(name) for name in entity.compared} for item in (one, two)]
     if {**one, "PK": 0, "SK": 0} != {**two, "PK": 0, "SK": 0}:
         assert versions[0] != versions[1]
+
+
+def test_what_no_index_projects_is_compared_too() -> None:
+    admin = OrganizationUser("0", "2", UserType.ADMIN)
+    one, two = (
+        ORGANIZATION_USER.unchanged(ORGANIZATION_USER.encode(user))
+        for user in (admin, replace(admin, type=UserType.MEMBER))
+    )
+    assert one != two
 
 
 @pytest.mark.parametrize("entity", ENTITIES, ids=lambda entity: entity.indexes[0].entity)
