@@ -65,22 +65,21 @@ def _faults(document: DocumentNode) -> Iterator[str]:
         if isinstance(node, SelectionSetNode) and not node.selections:
             yield "A selection is empty: name at least one field between its braces."
     measure = _Measure(document)
+    asked = [
+        one.selection_set
+        for one in document.definitions
+        if isinstance(one, OperationDefinitionNode)
+    ]
     whole = Extent()
-    for operation in document.definitions:
-        if isinstance(operation, OperationDefinitionNode):
-            whole = whole.beside(measure.extent(operation.selection_set.selections))
+    for selection_set in asked:
+        whole = whole.beside(measure.extent(selection_set.selections))
     if whole.levels > MAX_DEPTH + 1:
         yield f"The operation exceeds the maximum depth of {MAX_DEPTH}."
     if whole.aliases > MAX_ALIASES:
         yield f"{_number(whole.aliases)} aliases found; the most is {MAX_ALIASES}."
     if whole.fields > MAX_FIELDS:
         yield f"The document selects {_number(whole.fields)} fields; the most is {MAX_FIELDS:,}."
-    pairs = sum(
-        measure.pairs([operation.selection_set])
-        for operation in document.definitions
-        if isinstance(operation, OperationDefinitionNode)
-    )
-    if pairs > MAX_PAIRS:
+    if sum(measure.pairs([selection_set]) for selection_set in asked) > MAX_PAIRS:
         yield "The document selects the same fields too often: select each of them once."
 
 
