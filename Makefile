@@ -8,7 +8,7 @@ NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
 PYTEST = $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadscope
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run test soak check format sdl docs pictures lock clean
+.PHONY: help setup setup-dev run test soak fuzz check format sdl docs pictures lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ test: setup-dev ## Run every test against real engines
 
 soak: setup-dev ## Hunt for longer: the long hypothesis profile and the exhaustive walks
 	HYPOTHESIS_PROFILE=soak $(PYTEST) -m "soak or not soak" --timeout 7200 -o faulthandler_timeout=10800 $(ARGS)
+
+fuzz: setup-dev ## Send a server 100,000 requests that no client means
+	$(BIN)/python -m tests.trials.fuzz $(ARGS)
 
 check: setup-dev ## Lint, types, import direction, SDL drift
 	$(BIN)/ruff format --check .
