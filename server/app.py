@@ -19,7 +19,7 @@ from dal.table.client import Table
 from schema.build import build_schema
 from server.auth.jwt import Authenticator
 from server.http import graphiql
-from server.http.cors import cross_origin
+from server.http.cors import CrossOriginMiddleware
 from server.http.failures import FailureMiddleware, failure
 from server.http.graphql import GraphQLView
 from server.pages.routes import page_routes, refusal
@@ -55,17 +55,14 @@ def create_app(
 
     return Starlette(
         routes=[
-            Route(
-                "/graphql",
-                cross_origin(view, cors_origins, local=cors_local),
-                methods=["GET", "POST", "OPTIONS"],
-            ),
+            Route("/graphql", view, methods=["GET", "POST"]),
             Route("/health", health),
             Mount("/static/graphiql", graphiql.GraphiQLFiles()),
             *page_routes(view),
         ],
         middleware=[
             Middleware(CorrelationIdMiddleware, validator=_is_request_id),
+            Middleware(CrossOriginMiddleware, origins=cors_origins, local=cors_local),
             Middleware(FailureMiddleware),
         ],
         exception_handlers={HTTPException: refusal(view)},

@@ -3,27 +3,37 @@
 from collections.abc import Sequence
 
 from starlette.middleware.cors import CORSMiddleware
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+_PATH = "/graphql"
 _LOCAL = r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
 _PREFLIGHT_SECONDS = 24 * 3600
 """How long a browser may keep the answer to a preflight; browsers have limits of their own."""
 
 
-def cross_origin(app: ASGIApp, origins: Sequence[str], *, local: bool) -> ASGIApp:
-    """Return ``app`` open to pages of ``origins``, or of any (``*``), and of this machine if asked.
+class CrossOriginMiddleware:
+    """Opens the API, and no page, to pages of ``origins``, of any (``*``), or of this machine.
 
-    Credentials that a browser sends by itself are never allowed: the API reads none. The JWT goes
-    in the Authorization header, which the page sets.
+    It stands outside of whatever refuses or fails, so that a front end can read why. Credentials
+    that a browser sends by itself are never allowed: the API reads none. The JWT goes in the
+    Authorization header, which the page sets. So any header may be sent: which ones tracing and
+    client libraries add is theirs to know.
     """
-    if not origins and not local:
-        return app
-    return CORSMiddleware(
-        app,
-        allow_origins=origins,
-        allow_origin_regex=_LOCAL if local else None,
-        allow_methods=["GET", "POST"],
-        allow_headers=["Authorization", "Content-Type", "X-Request-ID"],
-        expose_headers=["X-Request-ID", "Retry-After"],
-        max_age=_PREFLIGHT_SECONDS,
-    )
+
+    def __init__(self, app: ASGIApp, *, origins: Sequence[str], local: bool) -> None:
+        self._app = self._api = app
+        if origins or local:
+            self._api = CORSMiddleware(
+                app,
+                allow_origins=origins,
+                allow_origin_regex=_LOCAL if local else None,
+                allow_methods=["GET", "POST"],
+                allow_headers=["*"],
+                expose_headers=["X-Request-ID", "Retry-After"],
+                max_age=_PREFLIGHT_SECONDS,
+            )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer a browser's preflight."""
+        path = scope.get("path", "").removeprefix(scope.get("root_path", ""))
+        await (self._api if path == _PATH else self._app)(scope, receive, send)

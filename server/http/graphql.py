@@ -1,48 +1,32 @@
-"""GraphQL over HTTP: one operation a POST, JSON in and out."""
+"""GraphQL over HTTP: one operation a request, JSON out; GraphiQL for browsers."""
 
-from http import HTTPStatus
-from typing import Any, TypeVar
-
-import orjson
-from cross_web import AsyncHTTPRequestAdapter, HTTPException, StarletteRequestAdapter
+from graphql import GraphQLError
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
-from starlette.websockets import WebSocket
 from strawberry import Schema
-from strawberry.asgi import GraphQL
-from strawberry.http import GraphQLRequestData
-from strawberry.http.base import BaseRequestProtocol
+from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
+from strawberry.types import ExecutionResult
+from strawberry.types.graphql import OperationType
 
 from dal.stores import Stores
 from resolvers.request.context import Context
 from server.auth.jwt import Authenticator, InvalidTokenError, KeysUnavailableError
 from server.http import graphiql
 from server.http.failures import failure
+from server.http.graphql_request import Operation, read_operation
+from server.http.graphql_response import graphql_response
+from server.http.media_types import GRAPHQL, HTML, JSON, preferred
 
-MAX_BODY = 1_000_000
-"""Bytes; the longest comment takes 60,000 of them."""
-
-_Member = TypeVar("_Member", str, dict[str, Any])
-
-
-class BoundedBody(StarletteRequestAdapter):
-    """A request whose body is read no further than ``MAX_BODY``."""
-
-    async def get_body(self) -> bytes:
-        """Return the whole body; HTTPException 413 when it is too large."""
-        body = bytearray()
-        async for chunk in self._request.stream():
-            body += chunk
-            if len(body) > MAX_BODY:
-                raise HTTPException(413, f"The body is larger than {MAX_BODY:,} bytes.")
-        return bytes(body)
+_NOT_PERSISTED = GraphQLError(
+    "PersistedQueryNotSupported", extensions={"code": "PERSISTED_QUERY_NOT_SUPPORTED"}
+)
+"""What makes Apollo's link send the text; others read the words too."""
 
 
-class GraphQLView(GraphQL[Context, None]):
+class GraphQLView:
     """Runs operations for whoever the Authorization header names; browsers get GraphiQL by GET."""
-
-    request_adapter_class = BoundedBody
 
     def __init__(
         self,
@@ -52,38 +36,42 @@ class GraphQLView(GraphQL[Context, None]):
         authenticator: Authenticator,
         explain: bool,
     ) -> None:
-        super().__init__(schema, subscription_protocols=())
+        self.schema = schema
         self._stores = stores
         self._authenticator = authenticator
         self._explain = explain
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one HTTP request; what is refused before execution is a 4xx in JSON."""
+        """Answer one HTTP request; what is refused before GraphQL sees it is a 4xx in JSON."""
         try:
-            response = await self.run(Request(scope, receive))
+            response = await self._answer(Request(scope, receive))
         except InvalidTokenError as error:
             challenge = {"WWW-Authenticate": 'Bearer error="invalid_token"'}
             response = failure(401, str(error), challenge)
         except KeysUnavailableError as error:
             response = failure(503, str(error), {"Retry-After": "5"})
         except HTTPException as error:
-            refused_method = error.status_code == HTTPStatus.METHOD_NOT_ALLOWED
-            headers = {"Allow": "POST"} if refused_method else {}
-            if error.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-                headers = {"Connection": "close"}  # or the rest of the body would be read
-            response = failure(error.status_code, error.reason, headers)
+            response = failure(error.status_code, error.detail, error.headers)
+        response.headers["Vary"] = "Accept"
         await response(scope, receive, send)
 
-    async def get_context(
-        self, request: Request | WebSocket, response: Response | WebSocket
-    ) -> Context:
-        """Return what resolvers see of this request.
+    async def _answer(self, request: Request) -> Response:
+        """Return the answer in the media type that is asked for.
 
         Only the header says who asks, never the pages' cookie: what a browser sends by itself
         could be made to act by any site, and so this endpoint needs no defence against that.
         """
-        del response
-        return await self.context(request.headers.get("authorization"))
+        pages = () if request.method == "POST" else (HTML,)
+        media_type = preferred(request.headers.get("accept"), (*pages, GRAPHQL, JSON))
+        if media_type is None:
+            raise HTTPException(406, f"The answer is {GRAPHQL} or {JSON}: accept one of them.")
+        if media_type == HTML:
+            return graphiql.page()
+        context = await self.context(request.headers.get("authorization"))
+        operation = await read_operation(request)
+        if operation.query is None:
+            return graphql_response(ExecutionResult(None, [_NOT_PERSISTED]), media_type)
+        return graphql_response(await self._run(request, operation, context), media_type)
 
     async def context(self, authorization: str | None) -> Context:
         """Return what resolvers see of who this is; InvalidTokenError for a JWT that fails."""
@@ -93,56 +81,24 @@ class GraphQLView(GraphQL[Context, None]):
             explain=self._explain,
         )
 
-    def is_request_allowed(self, request: BaseRequestProtocol) -> bool:
-        """Return True: the route has chosen among the methods already."""
-        del request
-        return True
-
-    def should_render_graphql_ide(self, request: BaseRequestProtocol) -> bool:
-        """Return whether a browser asks for GraphiQL."""
-        return request.method != "POST" and "text/html" in request.headers.get("accept", "")
-
-    async def render_graphql_ide(self, request: Request) -> Response:
-        """Return GraphiQL's page."""
-        del request
-        return graphiql.page()
-
-    async def parse_http_body(self, request: AsyncHTTPRequestAdapter) -> GraphQLRequestData:
-        """Return the operation of a POST; HTTPException says what the body lacks."""
-        if request.method != "POST":
-            sentence = "Send the operation as JSON in a POST request."
-            raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED, sentence)
-        media_type = (request.content_type or "").partition(";")[0]
-        if media_type.strip().lower() != "application/json":
-            raise HTTPException(415, "Send the operation with Content-Type: application/json.")
+    async def _run(
+        self, request: Request, operation: Operation, context: Context
+    ) -> ExecutionResult:
+        """Return the result of an operation; a GET, which any site can cause, only reads."""
         try:
-            body = orjson.loads(await request.get_body())
-        except orjson.JSONDecodeError as error:
-            raise HTTPException(400, f"The body is not valid JSON: {error}.") from error
-        return _operation(body)
-
-    def encode_json(self, data: object) -> bytes:
-        """Return the response's body."""
-        return orjson.dumps(data)
-
-
-def _operation(body: object) -> GraphQLRequestData:
-    if not isinstance(body, dict):
-        raise HTTPException(400, "The body must be a JSON object that holds one operation.")
-    query = _member(body, "query", str)
-    if not query:
-        raise HTTPException(400, "The body lacks the operation: put its text in 'query'.")
-    return GraphQLRequestData(
-        query=query,
-        variables=_member(body, "variables", dict),
-        operation_name=_member(body, "operationName", str),
-        extensions=_member(body, "extensions", dict),
-    )
-
-
-def _member(body: dict[str, Any], name: str, kind: type[_Member]) -> _Member | None:
-    value = body.get(name)
-    if value is None or isinstance(value, kind):
-        return value
-    expected = "a string" if kind is str else "an object"
-    raise HTTPException(400, f"{name!r} must be {expected}.")
+            return await self.schema.execute(
+                operation.query,
+                operation.variables,
+                context_value=context,
+                operation_name=operation.name,
+                allowed_operation_types=OperationType.from_http(
+                    "POST" if request.method == "POST" else "GET"
+                ),
+                operation_extensions=operation.extensions,
+            )
+        except InvalidOperationTypeError as error:
+            sentence = "A GET request only reads: send a mutation as JSON in a POST request."
+            raise HTTPException(405, sentence, {"Allow": "POST"}) from error
+        except CannotGetOperationTypeError as error:
+            unknown = GraphQLError(error.as_http_error_reason(), extensions={"code": "BAD_REQUEST"})
+            return ExecutionResult(None, [unknown])

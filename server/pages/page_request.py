@@ -6,12 +6,13 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, quote
 
-from cross_web import HTTPException
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from server.auth.jwt import InvalidTokenError, KeysUnavailableError
-from server.http.graphql import BoundedBody, GraphQLView
+from server.http.graphql import GraphQLView
+from server.http.request_body import read_body
 from server.pages import operations, rendering, sessions
 from server.pages.faults import PageFault
 from server.pages.operations import Answer
@@ -65,7 +66,7 @@ class PageRequest:
         if not sessions.from_here(self.http):
             raise PageFault(403, "This form was sent from another site: open its page here.")
         try:
-            body = await BoundedBody(self.http).get_body()
+            body = await read_body(self.http)
             pairs = parse_qsl(
                 body.decode("ascii"),
                 keep_blank_values=True,
@@ -73,7 +74,7 @@ class PageRequest:
                 max_num_fields=_MAX_FIELDS,
             )
         except HTTPException as error:
-            raise PageFault(error.status_code, error.reason) from None
+            raise PageFault(error.status_code, error.detail) from None
         except ValueError:  # also of UnicodeDecodeError
             raise PageFault(400, "This form cannot be read: send it from its page.") from None
         return {name: value.replace("\r\n", "\n") for name, value in pairs}

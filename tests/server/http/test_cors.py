@@ -10,13 +10,18 @@ from dal.table.client import Table
 from server.app import create_app
 from server.auth.jwt import Authenticator
 from server.errors import CommandError
+from server.http.request_body import MAX_BODY
 from server.settings import Settings
+from tests.server.serving import SECRET, bearer
 
 SHOP, OTHER = "https://shop.example", "https://other.example"
 PREFLIGHT = {
     "Access-Control-Request-Method": "POST",
     "Access-Control-Request-Headers": "authorization,content-type",
 }
+ANYBODY = Authenticator(secret=lambda: None)
+SIGNED = {"Authorization": "Bearer eyJhbGciOiJSUzI1NiIsImtpZCI6ImsifQ.e30.eA"}
+"""By a key of the key set's; its head is {"alg":"RS256","kid":"k"}."""
 Client = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
 
 
@@ -24,11 +29,14 @@ Client = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
 def open_client(table: Table) -> Client:
     @asynccontextmanager
     async def opened(
-        origins: Sequence[str] = (), *, local: bool = False
+        origins: Sequence[str] = (),
+        *,
+        local: bool = False,
+        authenticator: Authenticator = ANYBODY,
     ) -> AsyncIterator[httpx.AsyncClient]:
         app = create_app(
             table=table,
-            authenticator=Authenticator(secret=lambda: None),
+            authenticator=authenticator,
             explain=False,
             cors_origins=origins,
             cors_local=local,
@@ -55,7 +63,8 @@ async def test_a_page_of_an_allowed_origin_may_ask_and_read(open_client: Client)
         preflight, answer = await asked(client, SHOP)
     assert preflight.status_code == 200
     assert preflight.headers["Access-Control-Allow-Origin"] == SHOP
-    assert "Authorization" in preflight.headers["Access-Control-Allow-Headers"]
+    assert preflight.headers["Access-Control-Allow-Headers"] == "authorization,content-type"
+    assert "GET" in preflight.headers["Access-Control-Allow-Methods"]
     assert int(preflight.headers["Access-Control-Max-Age"]) >= 600
     assert answer.json() == {"data": {"__typename": "Query"}}
     assert answer.headers["Access-Control-Allow-Origin"] == SHOP
@@ -108,10 +117,71 @@ async def test_without_an_origin_nothing_is_said_and_options_is_refused(
     assert "Access-Control-Allow-Origin" not in answer.headers
 
 
-async def test_an_error_before_execution_can_be_read_by_the_page(open_client: Client) -> None:
+def fail() -> str:
+    raise RuntimeError("the disk is on fire")
+
+
+@pytest.mark.parametrize(
+    ("status", "authenticator", "headers", "body"),
+    [
+        (401, Authenticator(secret=lambda: SECRET), {"Authorization": "Bearer x"}, b"{}"),
+        (405, ANYBODY, {}, b"{}"),
+        (413, ANYBODY, {}, b" " * (MAX_BODY + 1)),
+        (415, ANYBODY, {"Content-Type": "text/plain"}, b"{}"),
+        (500, Authenticator(secret=fail), bearer("ada"), b"{}"),
+        (503, Authenticator(secret=lambda: None, jwks_url="http://127.0.0.1:9"), SIGNED, b"{}"),
+    ],
+)
+async def test_a_refusal_can_be_read_by_the_page(
+    open_client: Client,
+    status: int,
+    authenticator: Authenticator,
+    headers: dict[str, str],
+    body: bytes,
+) -> None:
+    async with open_client([SHOP], authenticator=authenticator) as client:
+        answer = await client.request(
+            "PUT" if status == 405 else "POST",
+            "/graphql",
+            content=body,
+            headers={"Content-Type": "application/json", "Origin": SHOP} | headers,
+        )
+    assert answer.status_code == status
+    assert answer.headers["Access-Control-Allow-Origin"] == SHOP
+    assert "X-Request-ID" in answer.headers["Access-Control-Expose-Headers"]
+    assert "X-Request-ID" in answer.headers
+
+
+@pytest.mark.parametrize("origins", [[SHOP], ["*"]])
+@pytest.mark.parametrize("path", ["/", "/products/1", "/sign-in", "/health", "/nowhere"])
+async def test_no_page_can_be_read_by_another_origin(
+    open_client: Client, origins: list[str], path: str
+) -> None:
+    async with open_client(origins) as client:
+        answer = await client.get(path, headers={"Origin": SHOP, "Accept": "text/html"})
+        preflight = await client.options(path, headers={"Origin": SHOP, **PREFLIGHT})
+    for told in (answer, preflight):
+        assert "Access-Control-Allow-Origin" not in told.headers
+
+
+async def test_a_cache_keeps_the_answers_to_origins_apart(open_client: Client) -> None:
     async with open_client([SHOP]) as client:
-        answer = await client.post("/graphql", content=b"{", headers={"Origin": SHOP})
-    assert answer.status_code == 415
+        for headers in ({"Origin": SHOP}, {"Origin": OTHER}, {}):
+            answer = await client.get("/graphql?query={__typename}", headers=headers)
+            assert answer.headers["Vary"] == "Accept, Origin"
+
+
+async def test_a_site_below_a_path_is_open_too(table: Table) -> None:
+    app = create_app(
+        table=table,
+        authenticator=Authenticator(secret=lambda: None),
+        explain=False,
+        cors_origins=[SHOP],
+    )
+    transport = httpx.ASGITransport(app, root_path="/shop")
+    async with httpx.AsyncClient(transport=transport, base_url="http://api") as client:
+        answer = await client.get("/shop/graphql?query={__typename}", headers={"Origin": SHOP})
+    assert answer.json() == {"data": {"__typename": "Query"}}
     assert answer.headers["Access-Control-Allow-Origin"] == SHOP
 
 

@@ -1,0 +1,68 @@
+"""Answers of GraphQL over HTTP: what a result becomes in the media type that was asked for."""
+
+from typing import Any
+
+import orjson
+from graphql import GraphQLError
+from starlette.responses import Response
+from strawberry.types import ExecutionResult
+
+from server.http.media_types import GRAPHQL
+
+MAX_RESPONSE = 5_000_000
+"""Bytes; 100 comments of 10,000 characters that take four bytes each are 4.1 MB."""
+
+_TOO_LARGE = GraphQLError(
+    f"The operation has run, but its answer of more than {MAX_RESPONSE:,} bytes is not sent: "
+    "ask for fewer rows or fields.",
+    extensions={"code": "QUERY_TOO_COSTLY"},
+)
+
+
+def graphql_response(result: ExecutionResult, media_type: str) -> Response:
+    """Return the answer of a result.
+
+    A request error, after which nothing has run, has no ``data``. It is a 4xx in GraphQL's own
+    media type. In plain JSON every answer to a request that could be read is a 200, because a
+    client cannot tell there whether GraphQL or something on the way has answered.
+    """
+    body: dict[str, Any] = {} if _is_request_error(result) else {"data": result.data}
+    if result.errors:
+        body["errors"] = [error.formatted for error in result.errors]
+    if result.extensions:
+        body["extensions"] = result.extensions
+    status = 200 if "data" in body or media_type != GRAPHQL else _status(body["errors"][0])
+    return Response(_encoded(body), status, media_type=media_type)
+
+
+def _is_request_error(result: ExecutionResult) -> bool:
+    """Return whether nothing has run: what fails in a field names its path."""
+    errors = result.errors or []
+    return result.data is None and bool(errors) and errors[0].path is None
+
+
+def _status(error: Any) -> int:
+    """Return the status of a request error; all clients and audits expect 400, and no 422."""
+    return 500 if error["extensions"]["code"] == "INTERNAL" else 400
+
+
+def _encoded(body: dict[str, Any]) -> bytes:
+    if not _surely_larger(body, MAX_RESPONSE):
+        encoded = orjson.dumps(body)
+        if len(encoded) <= MAX_RESPONSE:
+            return encoded
+    return orjson.dumps({"data": None, "errors": [_TOO_LARGE.formatted]})
+
+
+def _surely_larger(body: object, most: int) -> bool:
+    """Return whether the characters alone are more than ``most``: then no JSON is made of them."""
+    waiting, left = [body], most
+    while waiting and left >= 0:
+        value = waiting.pop()
+        if isinstance(value, str):
+            left -= len(value)
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, dict):
+            waiting += value.values()
+    return left < 0

@@ -1,0 +1,83 @@
+"""The bound of an answer's size."""
+
+import json
+import tracemalloc
+from datetime import UTC, datetime, timedelta
+
+import httpx
+from strawberry.types import ExecutionResult
+
+from dal.model import Comment
+from dal.repositories.comments import CommentRepository
+from dal.table.client import Table
+from server.http.graphql_response import MAX_RESPONSE, graphql_response
+from server.http.media_types import JSON
+
+LONGEST = "🦊" * 10_000
+START = datetime(2024, 1, 1, tzinfo=UTC)
+PAGE = """
+  query Page($first: Int!) {
+    product(productId: "9") {
+      comments(first: $first) {
+        edges { cursor node {
+          id commentId text title username rating language createdAt updatedAt verifiedPurchase
+        } }
+        pageInfo { hasNextPage endCursor }
+      }
+    }
+  }
+"""
+
+
+def comment(number: int) -> Comment:
+    return Comment(
+        comment_id=f"longest-{number}",
+        product_id="9",
+        username="ada",
+        rating=5,
+        language="en",
+        title="🦊" * 200,
+        text=LONGEST,
+        created_at=START + timedelta(minutes=number),
+    )
+
+
+async def test_a_page_of_the_longest_comments_is_sent_and_twice_as_much_is_not(
+    client: httpx.AsyncClient, table: Table
+) -> None:
+    await CommentRepository(table).put_many([comment(number) for number in range(100)])
+    answer = await client.post("/graphql", json={"query": PAGE, "variables": {"first": 100}})
+    page = answer.json()["data"]["product"]["comments"]
+    assert [edge["node"]["text"] for edge in page["edges"]] == [LONGEST] * 100
+    assert 4_000_000 < len(answer.content) < MAX_RESPONSE
+
+    twice = PAGE.replace("text", "text again: text", 1)
+    answer = await client.post("/graphql", json={"query": twice, "variables": {"first": 100}})
+    assert answer.status_code == 200
+    (error,) = answer.json()["errors"]
+    assert error["extensions"]["code"] == "QUERY_TOO_COSTLY"
+    assert "fewer rows" in error["message"]
+    assert answer.json()["data"] is None
+
+
+def test_the_bound_is_of_bytes() -> None:
+    """Of JSON's own bytes too, and of those that UTF-8 and escapes add."""
+    envelope = len(json.dumps({"data": {"a": ""}}, separators=(",", ":")))
+    for text, size in (("a", 1), ("é", 2), ("🦊", 4), ('"', 2), ("\x01", 6)):
+        most = (MAX_RESPONSE - envelope) // size
+        fits = graphql_response(ExecutionResult({"a": text * most}, None), JSON)
+        assert json.loads(bytes(fits.body))["data"] == {"a": text * most}
+        beyond = graphql_response(ExecutionResult({"a": text * (most + 1)}, None), JSON)
+        assert json.loads(bytes(beyond.body))["data"] is None
+
+
+def test_no_json_is_made_of_what_is_much_too_large() -> None:
+    data = {"rows": [{"text": LONGEST} for _ in range(3_000)]}  # 120 MB as JSON
+    tracemalloc.start()
+    try:
+        answer = graphql_response(ExecutionResult(data, None), JSON)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert b"QUERY_TOO_COSTLY" in bytes(answer.body)
+    assert most < 1_000_000
