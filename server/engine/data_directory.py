@@ -1,6 +1,7 @@
 """The data directory: one owner at a time, and a record of the engine that runs over it."""
 
 import errno
+import fcntl
 import os
 import tempfile
 from contextlib import suppress
@@ -8,7 +9,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import orjson
-from filelock import FileLock, Timeout
 
 from server.errors import CommandError
 
@@ -17,6 +17,11 @@ ROOM = 16 * 1024 * 1024
 folding it in needs as much again."""
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+_BEGUN = """\
+Data has been kept in marginalia.db of this directory. As long as this file is here, an emptied or
+missing marginalia.db is refused instead of being begun anew.
+"""
 
 
 class DataDirectoryInUseError(CommandError):
@@ -37,13 +42,17 @@ class EngineRecord:
 
 
 class DataDirectory:
-    """A directory that holds the embedded engine's file, its lock and its record."""
+    """A directory that holds the embedded engine's file and its record.
+
+    The lock is on the directory itself: no file can be removed that it depends on.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()
         self.database = self.path / "marginalia.db"
         self._record = self.path / "engine.json"
-        self._lock = FileLock(self.path / "marginalia.lock")
+        self._begun = self.path / "marginalia.begun"
+        self._lock: int | None = None
 
     def prepare(self) -> None:
         """Create the directory if absent; CommandError when the engine could not write there."""
@@ -70,16 +79,63 @@ class DataDirectory:
     def own(self) -> bool:
         """Become the directory's owner; False when another process is."""
         try:
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            return False
+            lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
         except OSError as error:
             raise self._unusable(error) from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            return False
+        except OSError as error:
+            os.close(lock)
+            raise self._unusable(error) from error
+        self._lock = lock
         return True
 
     def leave(self) -> None:
         """Stop being the owner."""
-        self._lock.release()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def begin(self) -> None:
+        """Note that the data file holds data from now on."""
+        if not self.begun:
+            try:
+                self._begun.write_text(_BEGUN)
+            except OSError as error:
+                raise self._unusable(error) from error
+
+    def check_begun(self) -> None:
+        """Raise CommandError when the data file is gone or empty, and held data before."""
+        if not self.begun:
+            return
+        try:
+            size = self.database.stat().st_size
+        except FileNotFoundError:
+            raise self.lost("gone") from None
+        if not size:
+            raise self.lost("empty")
+
+    def lost(self, how: str) -> CommandError:
+        """Return the error of a data file whose data was lost."""
+        return CommandError(
+            f"The data file {self.database} is {how}, but it held data: {self.way_out}."
+        )
+
+    @property
+    def way_out(self) -> str:
+        """What a person can do about a data file that is lost, in words."""
+        return (
+            "put a backup in its place with `marginalia restore`, or move the directory "
+            f"{self.path} away to begin anew"
+        )
+
+    @property
+    def begun(self) -> bool:
+        """Whether the data file held data before."""
+        return self._begun.exists()
 
     def in_use(self) -> DataDirectoryInUseError:
         """Return the error that names the directory and, when it is known, the owner's process."""

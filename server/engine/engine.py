@@ -1,4 +1,4 @@
-"""The embedded engine: owned by one process, shared by others, restarted when it dies."""
+"""The embedded engine: owned by one process, shared by others, restarted when it dies or hangs."""
 
 import asyncio
 import logging
@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from server.engine.data_directory import DataDirectory, EngineRecord
-from server.engine.integrity import check_database
+from server.engine.integrity import check_data
 from server.engine.orphan_process import runs, stop_orphan
 from server.engine.process import EngineProcess, PortTakenError, free_port
+from server.engine.watchdog import watch
 from server.errors import CommandError
 
 logger = logging.getLogger(__name__)
@@ -90,7 +91,7 @@ async def _kept(
     directory: DataDirectory, died: asyncio.Future[str], *, serving: bool
 ) -> AsyncIterator["_Keeper"]:
     _stop_orphan(directory)
-    check_database(directory.database)
+    check_data(directory)
     keeper = _Keeper(directory, await _start_anywhere(directory), died, serving=serving)
     task = asyncio.create_task(keeper.keep())
     try:
@@ -150,13 +151,21 @@ class _Keeper:
         """Start the engine again whenever it dies; set ``died`` when that does not help."""
         try:
             while True:
-                how = await self.process.wait()
+                how = await self._end()
                 self._count(how)
                 logger.warning("The storage engine died (%s): starting it again.", how)
                 self.process = await _start_again(self._directory, self.process.port)
                 self.write_record()
         except CommandError as error:
             self._died.set_result(str(error))
+
+    async def _end(self) -> str:
+        """Wait for the engine's end, which comes by force when it hangs; return how it ended."""
+        watching = asyncio.create_task(watch(self.process))
+        try:
+            return await self.process.wait()
+        finally:
+            watching.cancel()
 
     def write_record(self) -> None:
         """Let other commands find the engine."""

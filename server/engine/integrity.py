@@ -1,37 +1,57 @@
-"""Looks through the data file before an engine opens it."""
+"""Looks through a data file before an engine opens it, or a backup before it is believed."""
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
+from server.engine.data_directory import DataDirectory
 from server.errors import CommandError
 
 
-def check_database(path: Path) -> None:
-    """Raise CommandError when SQLite's quick check finds ``path`` damaged; reads, never writes."""
-    if not path.exists():
+def check_data(directory: DataDirectory) -> None:
+    """Raise CommandError when the data file is damaged, or lost what it held; never writes."""
+    directory.check_begun()
+    database = directory.database
+    if not database.exists():
         return
+    with reading(database) as connection:
+        finding = first_damage(connection, "quick_check")
+        if finding is None and directory.begun and not tables(connection):
+            raise directory.lost("empty")
+    if finding is not None:
+        raise CommandError(
+            f"The data file {database} is damaged ({finding}): {directory.way_out}; nothing in "
+            "it was changed."
+        )
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a database to read; CommandError when the file or its disk does not let it be read."""
     try:
-        finding = _quick_check(path)
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as opened:
+            yield opened
     except sqlite3.OperationalError as error:
         raise CommandError(
             f"The data file {path} cannot be read ({error}): check its permissions and its disk."
         ) from error
-    if finding != "ok":
-        raise CommandError(
-            f"The data file {path} is damaged ({finding}): put a backup in its place, "
-            "or move it away to start with an empty one; nothing in it was changed."
-        )
 
 
-def _quick_check(path: Path) -> str:
-    """Return the first thing that is wrong with the file, in SQLite's words; ``ok`` if none is."""
-    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+def first_damage(connection: sqlite3.Connection, check: str) -> str | None:
+    """Return the first thing that one of SQLite's checks finds, in its words; None if nothing."""
     try:
-        (finding,) = database.execute("PRAGMA quick_check(1)").fetchone()
+        (finding,) = connection.execute(f"PRAGMA {check}(1)").fetchone()
     except sqlite3.OperationalError:
         raise
     except sqlite3.DatabaseError as error:
         return str(error)
-    finally:
-        database.close()
-    return str(finding).rpartition("\n")[2]
+    last = str(finding).rpartition("\n")[2]
+    return None if last == "ok" else last
+
+
+def tables(connection: sqlite3.Connection) -> list[str]:
+    """Return the names of the engine's tables; none for a database that no engine has made."""
+    made = connection.execute("SELECT 1 FROM sqlite_master WHERE name = '_tables'").fetchone()
+    found = connection.execute("SELECT table_name FROM _tables") if made else []
+    return [name for (name,) in found]

@@ -71,6 +71,11 @@ class EngineProcess:
         code = await self._process.wait()
         return f"exit code {code}" if code >= 0 else f"killed by {signal.Signals(-code).name}"
 
+    def kill(self) -> None:
+        """End the engine at once; what it acknowledged is on disk."""
+        with suppress(ProcessLookupError):
+            self._process.kill()
+
     async def stop(self) -> None:
         """Ask the engine to end, and make it end when it does not."""
         with suppress(ProcessLookupError):

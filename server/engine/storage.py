@@ -65,6 +65,7 @@ async def _embedded(settings: Settings, *, share: bool) -> AsyncIterator[Store]:
         try:
             async with connect(connection) as table:
                 created = await create_table(table)
+                directory.begin()
                 place = f"{directory.database}, table {settings.table}"
                 yield Store(table, connection, place, engine.died, created, engine.own)
         except (StoreFullError, StoreRefusedError, StoreUnavailableError):

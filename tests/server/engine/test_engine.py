@@ -147,3 +147,15 @@ async def test_a_broken_record_is_as_good_as_none(tmp_path: Path) -> None:
     (tmp_path / "engine.json").write_text('{"owner": ')
     async with embedded_engine(tmp_path, share=False):
         assert psutil.pid_exists(engine_pid(tmp_path))
+
+
+async def test_no_second_owner_without_the_lock_file(tmp_path: Path) -> None:
+    """Files of the directory may be cleaned away while a server runs."""
+    async with embedded_engine(tmp_path, share=False):
+        pid = engine_pid(tmp_path)
+        for name in ("marginalia.lock", "engine.json"):
+            (tmp_path / name).unlink(missing_ok=True)
+        with pytest.raises(DataDirectoryInUseError):
+            async with embedded_engine(tmp_path, share=False):
+                pass
+        assert psutil.pid_exists(pid)

@@ -1,6 +1,9 @@
 """Damaged data files: told, and left as they are."""
 
 import os
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from server.settings import Settings
 from tests.server.embedded import refusal
 
 PAGE = 4096
+KEPT = {"PK": {"S": "1"}, "SK": {"S": "1"}}
 
 
 @pytest.fixture
@@ -27,7 +31,8 @@ async def test_a_file_that_is_no_database_is_told_and_kept(tmp_path: Path) -> No
     database.write_bytes(b"not a database" * 1000)
     assert await refusal(tmp_path) == (
         f"The data file {database} is damaged (file is not a database): put a backup in its "
-        "place, or move it away to start with an empty one; nothing in it was changed."
+        f"place with `marginalia restore`, or move the directory {tmp_path} away to begin anew; "
+        "nothing in it was changed."
     )
     assert database.read_bytes() == b"not a database" * 1000
 
@@ -50,3 +55,39 @@ async def test_a_cut_file_is_told(used: Path) -> None:
 async def test_a_directory_in_the_files_place_is_told(tmp_path: Path) -> None:
     (tmp_path / "marginalia.db").mkdir()
     assert f"The data file {tmp_path}/marginalia.db cannot be read (" in await refusal(tmp_path)
+
+
+async def test_an_emptied_file_is_told(used: Path) -> None:
+    database = used / "marginalia.db"
+    os.truncate(database, 0)
+    assert await refusal(used) == (
+        f"The data file {database} is empty, but it held data: put a backup in its place with "
+        f"`marginalia restore`, or move the directory {used} away to begin anew."
+    )
+    assert database.stat().st_size == 0
+
+
+async def test_a_file_that_is_gone_is_told(used: Path) -> None:
+    (used / "marginalia.db").unlink()
+    assert f"The data file {used}/marginalia.db is gone, but it held data" in await refusal(used)
+
+
+async def test_a_file_without_its_tables_is_told(used: Path) -> None:
+    """A copy made while the engine runs holds its first page and nothing else."""
+    database = used / "marginalia.db"
+    database.unlink()
+    with closing(sqlite3.connect(database)) as empty:
+        empty.execute("PRAGMA user_version = 1")
+    assert f"The data file {database} is empty, but it held data" in await refusal(used)
+
+
+async def test_an_empty_file_that_never_held_data_is_filled(tmp_path: Path) -> None:
+    (tmp_path / "marginalia.db").touch()
+    async with open_table(Settings(data_dir=tmp_path), share=False) as table:
+        assert await table.get(KEPT) is None
+
+
+async def test_a_directory_that_is_gone_begins_anew(used: Path) -> None:
+    shutil.rmtree(used)
+    async with open_table(Settings(data_dir=used), share=False) as table:
+        assert await table.get(KEPT) is None
