@@ -43,7 +43,7 @@ class Comment(Node):
 class CommentConnection(Connection[Comment]):
     """Shows dal.query.pagination.Page of comments."""
 
-    total_count: int = strawberry.field(
+    total_count: int | None = strawberry.field(
         description="How many comments pass the filters, on all pages; exact."
     )
 
@@ -56,15 +56,15 @@ class Product(Node):
 
     shows: ClassVar = model.Product
     product_id: str
-    comments: pagination.Page[model.Comment] = strawberry.field(
+    comments: pagination.Page[model.Comment] | None = strawberry.field(
         resolver=products.comments,
-        graphql_type=CommentConnection,
+        graphql_type=CommentConnection | None,
         description="The comments of the product, newest first; lists filter by any of their "
         "values, and an empty list selects nothing.",
     )
-    statistics: counts.CommentStatistics = strawberry.field(
+    statistics: counts.CommentStatistics | None = strawberry.field(
         resolver=products.statistics,
-        graphql_type=CommentStatistics,
+        graphql_type=CommentStatistics | None,
         description="Counts over all languages, or over those listed.",
     )
     most_recent_positive: model.Comment | None = strawberry.field(

@@ -40,9 +40,9 @@ class Organization(Node):
     shows: ClassVar = model.Organization
     name: str
     plan: str
-    users: pagination.Page[model.OrganizationUser] = strawberry.field(
+    users: pagination.Page[model.OrganizationUser] | None = strawberry.field(
         resolver=organizations.users,
-        graphql_type=OrganizationUserConnection,
+        graphql_type=OrganizationUserConnection | None,
         description="The users of the organisation, by name.",
     )
     user: model.OrganizationUser | None = strawberry.field(

@@ -26,18 +26,20 @@ class Query:
         graphql_type=Node | None,
         description="Any object by its global id.",
     )
-    nodes: list[node_resolvers.Found] = strawberry.field(
+    nodes: list[node_resolvers.Found] | None = strawberry.field(
         resolver=node_resolvers.nodes,
-        graphql_type=list[Node | None],
+        graphql_type=list[Node | None] | None,
         description="Objects by their global ids, in the same order; null for a miss.",
     )
-    product: model.Product = strawberry.field(resolver=products.product, graphql_type=Product)
+    product: model.Product | None = strawberry.field(
+        resolver=products.product, graphql_type=Product | None
+    )
     comment: model.Comment | None = strawberry.field(
         resolver=comments.comment, graphql_type=Comment | None
     )
-    leaderboard: pagination.Page[model.ProductRank] = strawberry.field(
+    leaderboard: pagination.Page[model.ProductRank] | None = strawberry.field(
         resolver=leaderboard.leaderboard,
-        graphql_type=LeaderboardConnection,
+        graphql_type=LeaderboardConnection | None,
         description="The products with the most comments rated 5, in one language or in any.",
     )
     user: model.User | None = strawberry.field(
@@ -50,9 +52,9 @@ class Query:
         graphql_type=Order | None,
         description="An order with its lines, for its user and for staff.",
     )
-    open_orders: pagination.Page[model.Order] = strawberry.field(
+    open_orders: pagination.Page[model.Order] | None = strawberry.field(
         resolver=orders.open_orders,
-        graphql_type=OrderConnection,
+        graphql_type=OrderConnection | None,
         description="Everyone's orders that are PLACED, newest first; for staff.",
     )
     organization: model.Organization | None = strawberry.field(

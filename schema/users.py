@@ -34,9 +34,9 @@ class User(Node):
     profile: model.Profile | None = strawberry.field(
         resolver=users.profile, graphql_type=UserProfile | None
     )
-    orders: pagination.Page[model.Order] = strawberry.field(
+    orders: pagination.Page[model.Order] | None = strawberry.field(
         resolver=orders.orders,
-        graphql_type=OrderConnection,
+        graphql_type=OrderConnection | None,
         description="The user's orders, newest first; `createdFrom` is included, `createdBefore` "
         "is not, and an empty list of statuses selects nothing.",
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from dal.entities.entity import Row
+from dal.errors import DalError
 from dal.query.cursors import encode
 from dal.query.execution_stats import ExecutionStatistics
 from dal.query.executor import Executor
@@ -125,8 +126,9 @@ class Page(Generic[Node]):
     edges: Sequence[Edge[Node]]
     page_info: PageInfo
     stats: ExecutionStatistics
-    total_count: int | None = None
-    """How many rows the whole list has; None unless somebody counted."""
+    total_count: int | DalError | None = None
+    """How many rows the whole list has, or why they could not be counted; None unless somebody
+    asked."""
     head: Item | None = None
     """The item at the list's beginning, if the query asked for it and the page begins there."""
 

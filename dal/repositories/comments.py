@@ -67,9 +67,11 @@ class CommentRepository:
         return await self._pages.read(selection.query(), cut)
 
     async def counted_page(self, selection: Selection, cut: Slice) -> Page[Comment]:
-        """Return one page that knows its ``total_count``."""
+        """Return one page that knows its ``total_count``, or why that could not be counted."""
         spent: list[float] = []
-        page, total = await both(self.page(selection, cut), self.total(selection, spent.append))
+        page, total = await both(
+            self.page(selection, cut), self._total_or_fault(selection, spent.append)
+        )
         for capacity in spent:
             page.stats.spend(capacity)
         return replace(page, total_count=total)
@@ -87,6 +89,12 @@ class CommentRepository:
         query = selection.query()
         statistics = await self.statistics.read(selection.product_id, consistent=True, spend=spend)
         return statistics.count(query)
+
+    async def _total_or_fault(self, selection: Selection, spend: Spend) -> int | errors.DalError:
+        try:
+            return await self.total(selection, spend)
+        except errors.DalError as fault:
+            return fault
 
     async def get(self, comment_id: str) -> Comment | None:
         """Return a comment by its id, as the latest acknowledged write left it."""
