@@ -92,12 +92,8 @@ async def compare(
 ) -> Comparison:
     """Walk the first pages of each selection of ``comments``, all that the table holds."""
     seeds = _reader(table, None)
-    counted = _reader(
-        table,
-        ProductStatisticsProvider(
-            table.query, repository.statistics, repository.maintenance, locations=0
-        ),
-    )
+    provider = ProductStatisticsProvider(table.query, repository.statistics, repository.maintenance)
+    counted = _reader(table, provider)
     foresight = Foresight(comments)
     result = Comparison()
     for selection in chosen:
@@ -108,6 +104,7 @@ async def compare(
             if not plain.edges:
                 break
             last = plain.edges[-1].position
+            provider.locations.clear()
             _count(
                 result, plain, await counted.read(query, cut), await repository.page(selection, cut)
             )

@@ -51,7 +51,7 @@ class FakeEngine:
     @property
     def asked(self) -> Counter[str]:
         """How many requests each partition has had."""
-        return Counter(request.partition[1] for request in self.requests)
+        return Counter(request.partition for request in self.requests)
 
     async def __call__(self, request: QueryRequest) -> QueryAnswer:
         number = len(self.requests)
@@ -60,7 +60,7 @@ class FakeEngine:
         self.running += 1
         self.most_running = max(self.running, self.most_running)
         try:
-            await asyncio.sleep(self.delays.get(request.partition[1], 0))
+            await asyncio.sleep(self.delays.get(request.partition, 0))
         finally:
             self.running -= 1
         if number in self.faults:
@@ -83,20 +83,20 @@ class FakeEngine:
 
     def _projected(self, item: Item, request: QueryRequest) -> Item:
         """Return what the index of a request shows of an item: the table itself, everything."""
-        if request.index is None:
+        if request.index.name is None:
             return dict(item)
-        kinds = [index for index in self.indexes if index.name == request.index]
+        kinds = [index for index in self.indexes if index.name == request.index.name]
         shown = {name for index in kinds for name in index.attributes}
         return {name: value for name, value in item.items() if name in shown}
 
     def _rows_left(self, request: QueryRequest) -> list[Item]:
-        attribute, partition = request.partition
+        index = request.index
         rows = [
             self._projected(item, request)
             for item in self.items.values()
-            if item.get(attribute) == {"S": partition}
-            and request.sort_key in item
-            and within(request.range, item[request.sort_key]["S"])
+            if item.get(index.partition_key) == {"S": request.partition}
+            and index.sort_key in item
+            and within(request.range, item[index.sort_key]["S"])
         ]
         rows.sort(key=lambda row: _place(row, request), reverse=request.descending)
         if request.start is None:
@@ -120,7 +120,7 @@ def within(span: Range, key: str) -> bool:
 
 
 def _place(row: Item, request: QueryRequest) -> tuple[bytes, bytes]:
-    return row[request.sort_key]["S"].encode(), row["PK"]["S"].encode()
+    return row[request.index.sort_key]["S"].encode(), row["PK"]["S"].encode()
 
 
 def _follows(place: tuple[bytes, bytes], start: tuple[bytes, bytes], request: QueryRequest) -> bool:
@@ -128,23 +128,24 @@ def _follows(place: tuple[bytes, bytes], start: tuple[bytes, bytes], request: Qu
 
 
 def _keys_of(item: Item, request: QueryRequest) -> Item:
-    return {name: item[name] for name in ("PK", "SK", request.partition[0], request.sort_key)}
+    index = request.index
+    return {name: item[name] for name in ("PK", "SK", index.partition_key, index.sort_key)}
 
 
 def _edge_key(request: QueryRequest) -> Item:
     """Return a last key that stands before every row."""
     edge = {"S": "\U0010ffff" if request.descending else ""}
-    attribute, partition = request.partition
-    return {"PK": edge, "SK": edge, request.sort_key: edge, attribute: {"S": partition}}
+    keys = {request.index.partition_key: {"S": request.partition}, request.index.sort_key: edge}
+    return {"PK": edge, "SK": edge, **keys}
 
 
 def _refuse_what_dynamodb_refuses(request: QueryRequest) -> None:
-    attribute, partition = request.partition
+    attribute = request.index.partition_key
     if request.limit < 1:
         raise StoreRefusedError("Limit must be greater than or equal to 1.")
     if request.range.empty:
         raise StoreRefusedError("BETWEEN's upper bound is below its lower bound.")
-    if request.start is not None and request.start[attribute] != {"S": partition}:
+    if request.start is not None and request.start[attribute] != {"S": request.partition}:
         raise StoreRefusedError("The provided starting key is outside the query boundaries.")
 
 

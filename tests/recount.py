@@ -8,7 +8,7 @@ from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.table.client import Table
-from dal.table.ranges import Range
+from dal.table.index import TABLE
 from dal.table.requests import QueryRequest
 
 Counts = dict[str, dict[str, str]]
@@ -45,9 +45,7 @@ def expected(product_id: str, comments: Iterable[Comment]) -> Counts:
 
 async def stored(table: Table, product_id: str) -> Counts:
     """The items as they are in the table."""
-    request = QueryRequest(
-        None, ("PK", f"PRODUCT#{product_id}"), "SK", Range(), False, 1_000, consistent=True
-    )
+    request = QueryRequest(TABLE, f"PRODUCT#{product_id}", consistent=True)
     answer = await table.query(request)
     items = {item["SK"]["S"]: _plain(item) for item in answer.items}
     return {sort_key: counts for sort_key, counts in items.items() if counts}

@@ -58,7 +58,7 @@ def estimate_by_counts(
     rows = [_scaled(count / path.index.shards, part) for count in counts]
     total, selectivity = sum(rows), 1.0
     if path.residual and total:
-        selectivity = statistics.cardinality(path.query.filters).rows * part / total
+        selectivity = statistics.cardinality(path.query.filters) * part / total
     if selectivity == 0:  # nothing is expected to pass: to read it all is what no path is for
         reads = [
             ReadEstimate(page.limit, math.inf, expected_capacity(held, statistics.row_bytes))
@@ -128,6 +128,6 @@ def _held(
         return len(known), capacity_of_bytes(sum(row.size for row in known))
     filters = filters_of(key)
     matching = sum(key <= row.values for row in located.rows)
-    among = statistics.cardinality({**path.query.filters, **filters}).rows
-    rows = math.ceil(matching * statistics.cardinality(filters).rows / max(1, among))
+    among = statistics.cardinality({**path.query.filters, **filters})
+    rows = math.ceil(matching * statistics.cardinality(filters) / max(1, among))
     return rows, expected_capacity(rows, statistics.row_bytes)

@@ -66,8 +66,8 @@ class Executor:
         plan = optimize(paths, page, await self.statistics.inexact(query, stats))
         if not worth_proving(plan):
             return plan
-        exact = await self.statistics.exact(query, stats)
-        return plan if exact is None else prove(plan, exact)
+        keys = [segment.key for segment in plan.segments]
+        return prove(plan, await self.statistics.empty(query, keys, stats))
 
     async def _collect(
         self, plan: Plan, stats: ExecutionStatistics, rows: list[Row], progress: PageProgress

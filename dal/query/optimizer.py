@@ -8,19 +8,15 @@ share one total order, so one position resumes them all.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from dal.query.access_paths import AccessPath
-from dal.query.cardinality import (
-    PageSpan,
-    estimate_by_counts,
-    estimate_by_location,
-)
+from dal.query.cardinality import PageSpan, estimate_by_counts, estimate_by_location
 from dal.query.cost_model import REQUEST, Selectivity, expected_capacity
 from dal.query.plan import Plan
-from dal.query.protocols import Cardinality, LocatedPage, TableStatistics
-from dal.query.query import filters_of
+from dal.query.protocols import LocatedPage, TableStatistics
+from dal.query.query import EqualityKey, filters_of
 
 SHARD_MARGIN = 5
 """Deviations that a shard is asked for beyond its share: one page of some thousand needs more."""
@@ -56,12 +52,10 @@ def worth_proving(plan: Plan) -> bool:
     return plan.unproven * _EMPTY_SEGMENT > _PROOF
 
 
-def prove(plan: Plan, statistics: TableStatistics) -> Plan:
-    """Return the same plan, skipping the segments that exact statistics prove empty."""
+def prove(plan: Plan, empty: Collection[EqualityKey]) -> Plan:
+    """Return the same plan, skipping the segments whose keys are proved to have no row."""
     segments = tuple(
-        replace(segment, limit=0, empty=True)
-        if statistics.cardinality(filters_of(segment.key)) == Cardinality(0, exact=True)
-        else segment
+        replace(segment, limit=0, empty=True) if segment.key in empty else segment
         for segment in plan.segments
     )
     skipped = sum(segment.empty for segment in segments)
@@ -91,7 +85,7 @@ def _with_statistics(
     path: AccessPath, page: PageSpan, statistics: TableStatistics, located: LocatedPage | None
 ) -> Plan:
     keys = [segment.key for segment in path.segments()]
-    counts = [statistics.cardinality(filters_of(key)).rows for key in keys]
+    counts = [statistics.cardinality(filters_of(key)) for key in keys]
     if located is None:
         estimate = estimate_by_counts(path, page, counts, statistics)
     else:

@@ -1,6 +1,6 @@
 """What the optimizer asks of statistics, and what the executor tells them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -8,13 +8,6 @@ from dal.entities.entity import Row
 from dal.query.execution_stats import ExecutionStatistics
 from dal.query.query import EqualityKey, Filters, Query
 from dal.table.ranges import Range
-
-
-class Cardinality(NamedTuple):
-    """How many rows pass some filters; only an exact number proves anything."""
-
-    rows: int
-    exact: bool
 
 
 class LocatedRow(NamedTuple):
@@ -35,13 +28,13 @@ class LocatedPage:
 
 
 class TableStatistics(Protocol):
-    """What is known of the rows that a query reads; an estimate, but for exact cardinalities."""
+    """What is known of the rows that a query reads. It may lag, and proves nothing."""
 
     @property
     def row_bytes(self) -> float:
         """The mean size of a row, in bytes."""
 
-    def cardinality(self, filters: Filters) -> Cardinality:
+    def cardinality(self, filters: Filters) -> int:
         """Return how many rows pass ``filters``, or more where a field is not counted."""
 
     def fraction(self, within: Range) -> float:
@@ -68,8 +61,10 @@ class StatisticsProvider(Protocol):
     async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
         """Return statistics that may lag by seconds; None when nothing is known."""
 
-    async def exact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
-        """Return statistics read now, with exact cardinalities; None where there are none."""
+    async def empty(
+        self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
+    ) -> Collection[EqualityKey]:
+        """Return those of ``keys`` that exact statistics, read now, prove to have no row."""
 
     def observe(self, query: Query, reads: Sequence[RangeRead]) -> None:
         """Learn from the rows that a page read."""

@@ -76,12 +76,11 @@ def _refill(plan: Plan, segment: Segment, missing: int, asked: int) -> int:
 
 def _request(plan: Plan, segment: Segment, limit: int, start: Item | None) -> QueryRequest:
     return QueryRequest(
-        index=plan.index.name,
-        partition=(plan.index.partition_key, segment.partition),
-        sort_key=plan.index.sort_key,
-        range=segment.sort_keys,
-        descending=plan.descending,
-        limit=limit,
-        start=start,
-        consistent=plan.consistent,
+        plan.index,
+        segment.partition,
+        segment.sort_keys,
+        plan.descending,
+        limit,
+        start,
+        plan.consistent,
     )

@@ -54,11 +54,9 @@ class LeaderboardRepository:
         board, values = board_of(language)
         above = await self._table.count(
             QueryRequest(
-                index=board.name,
-                partition=(board.partition_key, board.partition_of(values)),
-                sort_key=board.sort_key,
-                range=Range(low=position, low_open=True),
-                descending=False,
+                board,
+                board.partition_of(values),
+                Range(low=position, low_open=True),
                 limit=RANKED,
             ),
             spend,

@@ -1,45 +1,26 @@
 """Reads a product's statistics: as they are now, or as they were within the last seconds."""
 
 import time
-from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeVar
+
+from cachetools import TTLCache
 
 from dal.statistics import counter_items
 from dal.statistics.counts import CommentStatistics
+from dal.table.index import TABLE
 from dal.table.item import Item
 from dal.table.requests import QueryRequest, RunQuery, Spend, answers
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 KEPT_SECONDS = 5.0
 KEPT_PRODUCTS = 1_000
 """How long statistics serve the planning of pages, and of how many products."""
-
-_LIMIT = 1_000
-
-
-class BoundedDict(OrderedDict[Key, Value]):
-    """Holds at most ``most`` entries: what was set longest ago goes first."""
-
-    def __init__(self, most: int) -> None:
-        super().__init__()
-        self._most = most
-
-    def __setitem__(self, key: Key, value: Value) -> None:
-        super().__setitem__(key, value)
-        self.move_to_end(key)
-        if len(self) > self._most:
-            self.popitem(last=False)
 
 
 @dataclass(slots=True)
 class _Recent:
     statistics: CommentStatistics | None = None
     """None while it is being read."""
-    until: float = 0.0
 
 
 class StatisticsReader:
@@ -47,7 +28,7 @@ class StatisticsReader:
 
     def __init__(self, run: RunQuery) -> None:
         self._run = run
-        self._kept: BoundedDict[str, _Recent] = BoundedDict(KEPT_PRODUCTS)
+        self._kept: TTLCache[str, _Recent] = TTLCache(KEPT_PRODUCTS, KEPT_SECONDS, time.monotonic)
 
     async def read(
         self, product_id: str, *, consistent: bool, spend: Spend | None = None
@@ -56,15 +37,8 @@ class StatisticsReader:
 
         ``consistent`` sees every write that was acknowledged, for twice the capacity.
         """
-        request = QueryRequest(
-            index=None,
-            partition=("PK", counter_items.partition_of(product_id)),
-            sort_key="SK",
-            range=counter_items.SORT_KEYS,
-            descending=False,
-            limit=_LIMIT,
-            consistent=consistent,
-        )
+        partition = counter_items.partition_of(product_id)
+        request = QueryRequest(TABLE, partition, counter_items.SORT_KEYS, consistent=consistent)
         items: list[Item] = []
         async for answer in answers(self._run, request):
             if spend is not None:
@@ -75,13 +49,12 @@ class StatisticsReader:
     async def recent(self, product_id: str, *, spend: Spend | None = None) -> CommentStatistics:
         """Return statistics that may lag by KEPT_SECONDS: for planning, never to show."""
         kept = self._kept.get(product_id)
-        if kept is not None and kept.statistics is not None and time.monotonic() < kept.until:
+        if kept is not None and kept.statistics is not None:
             return kept.statistics
         mine = self._kept[product_id] = _Recent()
-        statistics = await self.read(product_id, consistent=False, spend=spend)
         # ``forget`` takes the entry away; what was read before a write is then not kept beyond it.
-        mine.statistics, mine.until = statistics, time.monotonic() + KEPT_SECONDS
-        return statistics
+        mine.statistics = await self.read(product_id, consistent=False, spend=spend)
+        return mine.statistics
 
     def forget(self, product_ids: Iterable[str]) -> None:
         """Read these products anew next time: they were written, or may have been."""

@@ -14,18 +14,20 @@ A comment whose write was acknowledged before the page was asked for is then cou
 read, so its segment is not empty there, and is read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+
+from cachetools import LRUCache
 
 from dal.entities.comment import ALL
 from dal.entities.entity import Row
 from dal.query.execution_stats import ExecutionStatistics
-from dal.query.protocols import Cardinality, LocatedPage, LocatedRow, RangeRead, TableStatistics
-from dal.query.query import EqualityKey, Filters, Query
+from dal.query.protocols import LocatedPage, LocatedRow, RangeRead, TableStatistics
+from dal.query.query import EqualityKey, Filters, Query, filters_of
 from dal.statistics.counts import COUNTED_FIELDS, CommentStatistics
 from dal.statistics.maintenance_mode import MaintenanceStore
-from dal.statistics.reader import BoundedDict, StatisticsReader
+from dal.statistics.reader import StatisticsReader
 from dal.statistics.row_locations import RowLocations
 from dal.table.item import bytes_of
 from dal.table.keys import INSTANT_LENGTH, parse_instant
@@ -54,12 +56,10 @@ class ProductStatistics:
     oldest: str = ""
     newest: str = ""
     """The positions between which the comments stand, if a time was asked for."""
-    exact: bool = False
 
-    def cardinality(self, filters: Filters) -> Cardinality:
+    def cardinality(self, filters: Filters) -> int:
         """Return how many comments pass ``filters``, or more where a field is not counted."""
-        counted = filters.keys() <= COUNTED_FIELDS
-        return Cardinality(self.counts.cardinality(filters), self.exact and counted)
+        return self.counts.cardinality(filters)
 
     def fraction(self, within: Range) -> float:
         """Return what part of the comments stands within a range, as if they were spread evenly."""
@@ -83,19 +83,14 @@ class ProductStatisticsProvider:
     """The ``StatisticsProvider`` of comments. ``run`` is a table's ``query``."""
 
     def __init__(
-        self,
-        run: RunQuery,
-        reader: StatisticsReader,
-        maintenance: MaintenanceStore,
-        *,
-        locations: int = KEPT_LOCATIONS,
+        self, run: RunQuery, reader: StatisticsReader, maintenance: MaintenanceStore
     ) -> None:
         self._run = run
         self._reader = reader
         self._maintenance = maintenance
-        self._row_bytes: BoundedDict[str, float] = BoundedDict(KEPT_PRODUCTS)
-        self._extents: BoundedDict[str, tuple[str, str]] = BoundedDict(KEPT_PRODUCTS)
-        self._locations: BoundedDict[str, RowLocations] = BoundedDict(locations)
+        self._row_bytes: LRUCache[str, float] = LRUCache(KEPT_PRODUCTS)
+        self._extents: LRUCache[str, tuple[str, str]] = LRUCache(KEPT_PRODUCTS)
+        self.locations: LRUCache[str, RowLocations] = LRUCache(KEPT_LOCATIONS)
 
     async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
         """Return statistics that may lag by seconds; None when the product has none."""
@@ -111,27 +106,34 @@ class ProductStatisticsProvider:
             oldest = await self._sample(product, spent, 1, descending=False)
             if newest and oldest:
                 self._extents[product] = oldest[0].position, newest[0].position
-        return self._statistics(product, counts)
-
-    async def exact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
-        """Return statistics that prove what is not there; None where none can."""
-        if not (await self._maintenance.current()).exact:
+        row_bytes = self._row_bytes.get(product)
+        if row_bytes is None:  # whatever the counts say, there is no row
             return None
-        product = _product_of(query)
-        counts = await self._reader.read(product, consistent=True, spend=spent.spend)
-        return self._statistics(product, counts, exact=counts.sound)
+        locations = self.locations.get(product) or RowLocations()
+        extent = self._extents.get(product, ("", ""))
+        return ProductStatistics(counts, row_bytes, locations, *extent)
+
+    async def empty(
+        self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
+    ) -> Collection[EqualityKey]:
+        """Return the keys that have no comment for certain; none where counts prove nothing."""
+        if not (await self._maintenance.current()).exact:
+            return ()
+        counts = await self._reader.read(_product_of(query), consistent=True, spend=spent.spend)
+        counted = [key for key in keys if dict(key).keys() <= COUNTED_FIELDS and counts.sound]
+        return {key for key in counted if not counts.cardinality(filters_of(key))}
 
     def observe(self, query: Query, reads: Sequence[RangeRead]) -> None:
         """Take note of the rows that were read: their sizes, and where they stand."""
         product = _product_of(query)
-        locations = self._locations.get(product) or RowLocations()
+        locations = self.locations.get(product) or RowLocations()
         sizes = list[int]()
         for read in reads:
             rows = [_located(row, product) for row in read.rows]
             sizes += [row.size for row in rows]
             if dict(read.key).keys() <= COUNTED_FIELDS:
                 locations.note(read.key, read.range, rows)
-        self._locations[product] = locations
+        self.locations[product] = locations
         self._weigh(product, sizes)
 
     def _weigh(self, product: str, sizes: Sequence[int]) -> None:
@@ -145,28 +147,10 @@ class ProductStatisticsProvider:
     ) -> Sequence[Row]:
         """Return rows from one end of a product's comments."""
         values = {"product": product}
-        request = QueryRequest(
-            index=ALL.name,
-            partition=(ALL.partition_key, ALL.partition_of(values)),
-            sort_key=ALL.sort_key,
-            range=Range(),
-            descending=descending,
-            limit=count,
-        )
+        request = QueryRequest(ALL, ALL.partition_of(values), descending=descending, limit=count)
         answer = await self._run(request)
         spent.spend_planning(answer.capacity)
         return [Row(item[ALL.sort_key]["S"], item, values) for item in answer.items]
-
-    def _statistics(
-        self, product: str, counts: CommentStatistics, *, exact: bool = False
-    ) -> ProductStatistics | None:
-        """Return what is known; None where no row was measured, whatever the counts say."""
-        row_bytes = self._row_bytes.get(product)
-        if row_bytes is None:
-            return None
-        locations = self._locations.get(product) or RowLocations()
-        extent = self._extents.get(product, ("", ""))
-        return ProductStatistics(counts, row_bytes, locations, *extent, exact)
 
 
 def _product_of(query: Query) -> str:

@@ -91,3 +91,7 @@ class Index:
         """Return the partition fields of an item that has this index's keys, of one shard."""
         parts = item[self.partition_key]["S"][len(self.entity) + 1 :].split(self.between)
         return dict(zip(self.partition, map(unescape, parts), strict=True))
+
+
+TABLE = Index(None, *TABLE_KEYS, entity="", partition=(), order=())
+"""The table itself, for items that no entity lists."""

@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from dal.table.index import Index
 from dal.table.item import Item
-from dal.table.ranges import Range, just_above, just_below
+from dal.table.ranges import UNBOUNDED, Range, just_above, just_below
 
 Spend: TypeAlias = Callable[[float], None]
 """Takes note of one Query that reads no row of a page, and of its RCU."""
@@ -15,15 +16,14 @@ Spend: TypeAlias = Callable[[float], None]
 class QueryRequest:
     """One Query: up to ``limit`` rows of one partition's range, from ``start`` (a last key) on.
 
-    ``index`` is None for the table itself; only it and local indexes can be read ``consistent``ly.
+    Only the table itself and local indexes can be read ``consistent``ly.
     """
 
-    index: str | None
-    partition: tuple[str, str]
-    sort_key: str
-    range: Range
-    descending: bool
-    limit: int
+    index: Index
+    partition: str
+    range: Range = UNBOUNDED
+    descending: bool = False
+    limit: int = 1_000
     start: Item | None = None
     consistent: bool = False
 
@@ -54,20 +54,19 @@ async def answers(run: RunQuery, request: QueryRequest) -> AsyncIterator[QueryAn
 def query_arguments(request: QueryRequest) -> dict[str, Any]:
     """Return Query's arguments, the table name aside; never a FilterExpression."""
     condition, values = _sort_condition(request.range)
-    partition_key, partition = request.partition
-    names = {"#p": partition_key}
+    names = {"#p": request.index.partition_key}
     if condition:
-        names["#s"] = request.sort_key
+        names["#s"] = request.index.sort_key
     arguments = {
         "KeyConditionExpression": f"#p = :p{condition}",
         "ExpressionAttributeNames": names,
-        "ExpressionAttributeValues": {":p": {"S": partition}, **values},
+        "ExpressionAttributeValues": {":p": {"S": request.partition}, **values},
         "ScanIndexForward": not request.descending,
         "Limit": request.limit,
         "ReturnConsumedCapacity": "TOTAL",
     }
-    if request.index is not None:
-        arguments["IndexName"] = request.index
+    if request.index.name is not None:
+        arguments["IndexName"] = request.index.name
     if request.consistent:
         arguments["ConsistentRead"] = True
     if request.start is not None:

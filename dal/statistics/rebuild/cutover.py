@@ -16,15 +16,13 @@ from dal.statistics.counts import StatisticsKey
 from dal.statistics.maintenance_mode import Maintenance, unchanged_since
 from dal.table.client import Table
 from dal.table.concurrency import batched
+from dal.table.index import TABLE
 from dal.table.item import Action, Item, unchanged
-from dal.table.ranges import Range
 from dal.table.requests import QueryRequest, answers
 from dal.table.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 
 _TOGETHER = 40
 """Items of a transaction, two actions each."""
-
-_PAGE = 1_000
 
 
 async def cut_over(table: Table, announced: Maintenance) -> None:
@@ -46,15 +44,7 @@ async def cut_over(table: Table, announced: Maintenance) -> None:
 async def counter_keys(table: Table, generation: int) -> AsyncIterator[Item]:
     """Yield the keys of a rebuild's counters."""
     for part in range(REBUILD_PARTS):
-        request = QueryRequest(
-            index=None,
-            partition=("PK", rebuild_partition(generation, part)),
-            sort_key="SK",
-            range=Range(),
-            descending=False,
-            limit=_PAGE,
-            consistent=True,
-        )
+        request = QueryRequest(TABLE, rebuild_partition(generation, part), consistent=True)
         async for answer in answers(table.query, request):
             for item in answer.items:
                 yield {"PK": item["PK"], "SK": item["SK"]}

@@ -113,12 +113,9 @@ async def test_indexes_project_on_the_engine_what_is_declared(
             continue
         answer = await each_table.query(
             QueryRequest(
-                index=index.name,
-                partition=(index.partition_key, item[index.partition_key]["S"]),
-                sort_key=index.sort_key,
-                range=Range(low=item[index.sort_key]["S"], high=item[index.sort_key]["S"]),
-                descending=True,
-                limit=5,
+                index,
+                item[index.partition_key]["S"],
+                Range(low=item[index.sort_key]["S"], high=item[index.sort_key]["S"]),
                 consistent=index.consistent,
             )
         )

@@ -10,6 +10,7 @@ from dal.statistics import counter_items
 from dal.statistics.counts import RatingCounts, StatisticsKey
 from dal.statistics.reader import KEPT_PRODUCTS, KEPT_SECONDS, StatisticsReader
 from dal.table.client import Table
+from dal.table.index import TABLE
 from dal.table.item import Item
 from dal.table.requests import QueryAnswer, QueryRequest
 from tests import oracle
@@ -73,8 +74,8 @@ async def test_it_asks_the_table_itself() -> None:
     run = Counted()
     await StatisticsReader(run).read("42", consistent=True)
     (request,) = run.requests
-    assert (request.index, request.consistent) == (None, True)
-    assert (request.partition, request.sort_key) == (("PK", "PRODUCT#42"), "SK")
+    assert (request.index, request.partition) == (TABLE, "PRODUCT#42")
+    assert request.consistent
     assert (request.range.low, request.range.high) == ("S", "S#\U0010ffff")
 
 

@@ -47,7 +47,7 @@ async def test_the_first_look_measures_rows_and_the_next_does_not(table: Table) 
     )
     seen = await known(provider, first)
     assert 1_000 < seen.row_bytes < 1_400
-    assert seen.cardinality(QUERY.filters) == (sum(one.rating in {1, 2} for one in rows), False)
+    assert seen.cardinality(QUERY.filters) == sum(one.rating in {1, 2} for one in rows)
     assert (first.planning_requests, first.requests) == (2, 0)
     assert (await known(provider, second)).row_bytes == seen.row_bytes
     assert second.planning_requests == 0
@@ -61,10 +61,7 @@ async def test_a_row_has_one_size_whichever_index_it_is_read_from(table: Table) 
     before = (await known(provider, ExecutionStatistics("AP3a"))).row_bytes
     values = {"product": "42", "language": "en", "rating": "1"}
     for index in COMMENT.indexes:
-        partition = (index.partition_key, index.partition_of(values))
-        answer = await table.query(
-            QueryRequest(index.name, partition, index.sort_key, Range(), True, 9)
-        )
+        answer = await table.query(QueryRequest(index, index.partition_of(values), limit=9))
         assert len(answer.items) == 9
         rows_seen = [Row(item[index.sort_key]["S"], item, values) for item in answer.items]
         provider.observe(QUERY, [RangeRead(frozenset(values.items()), Range(), rows_seen)])
@@ -77,10 +74,11 @@ async def test_nothing_is_known_of_a_product_without_statistics(table: Table) ->
     assert reading.planning_requests == 1
 
 
-async def test_what_was_read_is_remembered_of_the_products_read_last(table: Table) -> None:
-    provider = ProductStatisticsProvider(
-        table.query, StatisticsReader(table.query), MaintenanceStore(table), locations=2
-    )
+async def test_what_was_read_is_remembered_of_the_products_read_last(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dal.statistics.table_statistics.KEPT_LOCATIONS", 2)
+    provider = provider_of(table)
     store = CommentRepository(table)
     for product in ("1", "2", "3"):
         await store.put_many([comment(product, product_id=product, rating=5)])
@@ -109,23 +107,25 @@ async def test_sizes_are_those_that_the_engine_counts(table: Table) -> None:
         assert reading.consumed_capacity == reading.estimated_capacity
 
 
-async def test_what_is_not_counted_by_is_neither_remembered_nor_exact(table: Table) -> None:
+async def test_what_is_not_counted_by_is_neither_remembered_nor_proved(table: Table) -> None:
     rows = [comment(f"{n}", product_id="42", language="en", rating=1) for n in range(3)]
     await CommentRepository(table).put_many(rows)
     provider = provider_of(table)
     by_mood = Query("?", {**QUERY.filters, "mood": frozenset({"glad"})})
-    assert await provider.exact(QUERY, ExecutionStatistics("AP3a")) is None, "of unknown size"
     values = {"product": "42"}
     read = [Row(comment_position(row), COMMENT.encode(row), values) for row in rows]
     provider.observe(QUERY, [RangeRead(frozenset(values.items()), UNBOUNDED, read)])
     glad = frozenset({**values, "mood": "glad"}.items())
     provider.observe(by_mood, [RangeRead(glad, UNBOUNDED, read)])
-    exact = await provider.exact(QUERY, ExecutionStatistics("AP3a"))
-    assert exact is not None
-    assert exact.cardinality(QUERY.filters) == (3, True)
-    assert exact.cardinality(by_mood.filters) == (3, False)
-    assert exact.located(by_mood.filters, UNBOUNDED, descending=True, count=1) is None
-    page = exact.located(QUERY.filters, UNBOUNDED, descending=False, count=9)
+    keys = [frozenset({**values, name: "2"}.items()) for name in ("language", "rating", "mood")]
+    stats = ExecutionStatistics("AP3a")
+    assert set(await provider.empty(by_mood, keys, stats)) == set(keys[:2])
+    assert (stats.requests, stats.consumed_capacity) == (1, 1.0)
+    statistics = await provider.inexact(by_mood, stats)
+    assert statistics is not None
+    assert statistics.cardinality(by_mood.filters) == 3
+    assert statistics.located(by_mood.filters, UNBOUNDED, descending=True, count=1) is None
+    page = statistics.located(QUERY.filters, UNBOUNDED, descending=False, count=9)
     assert page is not None
     assert [row.position for row in page.rows] == [row.position for row in read]
 

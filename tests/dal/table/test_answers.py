@@ -8,8 +8,8 @@ import pytest
 from dal import errors
 from dal.table import retries
 from dal.table.client import Table, TableAddress, connect
+from dal.table.index import TABLE
 from dal.table.item import Item
-from dal.table.ranges import Range
 from dal.table.requests import QueryRequest
 from tests.proxy import Proxy, Spoil, proxy_of
 
@@ -50,7 +50,7 @@ async def test_a_spoilt_answer_is_asked_for_again(
     key = {"PK": {"S": "a"}, "SK": {"S": "s"}}
     assert await beyond.get(key) == item("a")
     assert await beyond.get_many([key]) == [item("a")]
-    request = QueryRequest(None, ("PK", "a"), "SK", Range(), True, 5)
+    request = QueryRequest(TABLE, "a")
     assert list((await beyond.query(request)).items) == [item("a")]
     assert item("a") in (await beyond.scan(0, 1, None)).items
     assert not any(proxy.spoils.values())

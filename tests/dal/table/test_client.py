@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from dal import errors
-from dal.entities.comment import COMMENT
+from dal.entities.comment import ALL, COMMENT
 from dal.entities.declared import INDEXES
 from dal.table import admin
 from dal.table.client import Table
@@ -121,8 +121,8 @@ async def test_a_query_goes_on_from_its_last_key(each_table: Table, descending: 
 async def test_a_query_tells_its_capacity(table: Table) -> None:
     rows = [COMMENT.encode(comment(f"{number:02}", text="x" * 900)) for number in range(20)]
     await table.put_many(rows)
-    one = QueryRequest("all", ("GSI4PK", "PRODUCT#42"), "GSISK", Range(), True, 1)
-    all_of_them = QueryRequest("all", ("GSI4PK", "PRODUCT#42"), "GSISK", Range(), True, 20)
+    one = QueryRequest(ALL, "PRODUCT#42", limit=1)
+    all_of_them = QueryRequest(ALL, "PRODUCT#42", limit=20)
     assert (await table.query(one)).capacity == 0.5
     assert (await table.query(all_of_them)).capacity > 2
     assert set((await table.query(one)).items[0]) == {
@@ -139,4 +139,4 @@ def _row(position: str) -> Item:
 
 
 def _request(span: Range, *, descending: bool, limit: int = 10, start: Any = None) -> QueryRequest:
-    return QueryRequest("all", ("GSI4PK", "PRODUCT#42"), "GSISK", span, descending, limit, start)
+    return QueryRequest(ALL, "PRODUCT#42", span, descending, limit, start)

@@ -2,7 +2,9 @@
 
 import pytest
 
+from dal.entities.comment import ALL
 from dal.table.client import Table
+from dal.table.index import TABLE, Index
 from dal.table.item import Item
 from dal.table.ranges import Range
 from dal.table.requests import QueryRequest, query_arguments
@@ -19,28 +21,26 @@ def row(number: int, size: int = 0) -> Item:
     }
 
 
-def request(
-    index: str | None, span: Range, limit: int, *, consistent: bool = False
-) -> QueryRequest:
-    partition, sort_key = (("PK", "p"), "SK") if index is None else (("GSI4PK", "i"), "GSISK")
-    return QueryRequest(index, partition, sort_key, span, False, limit, consistent=consistent)
+def request(index: Index, span: Range, limit: int, *, consistent: bool = False) -> QueryRequest:
+    partition = "p" if index is TABLE else "i"
+    return QueryRequest(index, partition, span, limit=limit, consistent=consistent)
 
 
 @pytest.mark.parametrize("consistent", [False, True])
 async def test_the_table_is_queried_without_an_index(each_table: Table, consistent: bool) -> None:
     await each_table.put_many([row(number) for number in range(10)])
     answer = await each_table.query(
-        request(None, Range("0002", "0005"), 100, consistent=consistent)
+        request(TABLE, Range("0002", "0005"), 100, consistent=consistent)
     )
     assert [item["SK"]["S"] for item in answer.items] == ["0002", "0003", "0004", "0005"]
     assert answer.last_key is None
 
 
 def test_only_what_is_asked_for_is_sent() -> None:
-    plain = query_arguments(request(None, Range(), 5))
+    plain = query_arguments(request(TABLE, Range(), 5))
     assert not {"IndexName", "ConsistentRead", "ExclusiveStartKey"} & plain.keys()
-    assert query_arguments(request(None, Range(), 5, consistent=True))["ConsistentRead"] is True
-    assert query_arguments(request("all", Range(), 5))["IndexName"] == "all"
+    assert query_arguments(request(TABLE, Range(), 5, consistent=True))["ConsistentRead"] is True
+    assert query_arguments(request(ALL, Range(), 5))["IndexName"] == "all"
 
 
 @pytest.mark.parametrize(
@@ -58,13 +58,13 @@ async def test_rows_are_counted_up_to_the_limit(
 ) -> None:
     await each_table.put_many([row(number) for number in range(10)])
     spent: list[float] = []
-    assert await each_table.count(request("all", span, limit), spent.append) == counted
+    assert await each_table.count(request(ALL, span, limit), spent.append) == counted
     assert len(spent) == 1
 
 
 async def test_counting_goes_on_beyond_a_megabyte(each_table: Table) -> None:
     await each_table.put_many([row(number, 30_000) for number in range(100)])
     spent: list[float] = []
-    assert await each_table.count(request("all", Range(), 1_000), spent.append) == 100
+    assert await each_table.count(request(ALL, Range(), 1_000), spent.append) == 100
     assert len(spent) > 1
-    assert await each_table.count(request("all", Range(), 77), spent.append) == 77
+    assert await each_table.count(request(ALL, Range(), 77), spent.append) == 77

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.entities.comment import comment_position
+from dal.entities.comment import ALL, comment_position
 from dal.table.ranges import Range
 from dal.table.requests import QueryRequest, query_arguments
 from tests.fakes import within
@@ -17,7 +17,7 @@ ranges = st.builds(Range, ends, ends, st.booleans(), st.booleans())
 
 
 def request(span: Range, *, descending: bool = True, start: Any = None) -> QueryRequest:
-    return QueryRequest("all", ("GSI4PK", "PRODUCT#42"), "GSISK", span, descending, 20, start)
+    return QueryRequest(ALL, "PRODUCT#42", span, descending, 20, start)
 
 
 def condition(span: Range) -> tuple[str, dict[str, str]]:
