@@ -10,6 +10,7 @@ from strawberry.types import ExecutionContext, ExecutionResult
 from schema.comments import Comment, Product
 from schema.documents import DocumentCache, Documents
 from schema.errors import log_faults, told
+from schema.introspection import withheld
 from schema.mutation import Mutation
 from schema.orders import Order
 from schema.organizations import Organization, OrganizationUser
@@ -24,14 +25,17 @@ NODE_TYPES = (Comment, Order, Organization, OrganizationUser, Product, Ticket, U
 class _Schema(Schema):
     """Strawberry's schema with a cache of documents, and errors as ``schema.errors`` has them."""
 
-    def __init__(self, **roots: Any) -> None:
+    def __init__(self, *, introspection: bool, **roots: Any) -> None:
         super().__init__(**roots)
-        self.extensions = (partial(Documents, DocumentCache(self._schema)),)
+        self._introspection = introspection
+        documents = DocumentCache(self._schema, introspection=introspection)
+        self.extensions = (partial(Documents, documents),)
 
     async def execute(self, *args: Any, **kwargs: Any) -> ExecutionResult:
         result = await super().execute(*args, **kwargs)
         if result.errors:
-            result.errors = told(result.errors)
+            shown = result.errors if self._introspection else withheld(result.errors)
+            result.errors = told(shown)
         return result
 
     def process_errors(
@@ -41,6 +45,6 @@ class _Schema(Schema):
         log_faults(errors)
 
 
-def build_schema() -> Schema:
-    """Return the executable schema."""
-    return _Schema(query=Query, mutation=Mutation, types=NODE_TYPES)
+def build_schema(*, introspection: bool = True) -> Schema:
+    """Return the executable schema; without ``introspection`` it is not shown to clients."""
+    return _Schema(introspection=introspection, query=Query, mutation=Mutation, types=NODE_TYPES)

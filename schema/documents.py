@@ -23,6 +23,7 @@ from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRul
 from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
 
 from schema.cost import QueryTooCostlyError, predicted
+from schema.introspection import NO_INTROSPECTION
 from schema.limits import faults_of
 
 MAX_TEXT = 100_000
@@ -55,8 +56,9 @@ class CheckedDocument:
 class DocumentCache:
     """The documents of one schema that were asked for last."""
 
-    def __init__(self, schema: GraphQLSchema) -> None:
+    def __init__(self, schema: GraphQLSchema, *, introspection: bool = True) -> None:
         self.schema = schema
+        self._rules = _RULES if introspection else (*_RULES, *NO_INTROSPECTION)
         self._kept: LRUCache[str, CheckedDocument] = LRUCache(KEPT_BYTES, lambda one: one.bytes)
 
     def checked(self, text: str) -> CheckedDocument:
@@ -76,17 +78,20 @@ class DocumentCache:
             )
         try:
             document = parse(text, max_tokens=MAX_TOKENS)
-            errors = faults_of(document) or _validate(self.schema, document)
+            errors = faults_of(document) or self._validate(document)
         except RecursionError:
             raise GraphQLError("The document is nested too deeply to be read.") from None
         operations = sum(isinstance(one, OperationDefinitionNode) for one in document.definitions)
         return CheckedDocument(document, errors, operations)
 
-
-def _validate(schema: GraphQLSchema, document: DocumentNode) -> list[GraphQLError]:
-    return validate(
-        schema, document, _RULES, max_errors=MAX_ERRORS, allow_empty_selection_sets=False
-    )
+    def _validate(self, document: DocumentNode) -> list[GraphQLError]:
+        return validate(
+            self.schema,
+            document,
+            self._rules,
+            max_errors=MAX_ERRORS,
+            allow_empty_selection_sets=False,
+        )
 
 
 class Documents(SchemaExtension):

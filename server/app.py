@@ -35,6 +35,7 @@ def create_app(
     explain: bool,
     cors_origins: Sequence[str] = (),
     cors_local: bool = False,
+    introspection: bool = True,
 ) -> Starlette:
     """Return the application over an open table; with ``explain``, pages show their plan.
 
@@ -43,7 +44,7 @@ def create_app(
     """
     stores = Stores.of(table)
     view = GraphQLView(
-        build_schema(),
+        build_schema(introspection=introspection),
         stores=stores,
         authenticator=authenticator,
         explain=explain,

@@ -97,6 +97,7 @@ async def _prepare(settings: Settings, store: Store, listener: socket.socket) ->
         explain=settings.explain,
         cors_origins=settings.cors_origins,
         cors_local=settings.demo,
+        introspection=settings.introspection,
     )
     url = address(settings.host, listener.getsockname()[1])
     return _Server(app, banner(settings, url=url, place=store.place, secret=secret()))

@@ -24,6 +24,8 @@ class Settings:
     data_dir: Path = Path("data")
     demo: bool = False
     explain: bool = False
+    introspection: bool = True
+    """Whether clients may ask for the schema, and are told of it in errors."""
     endpoint_url: str | None = None
     aws: bool = False
     table: str = "marginalia"

@@ -38,6 +38,14 @@ def serve(
             help="Answer the field 'plan': what each page read and what it cost.",
         ),
     ] = False,
+    introspection: Annotated[
+        bool,
+        typer.Option(
+            "--introspection/--no-introspection",
+            envvar="MARGINALIA_INTROSPECTION",
+            help="Show the schema to whoever asks; without it, no error tells a part of it either.",
+        ),
+    ] = True,
     data_dir: options.DataDir = options.DEFAULTS.data_dir,
     endpoint_url: options.EndpointUrl = None,
     aws: options.Aws = False,
@@ -83,6 +91,7 @@ def serve(
             data_dir=data_dir,
             demo=demo,
             explain=explain,
+            introspection=introspection,
             endpoint_url=endpoint_url,
             aws=aws,
             table=table,
