@@ -29,6 +29,10 @@ class ProgressBar:
         """Show how much is done, in the unit of ``total``, with a few words beside it."""
         self._progress.update(self._task, completed=done, note=note)
 
+    def show(self, done: int, total: int) -> None:
+        """Show how much is done of a total that is known only by now."""
+        self._progress.update(self._task, completed=done, total=total)
+
     def say(self, sentence: str) -> None:
         """Print one line on standard error, above the bar."""
         self._progress.console.print(sentence, markup=False, highlight=False, soft_wrap=True)

@@ -54,6 +54,14 @@ COMMANDS = {
         "marginalia stats verify",
         ("rebuild", "verify", "follow"),
     ),
+    "backup": Command(
+        "Write the embedded engine's data to one file, also while a server runs.",
+        "marginalia backup marginalia-monday.db",
+    ),
+    "restore": Command(
+        "Put a backup in the place of the embedded engine's data.",
+        "marginalia restore marginalia-monday.db",
+    ),
     "bench": Command(
         "Measure what reading costs.",
         "marginalia bench cost",

@@ -63,7 +63,7 @@ class DataDirectory:
                 f"{self.path} is not a directory: choose another with --data-dir."
             ) from error
         except OSError as error:
-            raise self._unusable(error) from error
+            raise self.unusable(error) from error
         self.check_room()
 
     def check_room(self) -> None:
@@ -74,14 +74,14 @@ class DataDirectory:
         except OSError as error:
             # Some file systems cannot reserve room, and musl does not fill in for them.
             if error.errno != errno.EOPNOTSUPP:
-                raise self._unusable(error) from error
+                raise self.unusable(error) from error
 
     def own(self) -> bool:
         """Become the directory's owner; False when another process is."""
         try:
             lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
         except OSError as error:
-            raise self._unusable(error) from error
+            raise self.unusable(error) from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -89,7 +89,7 @@ class DataDirectory:
             return False
         except OSError as error:
             os.close(lock)
-            raise self._unusable(error) from error
+            raise self.unusable(error) from error
         self._lock = lock
         return True
 
@@ -105,7 +105,7 @@ class DataDirectory:
             try:
                 self._begun.write_text(_BEGUN)
             except OSError as error:
-                raise self._unusable(error) from error
+                raise self.unusable(error) from error
 
     def check_begun(self) -> None:
         """Raise CommandError when the data file is gone or empty, and held data before."""
@@ -160,14 +160,15 @@ class DataDirectory:
             draft.write_bytes(orjson.dumps(asdict(record)))
             draft.replace(self._record)
         except OSError as error:
-            raise self._unusable(error) from error
+            raise self.unusable(error) from error
 
     def forget_record(self) -> None:
         """Remove the record: no engine runs any more."""
         with suppress(OSError):
             self._record.unlink()
 
-    def _unusable(self, error: OSError) -> CommandError:
+    def unusable(self, error: OSError) -> CommandError:
+        """Return the error of a directory in which something could not be written."""
         if error.errno in _FULL:
             return CommandError(
                 f"The disk of the data directory {self.path} is full: free {ROOM >> 20} MB "

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from server.engine.data_directory import DataDirectory, EngineRecord
 from server.engine.integrity import check_data
-from server.engine.orphan_process import runs, stop_orphan
+from server.engine.orphan_process import end_orphan, runs
 from server.engine.process import EngineProcess, PortTakenError, free_port
 from server.engine.watchdog import watch
 from server.errors import CommandError
@@ -90,7 +90,7 @@ async def _own_or_share(directory: DataDirectory) -> str | None:
 async def _kept(
     directory: DataDirectory, died: asyncio.Future[str], *, serving: bool
 ) -> AsyncIterator["_Keeper"]:
-    _stop_orphan(directory)
+    end_orphan(directory)
     check_data(directory)
     keeper = _Keeper(directory, await _start_anywhere(directory), died, serving=serving)
     task = asyncio.create_task(keeper.keep())
@@ -103,14 +103,6 @@ async def _kept(
             await task
         await keeper.process.stop()
         directory.forget_record()
-
-
-def _stop_orphan(directory: DataDirectory) -> None:
-    """End what a killed owner left behind: two engines on one file do not see each other."""
-    record = directory.record()
-    if record and stop_orphan(record, directory.database):
-        logger.warning("The storage engine of a killed server was still running; it is stopped.")
-    directory.forget_record()
 
 
 async def _start_anywhere(directory: DataDirectory) -> EngineProcess:

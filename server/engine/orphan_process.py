@@ -1,11 +1,14 @@
 """The recorded engine as a process: one that outlived its owner is stopped before the next."""
 
+import logging
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
-from server.engine.data_directory import EngineRecord
+from server.engine.data_directory import DataDirectory, EngineRecord
+
+logger = logging.getLogger(__name__)
 
 _DEADLINE = 5.0
 """Seconds between asking an engine to end and making it end."""
@@ -16,7 +19,15 @@ def runs(record: EngineRecord, database: Path) -> bool:
     return _process(record, database) is not None
 
 
-def stop_orphan(record: EngineRecord, database: Path) -> bool:
+def end_orphan(directory: DataDirectory) -> None:
+    """End what a killed owner left behind: two engines on one file do not see each other."""
+    record = directory.record()
+    if record and _stop(record, directory.database):
+        logger.warning("The storage engine of a killed server was still running; it is stopped.")
+    directory.forget_record()
+
+
+def _stop(record: EngineRecord, database: Path) -> bool:
     """Stop the recorded engine if it still runs over ``database``; True when it did."""
     process = _process(record, database)
     if process is None:

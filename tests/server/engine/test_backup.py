@@ -1,0 +1,336 @@
+"""Backups that are taken while a server writes, and the way back from them."""
+
+import asyncio
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import time
+from contextlib import closing
+from pathlib import Path
+
+import httpx
+import pytest
+
+from dal.repositories.comments import CommentRepository
+from dal.statistics.verify import verify
+from server.engine.data_directory import DataDirectory
+from server.engine.storage import open_table
+from server.settings import Settings
+from tests.server.embedded import abandoned, engine_pid, fill, mounted, refusal
+from tests.server.serving import (
+    MARGINALIA,
+    Served,
+    add_comment,
+    bearer,
+    called,
+    environment,
+    served,
+)
+
+COMMENTS = 400
+CLIENTS = 16
+
+
+def client_of(server: Served) -> httpx.AsyncClient:
+    return httpx.AsyncClient(base_url=server.url, headers=bearer("ana"), timeout=30)
+
+
+async def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a command while the event loop goes on."""
+    return await asyncio.to_thread(called, *arguments)
+
+
+def refused(*arguments: str | Path, **settings: str) -> str:
+    """Return the one line with which a command is refused."""
+    outcome = called(*arguments, **settings)
+    assert outcome.returncode == 1, outcome
+    (line,) = outcome.stderr.splitlines()
+    return line
+
+
+async def test_a_backup_taken_during_writes_holds_all_that_was_acknowledged(tmp_path: Path) -> None:
+    acknowledged: list[str] = []
+    half = asyncio.Event()
+    numbers = iter(range(COMMENTS))
+    backup = tmp_path / "backup.db"
+
+    async def add(client: httpx.AsyncClient) -> None:
+        for number in numbers:
+            comment_id = await add_comment(client, f"comment {number}", f"key {number}")
+            assert comment_id is not None
+            acknowledged.append(comment_id)
+            if len(acknowledged) == COMMENTS // 2:
+                half.set()
+
+    with served(tmp_path / "data") as server:
+        async with client_of(server) as client:
+            adding = asyncio.gather(*(add(client) for _ in range(CLIENTS)))
+            await half.wait()
+            before = set(acknowledged)
+            outcome = await command("backup", backup, "--data-dir", tmp_path / "data")
+            assert outcome.returncode == 0, outcome
+            during = len(acknowledged) < COMMENTS
+            await adding
+    assert during, "all was written before the backup ended: write more"
+    assert backup.stat().st_mode & 0o777 == 0o600
+
+    restored = tmp_path / "restored"
+    outcome = await command("restore", backup, "--data-dir", restored)
+    assert outcome.returncode == 0, outcome
+    async with open_table(Settings(data_dir=restored), share=False) as table:
+        kept = await CommentRepository(table).get_many(acknowledged)
+        assert not await verify(table, lambda _: None)
+    assert before <= set(kept)
+
+
+ITEMS = 300
+
+
+def item(name: str) -> dict[str, dict[str, str]]:
+    return {"PK": {"S": name}, "SK": {"S": name}, "text": {"S": name * 200}}
+
+
+@pytest.fixture
+async def data(tmp_path: Path) -> Path:
+    """A data directory with a table of 300 items."""
+    data_dir = tmp_path / "data"
+    await write(data_dir, [item(f"first {number}") for number in range(ITEMS)])
+    return data_dir
+
+
+async def write(data_dir: Path, items: list[dict[str, dict[str, str]]]) -> None:
+    async with open_table(Settings(data_dir=data_dir), share=True) as table:
+        await table.put_many(items)
+
+
+async def holds(data_dir: Path, name: str) -> bool:
+    async with open_table(Settings(data_dir=data_dir), share=True) as table:
+        return await table.get({"PK": {"S": name}, "SK": {"S": name}}) is not None
+
+
+async def test_what_was_there_is_kept_and_can_be_restored_in_turn(
+    data: Path, tmp_path: Path
+) -> None:
+    backup = tmp_path / "backup.db"
+    database = data / "marginalia.db"
+    outcome = await command("backup", backup, "--data-dir", data)
+    # The table's own marks are items too.
+    assert outcome.stdout == (
+        f"{backup}: {ITEMS + 1} items of {database}, {backup.stat().st_size:,} bytes.\n"
+    )
+    await write(data, [item("second")])
+    outcome = await command("restore", backup, "--data-dir", data)
+    first, second = outcome.stdout.splitlines()
+    size = database.stat().st_size
+    assert first == f"{database}: {ITEMS + 1} items of {backup}, {size:,} bytes."
+    kept = Path(second.removeprefix("What was there before is kept in ").removesuffix("."))
+    assert not await holds(data, "second")
+    assert await holds(data, "first 7")
+    assert (await command("restore", kept, "--data-dir", data)).returncode == 0
+    assert await holds(data, "second")
+
+
+async def test_what_a_killed_engine_left_in_its_log_is_backed_up_and_kept(
+    data: Path, tmp_path: Path
+) -> None:
+    killed = tmp_path / "killed"
+    async with open_table(Settings(data_dir=data), share=False) as table:
+        await table.put_many([item("late")])
+        # While nobody writes, a copy by hand is what a kill leaves.
+        shutil.copytree(data, killed, ignore=shutil.ignore_patterns("engine.json"))
+    assert (killed / "marginalia.db-wal").stat().st_size
+    assert (await command("backup", tmp_path / "late.db", "--data-dir", killed)).returncode == 0
+    outcome = await command("restore", tmp_path / "late.db", "--data-dir", killed)
+    assert outcome.returncode == 0, outcome
+    (kept,) = killed.glob("*.before-restore-*Z")
+    for database in (kept, killed / "marginalia.db"):
+        assert counted(database) == ITEMS + 2
+
+
+async def test_the_engine_of_a_killed_server_ends_before_a_restore(
+    data: Path, tmp_path: Path
+) -> None:
+    await command("backup", tmp_path / "backup.db", "--data-dir", data)
+    with abandoned(data, data / "marginalia.db") as engine:
+        assert (
+            await command("restore", tmp_path / "backup.db", "--data-dir", data)
+        ).returncode == 0
+        assert engine.wait(10) is not None
+
+
+def test_a_running_server_is_not_restored_under(data: Path, tmp_path: Path) -> None:
+    with served(data) as server:
+        called("backup", tmp_path / "backup.db", "--data-dir", data)
+        line = refused("restore", tmp_path / "backup.db", "--data-dir", data)
+        pid = server.process.pid
+        assert f"{data} is in use by another marginalia (process {pid}): stop that one" in line
+        assert httpx.get(f"{server.url}/health").status_code == 200
+        assert engine_pid(data)
+    assert not list(data.glob("*restor*"))
+
+
+@pytest.mark.parametrize("step", ["os.link", "DataDirectory.begin", "Path.replace"])
+async def test_a_restore_that_ends_halfway_loses_nothing_and_is_run_again(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    backup = tmp_path / "backup.db"
+    await command("backup", backup, "--data-dir", data)
+    await write(data, [item("second")])
+
+    def fail(*_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(f"server.engine.backup.{step}", fail)
+        assert "cannot be written (Input/output error)" in refused(
+            "restore", backup, "--data-dir", data
+        )
+    if step == "Path.replace":
+        assert "is gone, but it held data" in await refusal(data)
+    else:
+        assert await holds(data, "second")
+    assert (await command("restore", backup, "--data-dir", data)).returncode == 0
+    assert await holds(data, "first 7")
+    assert not await holds(data, "second")
+    assert (await command("restore", first_kept(data), "--data-dir", data)).returncode == 0
+    assert await holds(data, "second")
+
+
+def first_kept(data_dir: Path) -> Path:
+    return min(data_dir.glob("*.before-restore-*Z"))
+
+
+def test_a_backup_replaces_nothing_unless_told(data: Path, tmp_path: Path) -> None:
+    backup = tmp_path / "backup.db"
+    backup.write_text("mine")
+    assert refused("backup", backup, "--data-dir", data) == (
+        f"marginalia: {backup} exists: name another file, or add --force to replace it."
+    )
+    assert backup.read_text() == "mine"
+    stale = tmp_path / "backup.db-wal"
+    stale.touch()
+    assert called("backup", backup, "--force", "--data-dir", data).returncode == 0
+    assert not stale.exists()
+    assert called("restore", backup, "--data-dir", tmp_path / "other").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "sentence"),
+    [
+        ("", "is a directory: name a file in it."),
+        ("data/marginalia.db", "is the data file itself: name another file."),
+        ("nowhere/b.db", "cannot be written (No such file or directory): name another file."),
+    ],
+)
+def test_bad_places_for_a_backup_are_told(
+    data: Path, tmp_path: Path, file: str, sentence: str
+) -> None:
+    line = refused("backup", tmp_path / file, "--force", "--data-dir", data)
+    assert line == f"marginalia: {tmp_path / file} {sentence}"
+
+
+def test_a_full_disk_leaves_no_backup(data: Path, tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "size=1m") as disk:
+        fill(disk / "ballast")
+        line = refused("backup", disk / "backup.db", "--data-dir", data)
+        assert line == (
+            f"marginalia: {data}/marginalia.db cannot be copied (database or disk is full): "
+            "make room on the disk and try again."
+        )
+        assert [path.name for path in disk.iterdir()] == ["ballast"]
+
+
+def test_nothing_to_back_up_is_told(tmp_path: Path) -> None:
+    line = refused("backup", tmp_path / "backup.db", "--data-dir", tmp_path / "data")
+    assert line == (
+        f"marginalia: There is no data in {tmp_path}/data: choose another with --data-dir."
+    )
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("pages", [slice(10, 20), slice(-2, -1)])
+def test_damaged_data_is_not_backed_up(data: Path, tmp_path: Path, pages: slice) -> None:
+    database = data / "marginalia.db"
+    content = bytearray(database.read_bytes())
+    for start in range(0, len(content), 4096)[pages]:
+        content[start : start + 4096] = b"\xa5" * 4096
+    database.write_bytes(content)
+    line = refused("backup", tmp_path / "backup.db", "--data-dir", data)
+    assert line.startswith(f"marginalia: The file {data}/marginalia.db is damaged (")
+    assert line.endswith("): restore an earlier backup; nothing was changed.")
+    assert not list(tmp_path.glob("*backup*"))
+
+
+def test_what_is_no_backup_is_not_restored(data: Path, tmp_path: Path) -> None:
+    before = (data / "marginalia.db").read_bytes()
+    backup = tmp_path / "backup.db"
+    called("backup", backup, "--data-dir", data)
+    os.truncate(backup, backup.stat().st_size // 2)
+    text = tmp_path / "text"
+    text.write_text("text" * 5_000)
+    foreign = tmp_path / "foreign.db"
+    with closing(sqlite3.connect(foreign)) as other:
+        other.execute("CREATE TABLE other (a)")
+    for file, sentence in (
+        (backup, f"The file {backup} is damaged ("),
+        (text, f"The file {text} is damaged (file is not a database): "),
+        (foreign, f"The file {foreign} holds no data of Marginalia's; nothing was changed."),
+        (tmp_path / "none", f"There is no file {tmp_path}/none: name a backup."),
+    ):
+        assert sentence in refused("restore", file, "--data-dir", data)
+    assert (data / "marginalia.db").read_bytes() == before
+    assert not list(data.glob("*restor*"))
+
+
+@pytest.mark.parametrize("action", ["backup", "restore"])
+@pytest.mark.parametrize("store", [["--aws"], ["--endpoint-url", "http://127.0.0.1:9"]])
+def test_other_stores_have_backups_of_their_own(
+    tmp_path: Path, action: str, store: list[str]
+) -> None:
+    line = refused(action, tmp_path / "backup.db", *store)
+    assert "Only the embedded engine's data is backed up" in line
+
+
+def test_a_backup_of_a_directory_that_lost_its_data_is_refused(data: Path, tmp_path: Path) -> None:
+    os.truncate(data / "marginalia.db", 0)
+    line = refused("backup", tmp_path / "backup.db", "--data-dir", data)
+    assert "is empty, but it held data" in line
+    assert DataDirectory(data).begun
+
+
+@pytest.mark.soak
+def test_backups_and_restores_killed_at_any_moment_lose_nothing(data: Path, tmp_path: Path) -> None:
+    backup = tmp_path / "backup.db"
+    called("backup", backup, "--data-dir", data)
+    outcomes = set()
+    for number in range(60):
+        action = ["restore", str(backup)] if number % 2 else ["backup", str(backup), "--force"]
+        with subprocess.Popen([MARGINALIA, *action, "--data-dir", data], env=environment()) as one:
+            while one.poll() is None and not working(tmp_path):
+                time.sleep(0.001)
+            time.sleep(random.uniform(0, 0.3))
+            one.kill()
+        outcomes.add(one.returncode)
+        assert counted(backup) == ITEMS + 1
+        if (data / "marginalia.db").exists():
+            assert counted(data / "marginalia.db") == ITEMS + 1
+        else:
+            assert "is gone, but it held data" in refused("serve", "--data-dir", data)
+            assert called("restore", backup, "--data-dir", data).returncode == 0
+    assert outcomes == {0, -signal.SIGKILL}
+
+
+def working(tmp_path: Path) -> bool:
+    """Whether a backup or restore has begun to copy."""
+    return any(tmp_path.glob(".*.partial")) or any(tmp_path.glob("data/*.restoring"))
+
+
+def counted(database: Path) -> int:
+    """Return how many items a sound database holds."""
+    with closing(sqlite3.connect(database)) as opened:
+        assert opened.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        (items,) = opened.execute("SELECT count(*) FROM marginalia").fetchone()
+    return int(items)
