@@ -1,20 +1,29 @@
 """Comments: a look-up by id, and the mutations that add, change and delete one."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
 import strawberry
 
 from dal.model import Comment, rules
 from dal.query.pagination import Edge
-from resolvers.mutations import UserError, idempotency_key, reported
-from resolvers.node_ids import parse_node_id
+from resolvers.mutations import Rule, UserError, checked, reported
+from resolvers.node_ids import own_id_of
 from resolvers.request.authorization import may_change, require_viewer
 from resolvers.request.selection import Info
+
+_STATED: Mapping[str, Rule] = {
+    "rating": rules.rating,
+    "language": rules.language,
+    "title": rules.title,
+    "text": rules.stated_text,
+}
+_WHICH: Mapping[str, Rule] = {"id": own_id_of("Comment")}
+_NEW = {"product_id": rules.identifier, **_STATED, "idempotency_key": rules.identifier}
+_CHANGES = {**_WHICH, **_STATED}
 
 
 @strawberry.input(description="A new comment; its author is the user of the JWT.")
@@ -86,17 +95,15 @@ async def comment(info: Info, comment_id: str) -> Comment | None:
 async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # noqa: A002 - Relay's name
     """Store the viewer's comment, a verified one of a product that the viewer has received."""
     viewer = require_viewer(info.context)
-    product_id = rules.identifier("productId", input.product_id)
-    fields = _stated(input)
-    key = idempotency_key(input.idempotency_key)
-    received = await info.context.stores.users.received(viewer.username, product_id)
+    stated = checked(input, _NEW)
+    key = stated.pop("idempotency_key", None)
+    received = await info.context.stores.users.received(viewer.username, stated["product_id"])
     new = Comment(
         comment_id=uuid.uuid4().hex,
-        product_id=product_id,
         username=viewer.username,
         created_at=datetime.now(UTC),
         verified_purchase=received,
-        **fields,
+        **stated,
     )
     return CommentPayload(await info.context.stores.comments.add(new, key))
 
@@ -105,9 +112,9 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
 async def update_comment(info: Info, input: UpdateCommentInput) -> CommentPayload:  # noqa: A002
     """Change a comment of the viewer's, or any as a moderator."""
     check = partial(may_change, require_viewer(info.context))
-    _, comment_id = parse_node_id("id", input.id, "Comment")
+    changes = checked(input, _CHANGES)
     edge: Edge[Comment] = await info.context.stores.comments.update(
-        comment_id, _stated(input), check
+        changes.pop("id"), changes, check
     )
     return CommentPayload(edge)
 
@@ -116,25 +123,5 @@ async def update_comment(info: Info, input: UpdateCommentInput) -> CommentPayloa
 async def delete_comment(info: Info, input: DeleteCommentInput) -> DeletePayload:  # noqa: A002
     """Delete a comment of the viewer's, or any as a moderator."""
     check = partial(may_change, require_viewer(info.context))
-    _, comment_id = parse_node_id("id", input.id, "Comment")
-    await info.context.stores.comments.delete(comment_id, check)
+    await info.context.stores.comments.delete(checked(input, _WHICH)["id"], check)
     return DeletePayload(input.id)
-
-
-_RULES: dict[str, Any] = {
-    "rating": rules.rating,
-    "language": rules.language,
-    "title": rules.title,
-    "text": rules.stated_text,
-}
-
-
-def _stated(given: AddCommentInput | UpdateCommentInput) -> dict[str, Any]:
-    """Return the fields that say something, checked, in canonical form and by name."""
-    fields = {
-        "rating": given.rating,
-        "language": given.language,
-        "title": given.title,
-        "text": given.text,
-    }
-    return {name: _RULES[name](name, value) for name, value in fields.items() if value is not None}

@@ -1,39 +1,82 @@
-"""What all mutations share: user errors instead of a failure, and ids for attempts made twice."""
+"""What all mutations share: checked inputs, user errors, and ids for attempts made twice."""
 
 import hashlib
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from enum import Enum
+from functools import partial, wraps
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import orjson
+import strawberry
+from strawberry.utils.str_converters import to_camel_case
 
 from dal import errors
-from dal.model import rules
 
 Arguments = ParamSpec("Arguments")
 
 Payload = TypeVar("Payload")
 
+Name = TypeVar("Name", str, int)
+
 Mutation: TypeAlias = Callable[Arguments, Coroutine[Any, Any, Payload]]
+
+Rule: TypeAlias = Callable[[str, Any], Any]
+"""Returns a value in canonical form, or raises InvalidArgumentError with the argument's name."""
+
+_INPUT = "input"
+"""The one argument of every mutation."""
+
+
+@strawberry.enum(description="Why nothing was changed.")
+class UserErrorCode(Enum):
+    """What clients branch on; messages are for people."""
+
+    BAD_ARGUMENT = strawberry.enum_value(
+        "BAD_ARGUMENT", description="A field breaks a rule: `field` says which one."
+    )
+    NOT_FOUND = strawberry.enum_value(
+        "NOT_FOUND", description="What is to be changed is not there, or is not yours to see."
+    )
+    ALREADY_EXISTS = strawberry.enum_value(
+        "ALREADY_EXISTS", description="Something has this name already."
+    )
+    IDEMPOTENCY_KEY_REUSED = strawberry.enum_value(
+        "IDEMPOTENCY_KEY_REUSED",
+        description="The idempotency key was used for another input: choose a new one.",
+    )
+    CONFLICT = strawberry.enum_value(
+        "CONFLICT", description="Somebody else changed it meanwhile: look at it again."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class UserError:
-    """A reason to show beside an input field; ``field`` is None when none is to blame."""
+    """A reason to show beside an input field; ``field`` is None when none is to blame.
+
+    It is the path of the field from the mutation's argument on, indexes of lists as digits.
+    """
 
     message: str
-    code: str
-    field: str | None = None
+    code: UserErrorCode
+    field: list[str] | None = None
 
 
-_CODES: dict[type[errors.DalError], str] = {
-    errors.InvalidArgumentError: "BAD_ARGUMENT",
-    errors.NotFoundError: "NOT_FOUND",
-    errors.AlreadyExistsError: "ALREADY_EXISTS",
-    errors.IdempotencyKeyReusedError: "IDEMPOTENCY_KEY_REUSED",
-    errors.ConflictError: "CONFLICT",
+class InvalidInputError(Exception):
+    """An input breaks rules; ``faults`` are all of them."""
+
+    def __init__(self, faults: Sequence[errors.InvalidArgumentError]) -> None:
+        super().__init__("The input breaks rules.")
+        self.faults = faults
+
+
+_CODES: dict[type[errors.DalError], UserErrorCode] = {
+    errors.InvalidArgumentError: UserErrorCode.BAD_ARGUMENT,
+    errors.NotFoundError: UserErrorCode.NOT_FOUND,
+    errors.AlreadyExistsError: UserErrorCode.ALREADY_EXISTS,
+    errors.IdempotencyKeyReusedError: UserErrorCode.IDEMPOTENCY_KEY_REUSED,
+    errors.ConflictError: UserErrorCode.CONFLICT,
 }
 """The faults that the person who filled in the form can mend."""
 
@@ -41,13 +84,15 @@ _CODES: dict[type[errors.DalError], str] = {
 def reported(
     payload: Callable[..., Payload],
 ) -> Callable[[Mutation[Arguments, Payload]], Mutation[Arguments, Payload]]:
-    """Make a mutation return an input's fault as its payload's user error."""
+    """Make a mutation return all faults of its input as its payload's user errors."""
 
     def decorated(mutation: Mutation[Arguments, Payload]) -> Mutation[Arguments, Payload]:
         @wraps(mutation)
         async def reporting(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Payload:
             try:
                 return await mutation(*args, **kwargs)
+            except InvalidInputError as invalid:
+                return payload(user_errors=[_user_error(one) for one in invalid.faults])
             except tuple(_CODES) as error:
                 return payload(user_errors=[_user_error(error)])
 
@@ -56,19 +101,55 @@ def reported(
     return decorated
 
 
-def idempotency_key(value: str | None) -> str | None:
-    """Return an idempotency key, checked; None for none."""
-    return None if value is None else rules.identifier("idempotencyKey", value)
+def checked(given: object, rules: Mapping[str, Rule], within: str = "") -> dict[str, Any]:
+    """Return the fields of an input that say something, by name and in canonical form.
+
+    Raises InvalidInputError with the faults of all fields. ``within`` is what precedes their names.
+    """
+    stated = {name: getattr(given, name) for name in rules}
+    return _collected(
+        (name, partial(rules[name], within + to_camel_case(name), value))
+        for name, value in stated.items()
+        if value is not None
+    )
+
+
+def checked_each(
+    argument: str, given: Iterable[object], rules: Mapping[str, Rule]
+) -> list[dict[str, Any]]:
+    """Return the fields of each entry of a list, as ``checked`` does."""
+    entries = _collected(
+        (number, partial(checked, one, rules, f"{argument}.{number}."))
+        for number, one in enumerate(given)
+    )
+    return list(entries.values())
+
+
+def _collected(work: Iterable[tuple[Name, Callable[[], Any]]]) -> dict[Name, Any]:
+    """Return what each step returns; InvalidInputError with the faults of all that fail."""
+    done: dict[Name, Any] = {}
+    faults: list[errors.InvalidArgumentError] = []
+    for name, step in work:
+        try:
+            done[name] = step()
+        except errors.InvalidArgumentError as fault:
+            faults.append(fault)
+        except InvalidInputError as several:
+            faults += several.faults
+    if faults:
+        raise InvalidInputError(faults)
+    return done
 
 
 def new_id(key: str | None, *owner: str) -> str:
     """Return the id of something new; every attempt under one key of its owner's gives the same."""
-    key = idempotency_key(key)
     if key is None:
         return uuid.uuid4().hex
     return hashlib.sha256(orjson.dumps([*owner, key])).hexdigest()[:32]
 
 
 def _user_error(error: errors.DalError) -> UserError:
-    blamed = error.argument if isinstance(error, errors.InvalidArgumentError) else None
+    blamed = None
+    if isinstance(error, errors.InvalidArgumentError):
+        blamed = [_INPUT, *error.argument.split(".")]
     return UserError(str(error), _CODES[type(error)], blamed)

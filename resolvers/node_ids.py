@@ -42,6 +42,15 @@ def parse_node_id(argument: str, node_id: str, *types: str) -> tuple[str, str]:
     return type_name, own_id
 
 
+def own_id_of(type_name: str) -> Callable[[str, str], str]:
+    """Return the rule of global ids of one type; it returns the own id."""
+
+    def own_id(argument: str, node_id: str) -> str:
+        return parse_node_id(argument, node_id, type_name)[1]
+
+    return own_id
+
+
 def user_names(own_id: str) -> tuple[str, str]:
     """Return organisation and username of the own id of an organisation's user, or ValueError."""
     organization, _, username = own_id.partition("/")

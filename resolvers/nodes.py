@@ -15,7 +15,7 @@ from dal.model import Comment, Order, Organization, OrganizationUser, Product, T
 from dal.table.concurrency import in_parallel
 from resolvers import comments, orders, organizations, products, tickets, users
 from resolvers.node_ids import parse_node_id
-from resolvers.request.authorization import ForbiddenError, UnauthenticatedError
+from resolvers.request.authorization import UnauthenticatedError
 from resolvers.request.selection import Info
 
 MAX_NODES = 100
@@ -24,8 +24,7 @@ AnyNode = Comment | Order | Organization | OrganizationUser | Product | Ticket |
 NodeId = Annotated[strawberry.ID, strawberry.argument(name="id")]
 NodeIds = Annotated[list[strawberry.ID], strawberry.argument(name="ids")]
 
-Refusal: TypeAlias = ForbiddenError | UnauthenticatedError
-Found: TypeAlias = AnyNode | Refusal | InvalidArgumentError | None
+Found: TypeAlias = AnyNode | UnauthenticatedError | InvalidArgumentError | None
 """A fault stands in the place of its object, and fails alone."""
 
 Loader = Callable[[Info, Sequence[str]], Coroutine[Any, Any, Sequence[Found]]]
@@ -37,7 +36,7 @@ def _one_by_one(load: Callable[[Info, str], Coroutine[Any, Any, AnyNode | None]]
     async def outcome(info: Info, own_id: str) -> Found:
         try:
             return await load(info, own_id)
-        except (ForbiddenError, UnauthenticatedError) as refusal:
+        except UnauthenticatedError as refusal:
             return refusal
 
     async def load_all(info: Info, own_ids: Sequence[str]) -> Sequence[Found]:
@@ -49,16 +48,16 @@ def _one_by_one(load: Callable[[Info, str], Coroutine[Any, Any, AnyNode | None]]
 LOADERS: dict[str, Loader] = {
     "Product": _one_by_one(products.load),
     "Comment": comments.load,
-    "User": _one_by_one(users.load),
+    "User": _one_by_one(users.user),
     "Order": _one_by_one(orders.load),
-    "Organization": _one_by_one(organizations.load),
+    "Organization": _one_by_one(organizations.organization),
     "OrganizationUser": _one_by_one(organizations.load_user),
     "Ticket": _one_by_one(tickets.load),
 }
 
 
 async def node(info: Info, node_id: NodeId) -> AnyNode | None:
-    """Return the object under a global id; None when it is missing."""
+    """Return the object under a global id; None when it is missing or not the viewer's to see."""
     (found,) = await _load(info, [parse_node_id("id", node_id, *LOADERS)])
     if isinstance(found, Exception):
         raise found

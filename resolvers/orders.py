@@ -1,8 +1,8 @@
 """Orders: the lists of a user's and of open ones, a look-up by id, and the two mutations."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 
 import strawberry
 
@@ -10,9 +10,15 @@ from dal.model import Order, OrderLine, OrderStatus, User, rules
 from dal.query.pagination import Edge, Page
 from dal.repositories.orders import OrderSelection
 from resolvers.connections import slice_of
-from resolvers.mutations import UserError, new_id, reported
-from resolvers.node_ids import parse_node_id
-from resolvers.request.authorization import may_see, may_set_status, require_staff, require_viewer
+from resolvers.mutations import Rule, UserError, checked, checked_each, new_id, reported
+from resolvers.node_ids import own_id_of
+from resolvers.request.authorization import (
+    is_staff,
+    may_set_status,
+    require_staff,
+    require_viewer,
+    sees_own,
+)
 from resolvers.request.selection import Info
 
 strawberry.enum(OrderStatus, description="What became of an order.")
@@ -29,16 +35,17 @@ class OrderLineInput:
     )
 
 
-@strawberry.input(description="A new order of the user of the JWT.")
+@strawberry.input(description="A new order, as the shop's own server states it.")
 class PlaceOrderInput:
-    """An order as its user states it."""
+    """An order of a user, at the prices that the shop asks."""
 
+    username: str = strawberry.field(description="Whose order it is.")
     lines: list[OrderLineInput] = strawberry.field(
         description="From 1 to 90 lines, all in one currency."
     )
     idempotency_key: str | None = strawberry.field(
         default=None,
-        description="Send the same key again when no answer came: the order is placed once.",
+        description="Send the same key again when no answer came: the user's order is placed once.",
     )
 
 
@@ -73,9 +80,7 @@ async def load(info: Info, order_id: str) -> Order | None:
     viewer = require_viewer(info.context)
     info.context.budget.spend()
     found = await info.context.stores.orders.get(order_id)
-    if found is not None:
-        may_see(viewer, found.username)
-    return found
+    return found if found is not None and sees_own(viewer, found.username) else None
 
 
 async def orders(  # noqa: PLR0913, PLR0917 - the field's arguments
@@ -107,7 +112,7 @@ async def open_orders(
     before: str | None = None,
 ) -> Page[Order]:
     """Return a page of everyone's open orders, newest first; for staff."""
-    require_staff(require_viewer(info.context))
+    require_staff(require_viewer(info.context), "see everyone's orders")
     cut = slice_of(info, first, after, last, before)
     info.context.budget.spend()
     return await info.context.stores.orders.open_page(cut)
@@ -130,14 +135,17 @@ def total(root: strawberry.Parent[Order]) -> str:
 
 @reported(OrderPayload)
 async def place_order(info: Info, input: PlaceOrderInput) -> OrderPayload:  # noqa: A002
-    """Store an order of the viewer's."""
-    viewer = require_viewer(info.context)
+    """Store an order of a user, whose prices the shop's own server vouches for."""
+    require_staff(
+        require_viewer(info.context), "place orders: the shop's own server does, for its customers"
+    )
+    stated = checked(input, _NEW)
+    key = stated.pop("idempotency_key", None)
     new = Order(
-        order_id=new_id(input.idempotency_key, viewer.username),
-        username=viewer.username,
+        order_id=new_id(key, stated["username"]),
         status=OrderStatus.PLACED,
         created_at=datetime.now(UTC),
-        lines=rules.order_lines("lines", [_line(*one) for one in enumerate(input.lines)]),
+        **stated,
     )
     return OrderPayload(await info.context.stores.orders.place(new))
 
@@ -146,18 +154,26 @@ async def place_order(info: Info, input: PlaceOrderInput) -> OrderPayload:  # no
 async def set_order_status(info: Info, input: SetOrderStatusInput) -> OrderPayload:  # noqa: A002
     """Take an order a step further: any legal one as staff, or to cancel the viewer's own."""
     viewer = require_viewer(info.context)
-    _, order_id = parse_node_id("id", input.id, "Order")
-    check = partial(may_set_status, viewer, input.status)
-    edge = await info.context.stores.orders.set_status(
-        order_id, input.status, check, guess=viewer.username
+    may_set_status(viewer, input.status)
+    order_id = checked(input, {"id": own_id_of("Order")})["id"]
+    owner = None if is_staff(viewer) else viewer.username
+    return OrderPayload(
+        await info.context.stores.orders.set_status(order_id, input.status, owner=owner)
     )
-    return OrderPayload(edge)
 
 
-def _line(number: int, given: OrderLineInput) -> OrderLine:
-    place = f"lines.{number}"
-    return OrderLine(
-        product_id=rules.identifier(f"{place}.productId", given.product_id),
-        quantity=rules.quantity(f"{place}.quantity", given.quantity),
-        unit_price=rules.money(f"{place}.unitPrice", given.unit_price),
-    )
+def _lines(argument: str, given: Sequence[OrderLineInput]) -> tuple[OrderLine, ...]:
+    lines = checked_each(argument, rules.line_count(argument, given), _LINE)
+    return rules.order_lines(argument, [OrderLine(**one) for one in lines])
+
+
+_LINE: Mapping[str, Rule] = {
+    "product_id": rules.identifier,
+    "quantity": rules.quantity,
+    "unit_price": rules.money,
+}
+_NEW: Mapping[str, Rule] = {
+    "username": rules.identifier,
+    "lines": _lines,
+    "idempotency_key": rules.identifier,
+}

@@ -1,6 +1,6 @@
 """Organisations and their users: look-ups, the list of users, and the two mutations."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import strawberry
@@ -11,14 +11,14 @@ from dal.query.cursors import CursorKind
 from dal.query.pagination import Edge, Page
 from dal.repositories.organizations import MOST_FIRST_USERS
 from resolvers.connections import first_slice, slice_of
-from resolvers.mutations import UserError, reported
+from resolvers.mutations import Rule, UserError, checked, checked_each, reported
 from resolvers.node_ids import user_names
 from resolvers.request.authorization import (
     is_staff,
     organization_user,
     require_admin,
-    require_member,
     require_viewer,
+    sees_organization,
     sees_tickets,
 )
 from resolvers.request.selection import Info
@@ -81,23 +81,19 @@ class OrganizationUserPayload:
         return self.organization_user_edge.node if self.organization_user_edge else None
 
 
-async def load(info: Info, name: str) -> Organization | None:
-    """Return an organisation that the viewer may see."""
-    await require_member(info.context, name)
-    return await info.context.stores.organizations.get(name)
-
-
 async def load_user(info: Info, own_id: str) -> OrganizationUser | None:
     """Return a user of an organisation that the viewer may see."""
     organization, username = user_names(own_id)
-    await require_member(info.context, organization)
+    if not await sees_organization(info.context, organization):
+        return None
     return await organization_user(info.context, organization, username)
 
 
 async def organization(info: Info, name: str) -> Organization | None:
     """Return an organisation by its name; its first users come along when they are selected."""
     context, store = info.context, info.context.stores.organizations
-    await require_member(context, rules.identifier("name", name))
+    if not await sees_organization(context, rules.identifier("name", name)):
+        return None
     cut = first_slice(info, "users", kind=CursorKind.NAME)
     if cut is None:
         return await store.get(name)
@@ -116,7 +112,6 @@ async def users(
     before: str | None = None,
 ) -> Page[OrganizationUser]:
     """Return a page of an organisation's users, by name."""
-    await require_member(info.context, root.name)
     cut = slice_of(info, first, after, last, before, kind=CursorKind.NAME)
     info.context.budget.spend()
     page = info.context.prefetched.take(root, cut)
@@ -128,7 +123,6 @@ async def user(
 ) -> OrganizationUser | None:
     """Return one user; the newest tickets come along when they are selected."""
     context = info.context
-    await require_member(context, root.name)
     rules.identifier("username", username)
     cut = first_slice(info, "tickets")
     if cut is not None and await sees_tickets(context, root.name, username):
@@ -143,8 +137,9 @@ async def user(
 async def create_organization(info: Info, input: CreateOrganizationInput) -> OrganizationPayload:  # noqa: A002 - Relay's name
     """Store a new organisation."""
     viewer = require_viewer(info.context)
-    new = Organization(rules.identifier("name", input.name), rules.title("plan", input.plan))
-    types = _types(input.users)
+    stated = checked(input, _NEW)
+    types: dict[str, UserType] = stated.pop("users")
+    new = Organization(**stated)
     if not is_staff(viewer):
         types[viewer.username] = UserType.ADMIN
     first_users = [OrganizationUser(new.name, *one) for one in types.items()]
@@ -159,22 +154,29 @@ async def add_organization_user(
     input: AddOrganizationUserInput,  # noqa: A002
 ) -> OrganizationUserPayload:
     """Store a new user of an organisation."""
-    await require_admin(info.context, rules.identifier("organization", input.organization))
-    new = OrganizationUser(
-        input.organization, rules.identifier("username", input.username), input.type
-    )
+    require_viewer(info.context)
+    stated = checked(input, {"organization": rules.identifier, "username": rules.identifier})
+    await require_admin(info.context, stated["organization"])
+    new = OrganizationUser(**stated, type=input.type)
     edge = await info.context.stores.organizations.add_user(new)
     info.context.cache.forget()
     return OrganizationUserPayload(edge)
 
 
-def _types(users: Sequence[OrganizationUserInput]) -> dict[str, UserType]:
+def _types(argument: str, users: Sequence[OrganizationUserInput]) -> dict[str, UserType]:
     """Return what each of an organisation's first users is to be, by username."""
     if len(users) > MOST_FIRST_USERS:
         raise InvalidArgumentError(
-            "users", f"users lists {len(users)}; the most is {MOST_FIRST_USERS}: add others later."
+            argument,
+            f"{argument} lists {len(users):,}; the most is {MOST_FIRST_USERS}: add others later.",
         )
-    types = {rules.identifier("users", one.username): one.type for one in users}
-    if len(types) < len(users):
-        raise InvalidArgumentError("users", "users lists a username twice: leave one of them out.")
-    return types
+    names = [one["username"] for one in checked_each(argument, users, _USER)]
+    if len(set(names)) < len(names):
+        raise InvalidArgumentError(
+            argument, f"{argument} lists a username twice: leave one of them out."
+        )
+    return dict(zip(names, (one.type for one in users), strict=True))
+
+
+_USER: Mapping[str, Rule] = {"username": rules.identifier}
+_NEW: Mapping[str, Rule] = {"name": rules.identifier, "plan": rules.title, "users": _types}

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import strawberry
 
 from dal.model import Profile, User, rules
-from resolvers.mutations import UserError, reported
-from resolvers.request.authorization import may_see, require_viewer
+from resolvers.mutations import UserError, checked, reported
+from resolvers.request.authorization import require_viewer, sees_own
 from resolvers.request.selection import Info
 
 
@@ -28,15 +28,15 @@ class ProfilePayload:
     user_errors: list[UserError] = field(default_factory=list)
 
 
+def _email(argument: str, value: str) -> str:
+    return value and rules.email(argument, value)
+
+
 async def user(info: Info, username: str) -> User | None:
-    """Return the user of this name, as every well-formed identifier is one."""
-    return await load(info, rules.identifier("username", username))
-
-
-async def load(info: Info, username: str) -> User:
-    """Return a user whom the viewer may see."""
-    may_see(require_viewer(info.context), username)
-    return User(username)
+    """Return the user of this name, if the viewer may; every well-formed identifier is one."""
+    viewer = require_viewer(info.context)
+    username = rules.identifier("username", username)
+    return User(username) if sees_own(viewer, username) else None
 
 
 async def profile(root: strawberry.Parent[User], info: Info) -> Profile | None:
@@ -49,10 +49,6 @@ async def profile(root: strawberry.Parent[User], info: Info) -> Profile | None:
 async def update_profile(info: Info, input: UpdateProfileInput) -> ProfilePayload:  # noqa: A002
     """Change fields of the viewer's own profile."""
     viewer = require_viewer(info.context)
-    changes = {}
-    if input.full_name is not None:
-        changes["full_name"] = rules.title("fullName", input.full_name)
-    if input.email is not None:
-        changes["email"] = input.email and rules.email("email", input.email)
+    changes = checked(input, {"full_name": rules.title, "email": _email})
     await info.context.stores.users.update_profile(viewer.username, changes)
     return ProfilePayload(User(viewer.username))

@@ -11,6 +11,7 @@ from asgi_correlation_id import correlation_id
 from graphql import GraphQLError
 
 from dal import errors
+from resolvers.mutations import UserErrorCode
 from resolvers.request.authorization import ForbiddenError, UnauthenticatedError
 from resolvers.request.context import TooManyPagesError
 from schema.cost import QueryTooCostlyError
@@ -44,9 +45,12 @@ MAX_MESSAGE = 300
 class UserError:
     """Shows resolvers.mutations.UserError."""
 
-    field: str | None = strawberry.field(description="The input field to blame, if it is one.")
+    field: list[str] | None = strawberry.field(
+        description="The path of the input field to blame, such as "
+        '`["input", "lines", "0", "quantity"]`; null when none is.'
+    )
     message: str
-    code: str
+    code: UserErrorCode
 
 
 def log_faults(faults: list[GraphQLError]) -> None:

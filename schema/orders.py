@@ -71,7 +71,8 @@ class OrderMutation:
     place_order: orders.OrderPayload | None = strawberry.mutation(
         resolver=orders.place_order,
         graphql_type=PlaceOrderPayload | None,
-        description="Order as the user of the JWT.",
+        description="Place an order of a user, as staff: prices are the shop's word, so this "
+        "is for its own server and not for a browser.",
     )
     set_order_status: orders.OrderPayload | None = strawberry.mutation(
         resolver=orders.set_order_status,

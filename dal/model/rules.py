@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TypeVar
 
+from iso4217 import Currency
 from langcodes import Language, standardize_tag
 from langcodes.tag_parser import LanguageTagError
 
@@ -46,8 +47,14 @@ _HIDDEN = re.compile(f"[{_CONTROLS}{_TURNING}]")
 """Control characters but tabs and ends of lines, and those that turn the direction of text: what
 holds them shows as something else than it says."""
 
+_SHAPELESS = {"Z", "C"}
+"""Of Unicode's categories of characters: separators and controls."""
+
 _AMOUNT, _CURRENCY = r"(?P<amount>[0-9]{1,12}(?:\.[0-9]{1,4})?)", r"(?P<currency>[A-Z]{3})"
 _MONEY = (re.compile(f"{_AMOUNT} {_CURRENCY}"), re.compile(f"{_CURRENCY} {_AMOUNT}"))
+DECIMAL_PLACES = {one.code: one.exponent for one in Currency if one.exponent is not None}
+"""Of each currency's amounts, by its code."""
+
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 
 
@@ -128,12 +135,21 @@ def text(argument: str, value: str) -> str:
     return _characters(argument, value, MAX_TEXT)
 
 
+def stated_title(argument: str, value: str) -> str:
+    """Return ``value`` as ``title`` does; it must say something."""
+    return _stated(argument, title(argument, value))
+
+
 def stated_text(argument: str, value: str) -> str:
     """Return ``value`` as ``text`` does; it must say something."""
-    said = text(argument, value)
-    if not said.strip():
+    return _stated(argument, text(argument, value))
+
+
+def _stated(argument: str, value: str) -> str:
+    """Return ``value`` unless it is of spaces and characters without a shape."""
+    if all(unicodedata.category(char)[0] in _SHAPELESS for char in value):
         raise InvalidArgumentError(argument, f"{argument} is empty: write something.")
-    return said
+    return value
 
 
 def _characters(argument: str, value: str, most: int) -> str:
@@ -159,7 +175,8 @@ def instant(argument: str, value: datetime) -> datetime:
 
 def email(argument: str, value: str) -> str:
     """Return ``value`` when it can be an e-mail address."""
-    if not _EMAIL.fullmatch(_characters(argument, value, MAX_EMAIL)):
+    value = _characters(argument, value, MAX_EMAIL)
+    if not _EMAIL.fullmatch(value):
         raise InvalidArgumentError(argument, f"{argument} is not an address such as 'ana@b.org'.")
     return value
 
@@ -174,22 +191,45 @@ def quantity(argument: str, value: int) -> int:
 
 
 def money(argument: str, value: str) -> Money:
-    """Return what ``12.50 EUR`` or ``EUR 12.50`` says; at most four decimal places."""
+    """Return what ``12.50 EUR`` or ``EUR 12.50`` says, in the currency's minor units.
+
+    The currency is one of ISO 4217, without those of no minor unit, such as gold. Nothing may cost
+    nothing: a present is ``0.00 EUR``.
+    """
     parts = next(filter(None, (form.fullmatch(value) for form in _MONEY)), None)
     if parts is None:
         raise InvalidArgumentError(
             argument, f"{argument} is {value[:40]!r}; it must be an amount such as '12.50 EUR'."
         )
-    return Money(Decimal(parts["amount"]), parts["currency"])
+    places = DECIMAL_PLACES.get(parts["currency"])
+    if places is None:
+        raise InvalidArgumentError(
+            argument,
+            f"{argument} is in {parts['currency']}; it must be in a currency of ISO 4217.",
+        )
+    amount = Decimal(parts["amount"])
+    exact = round(amount, places)
+    if exact != amount:
+        raise InvalidArgumentError(
+            argument,
+            f"{argument} is {amount} {parts['currency']}; "
+            f"amounts of this currency have {places} decimal places.",
+        )
+    return Money(exact, parts["currency"])
+
+
+def line_count(argument: str, lines: Sequence[Value]) -> Sequence[Value]:
+    """Return ``lines`` when an order can have so many."""
+    if not 1 <= len(lines) <= MAX_LINES:
+        raise InvalidArgumentError(
+            argument, f"{argument} has {len(lines):,} entries; an order has 1 to {MAX_LINES}."
+        )
+    return lines
 
 
 def order_lines(argument: str, lines: Sequence[OrderLine]) -> tuple[OrderLine, ...]:
     """Return ``lines`` when they make an order: 1 to 90 of them, in one currency."""
-    if not 1 <= len(lines) <= MAX_LINES:
-        raise InvalidArgumentError(
-            argument, f"{argument} has {len(lines)} entries; an order has 1 to {MAX_LINES}."
-        )
-    currencies = sorted({line.unit_price.currency for line in lines})
+    currencies = sorted({line.unit_price.currency for line in line_count(argument, lines)})
     if len(currencies) > 1:
         raise InvalidArgumentError(
             argument, f"{argument} mixes {' and '.join(currencies)}; an order has one currency."

@@ -1,6 +1,6 @@
 """Orders: pages, look-ups, and writes that are transactions with conditions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -89,19 +89,18 @@ class OrderRepository:
         return Edge(order, order_position(order))
 
     async def set_status(
-        self, order_id: str, status: OrderStatus, check: Callable[[Order], None], *, guess: str
+        self, order_id: str, status: OrderStatus, *, owner: str | None
     ) -> Edge[Order]:
         """Take an order to its next status, in one conditional write.
 
-        The order of the user ``guess`` is found even while the index of ids lags. ``check`` may
-        refuse by raising. Raises NotFoundError when there is no such order, InvalidArgumentError
-        for a step that orders do not take, and ConflictError when another writer was faster.
+        Only an order of the user ``owner`` is looked for, or anybody's for None: by an index then,
+        which may lag. Raises NotFoundError when there is no such order, InvalidArgumentError for a
+        step that orders do not take, and ConflictError when another writer was faster.
         """
-        item = await self._find(order_id, guess)
+        item = await self._find(order_id, owner)
         if item is None:
             raise errors.NotFoundError("There is no such order.")
         old = ORDER.decode(item)
-        check(old)
         if status not in NEXT[old.status]:
             raise errors.InvalidArgumentError(
                 "status", f"status cannot become {status}: the order is {old.status}."
@@ -125,13 +124,14 @@ class OrderRepository:
         distinct = {(item["PK"]["S"], item["SK"]["S"]): item for item in items}
         await self._table.put_many(list(distinct.values()))
 
-    async def _find(self, order_id: str, guess: str) -> Item | None:
-        """Return an order's item as the latest write left it."""
-        item = await self._table.get(order_key(guess, order_id))
-        if item is not None:
-            return item
-        found = await self.get(order_id)
-        return None if found is None else await self._table.get(order_key(found.username, order_id))
+    async def _find(self, order_id: str, owner: str | None) -> Item | None:
+        """Return the item of an order of ``owner``, or of anybody, as the latest write left it."""
+        if owner is None:
+            found = await self.get(order_id)
+            if found is None:
+                return None
+            owner = found.username
+        return await self._table.get(order_key(owner, order_id))
 
     async def _placed_before(self, order: Order) -> Order:
         """Return the order that an earlier attempt of the same placing stored."""

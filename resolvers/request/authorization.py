@@ -1,6 +1,11 @@
-"""Who may do what; a ``require_`` or ``may_`` raises, so that no caller overlooks its answer."""
+"""Who may do what; a ``require_`` or ``may_`` raises, so that no caller overlooks its answer.
 
-from dal.model import Comment, Order, OrderStatus, OrganizationUser, UserType
+What somebody may not even see is as good as missing: look-ups are null, mutations are NOT_FOUND,
+whether it is there or not.
+"""
+
+from dal.errors import NotFoundError
+from dal.model import Comment, OrderStatus, OrganizationUser, UserType
 from resolvers.request.context import Context, Viewer
 
 MODERATOR = "moderator"
@@ -31,16 +36,15 @@ def is_staff(viewer: Viewer) -> bool:
     return STAFF in viewer.roles
 
 
-def require_staff(viewer: Viewer) -> None:
-    """Raise ForbiddenError unless ``viewer`` is staff."""
+def require_staff(viewer: Viewer, to: str) -> None:
+    """Raise ForbiddenError unless ``viewer`` is staff; ``to`` says what for."""
     if not is_staff(viewer):
-        raise ForbiddenError("Only staff may see this.")
+        raise ForbiddenError(f"Only staff may {to}.")
 
 
-def may_see(viewer: Viewer, username: str) -> None:
-    """Raise ForbiddenError unless what is a user's own may be shown to ``viewer``."""
-    if viewer.username != username and not is_staff(viewer):
-        raise ForbiddenError("Only the user and staff may see this.")
+def sees_own(viewer: Viewer, username: str) -> bool:
+    """Return whether what is a user's own may be shown to ``viewer``."""
+    return viewer.username == username or is_staff(viewer)
 
 
 def can_change(viewer: Viewer, username: str) -> bool:
@@ -54,11 +58,9 @@ def may_change(viewer: Viewer, comment: Comment) -> None:
         raise ForbiddenError("Only its author or a moderator may change a comment.")
 
 
-def may_set_status(viewer: Viewer, status: OrderStatus, order: Order) -> None:
-    """Raise ForbiddenError unless ``viewer`` is staff, or cancels an order of their own."""
-    if is_staff(viewer):
-        return
-    if viewer.username != order.username or status is not OrderStatus.CANCELLED:
+def may_set_status(viewer: Viewer, status: OrderStatus) -> None:
+    """Raise ForbiddenError unless ``viewer`` is staff, or would cancel an order."""
+    if not is_staff(viewer) and status is not OrderStatus.CANCELLED:
         raise ForbiddenError("Customers may cancel their own orders; the rest is up to staff.")
 
 
@@ -74,20 +76,22 @@ async def membership(context: Context, organization: str) -> OrganizationUser | 
     return await organization_user(context, organization, require_viewer(context).username)
 
 
-async def require_member(context: Context, organization: str) -> None:
-    """Let users of the organisation pass, and staff."""
-    if not is_staff(require_viewer(context)) and await membership(context, organization) is None:
-        raise ForbiddenError("Only users of an organisation and staff see it.")
+async def sees_organization(context: Context, organization: str) -> bool:
+    """Return whether the viewer may see an organisation, if there is one."""
+    viewer = require_viewer(context)
+    return is_staff(viewer) or await membership(context, organization) is not None
 
 
 async def require_user(context: Context, organization: str) -> None:
     """Let users of the organisation pass, but staff only if they are."""
     if await membership(context, organization) is None:
-        raise ForbiddenError("Only users of an organisation open its tickets.")
+        raise NotFoundError("You are a user of no such organisation.")
 
 
 async def require_admin(context: Context, organization: str) -> None:
-    """Let admins of the organisation pass, and staff."""
+    """Let admins of the organisation pass, and staff; to strangers it is not there."""
+    if not await sees_organization(context, organization):
+        raise NotFoundError("There is no such organisation.")
     if not await _sees_all(context, organization):
         raise ForbiddenError("Only admins of an organisation and staff add users to it.")
 

@@ -39,9 +39,14 @@ def title(field: str, cell: object) -> str:
     return rules.title(field, text(field, cell))
 
 
+def subject(field: str, cell: object) -> str:
+    """Return text that fits a title and says something."""
+    return rules.stated_title(field, text(field, cell))
+
+
 def body(field: str, cell: object) -> str:
-    """Return text that fits a comment's text."""
-    return rules.text(field, text(field, cell))
+    """Return text that fits a comment's text and says something."""
+    return rules.stated_text(field, text(field, cell))
 
 
 def identifier(field: str, cell: object) -> str:

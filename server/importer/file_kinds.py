@@ -126,7 +126,7 @@ TICKETS = FileKind(
         Field("id", field_parsers.identifier),
         Field("organization", field_parsers.identifier),
         Field("username", field_parsers.identifier),
-        Field("subject", field_parsers.title),
+        Field("subject", field_parsers.subject),
         Field("text", field_parsers.body),
         Field("status", field_parsers.choice(TicketStatus)),
         Field("created_at", instant),

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from resolvers.request.authorization import can_change
 from server.pages import linked_data
 from server.pages.addresses import comment_path, product_path
-from server.pages.comment_forms import CommentForm, by_field, require_own, user_errors
+from server.pages.comment_forms import CommentForm, require_own, user_errors
 from server.pages.faults import PageFault
 from server.pages.page_request import PageRequest
 
@@ -28,7 +28,7 @@ async def change(request: PageRequest) -> Response:
     errors = form.check(request.session, fields)
     if not errors:
         answer = await request.run("comment.update", input={"id": comment["id"], **form.input()})
-        errors = by_field(user_errors(answer))
+        errors = form.faults(user_errors(answer))
     if errors:
         return await _page(request, form.refused(errors), status=422)
     return request.to(comment_path(comment["commentId"]) + "?notice=changed")

@@ -11,6 +11,8 @@ from server.pages.sessions import Session
 
 _FIELDS = ("rating", "language", "title", "text")
 
+_RATINGS = frozenset(map(str, RATINGS))
+
 OTHER_SESSION = "This form was made before you signed in here: look it over and send it again."
 
 
@@ -50,9 +52,9 @@ class CommentForm:
         return replace(self, key=key or self.key, errors=errors)
 
     def input(self) -> dict[str, Any]:
-        """Return the fields of the mutation's input; ``check`` has found a rating in them."""
+        """Return the fields of the mutation's input; it refuses 0, which stands for no rating."""
         return {
-            "rating": int(self.rating),
+            "rating": int(self.rating) if self.rating in _RATINGS else 0,
             "language": self.language.strip(),
             "title": self.title.strip(),
             "text": self.text.strip(),
@@ -64,12 +66,20 @@ class CommentForm:
             return {"": session.ended or "Sign in first: your text stays here."}
         if not session.made(fields.get("form_key", "")):
             return {"": OTHER_SESSION}
-        errors = {}
-        if self.rating not in map(str, RATINGS):
-            errors["rating"] = "Choose from one to five stars."
-        if not self.text.strip():
-            errors["text"] = "Write a few words."
-        return errors
+        return {}
+
+    def faults(self, errors: list[dict[str, Any]]) -> dict[str, str]:
+        """Return the API's user errors by the form's fields, all at once.
+
+        One about no field of the form stands above it. What was left out is told in the form's
+        own words.
+        """
+        told = {_field(error): error["message"] for error in errors}
+        if "rating" in told:
+            told["rating"] = "Choose from one to five stars."
+        if "text" in told and not self.text.strip():
+            told["text"] = "Write a few words."
+        return told
 
 
 def user_errors(answer: Answer) -> list[dict[str, Any]]:
@@ -79,11 +89,10 @@ def user_errors(answer: Answer) -> list[dict[str, Any]]:
     return errors
 
 
-def by_field(errors: list[dict[str, Any]]) -> dict[str, str]:
-    """Return user errors by the form's fields; one about no field of the form stands above it."""
-    return {
-        error["field"] if error["field"] in _FIELDS else "": error["message"] for error in errors
-    }
+def _field(error: dict[str, Any]) -> str:
+    """Return the form's field that a user error blames; empty for none of them."""
+    blamed = error["field"][-1] if error["field"] else ""
+    return blamed if blamed in _FIELDS else ""
 
 
 def require_own(session: Session, fields: dict[str, str]) -> None:

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from server.pages import linked_data
 from server.pages.addresses import RATINGS, Filters, comment_path, product_path
-from server.pages.comment_forms import CommentForm, by_field, user_errors
+from server.pages.comment_forms import CommentForm, user_errors
 from server.pages.faults import PageFault
 from server.pages.operations import Answer
 from server.pages.page_request import PageRequest
@@ -39,7 +39,7 @@ async def add(request: PageRequest) -> Response:
     if refusals:
         used_up = any(error["code"] == _USED_UP for error in refusals)
         key = secrets.token_urlsafe() if used_up else form.key
-        return await _page(request, form.refused(by_field(refusals), key), status=422)
+        return await _page(request, form.refused(form.faults(refusals), key), status=422)
     comment_id = answer.data["addComment"]["comment"]["commentId"]
     return request.to(comment_path(comment_id) + "?notice=added")
 

@@ -4,7 +4,7 @@ from dal import errors
 from dal.entities.comment import comment_position
 from dal.query.pagination import Edge
 from resolvers.comments import CommentPayload, DeletePayload
-from resolvers.mutations import UserError, reported
+from resolvers.mutations import UserError, UserErrorCode, reported
 from resolvers.request.authorization import ForbiddenError, UnauthenticatedError
 from tests.strategies import ORDINARY
 
@@ -31,12 +31,17 @@ async def deleting(*, fault: Exception | None = None) -> DeletePayload:
     [
         (
             errors.InvalidArgumentError("rating", "rating is 6; it goes from 1 to 5."),
-            UserError("rating is 6; it goes from 1 to 5.", "BAD_ARGUMENT", "rating"),
+            UserError(
+                "rating is 6; it goes from 1 to 5.", UserErrorCode.BAD_ARGUMENT, ["input", "rating"]
+            ),
         ),
-        (errors.NotFoundError("It is gone."), UserError("It is gone.", "NOT_FOUND")),
-        (errors.AlreadyExistsError("There."), UserError("There.", "ALREADY_EXISTS")),
-        (errors.IdempotencyKeyReusedError("No."), UserError("No.", "IDEMPOTENCY_KEY_REUSED")),
-        (errors.ConflictError("Again."), UserError("Again.", "CONFLICT")),
+        (errors.NotFoundError("It is gone."), UserError("It is gone.", UserErrorCode.NOT_FOUND)),
+        (errors.AlreadyExistsError("There."), UserError("There.", UserErrorCode.ALREADY_EXISTS)),
+        (
+            errors.IdempotencyKeyReusedError("No."),
+            UserError("No.", UserErrorCode.IDEMPOTENCY_KEY_REUSED),
+        ),
+        (errors.ConflictError("Again."), UserError("Again.", UserErrorCode.CONFLICT)),
     ],
 )
 async def test_what_the_person_can_mend_is_a_user_error(fault: Exception, shown: UserError) -> None:

@@ -63,7 +63,12 @@ async def payload(run: Run, operation: str, *who: Any, **given: object) -> dict[
 
 
 def faults(shown: dict[str, Any]) -> list[tuple[str | None, str]]:
-    return [(error["field"], error["code"]) for error in shown["userErrors"]]
+    """Return the path below the input, and the code, of each user error."""
+    assert all(one["field"] is None or one["field"][0] == "input" for one in shown["userErrors"])
+    return [
+        (error["field"] and ".".join(error["field"][1:]), error["code"])
+        for error in shown["userErrors"]
+    ]
 
 
 async def test_who_creates_an_organisation_is_its_admin(run: Run) -> None:
@@ -103,7 +108,6 @@ async def test_a_fault_of_an_organisation_names_its_field(run: Run) -> None:
         ("name", "n\n"),
         ("name", "n" * 513),
         ("plan", "p" * 201),
-        ("users", [{"username": ""}]),
         ("users", [{"username": "bob"}, {"username": "bob"}]),
         ("users", [{"username": f"user{n}"} for n in range(91)]),
     ]
@@ -111,6 +115,10 @@ async def test_a_fault_of_an_organisation_names_its_field(run: Run) -> None:
         shown = await payload(run, CREATE, ANN, **{**NEW, field: value})
         assert faults(shown) == [(field, "BAD_ARGUMENT")]
         assert field in shown["userErrors"][0]["message"]
+    wrong = {"name": "", "plan": "p" * 201, "users": [{"username": name} for name in ("", "b", "")]}
+    assert [field for field, _ in faults(await payload(run, CREATE, ANN, **wrong))] == [
+        *("name", "plan", "users.0.username", "users.2.username")
+    ]
 
 
 async def test_ninety_users_come_at_once(run: Run) -> None:
@@ -152,15 +160,16 @@ async def test_one_request_sees_the_users_that_it_adds(run: Run) -> None:
     answer = await run(
         """mutation {
             before: addOrganizationUser(input: {organization: "x", username: "c"}) {
-                organizationUser { username } }
+                organizationUser { username } userErrors { code } }
             createOrganization(input: {name: "x", plan: "Pro"}) { organization { name } }
             after: addOrganizationUser(input: {organization: "x", username: "c"}) {
                 organizationUser { username } }
         }""",
         ANN,
     )
-    assert [error["extensions"]["code"] for error in answer["errors"]] == ["FORBIDDEN"]
-    assert answer["data"]["before"] is None
+    assert answer["errors"] == []
+    refused = {"organizationUser": None, "userErrors": [{"code": "NOT_FOUND"}]}
+    assert answer["data"]["before"] == refused
     assert answer["data"]["after"] == {"organizationUser": {"username": "c"}}
 
 
@@ -207,6 +216,9 @@ async def test_a_fault_of_a_ticket_names_its_field(run: Run) -> None:
     faulty = [
         ("idempotencyKey", ""),
         ("subject", "x" * 201),
+        ("subject", ""),
+        ("subject", " \u200b\u202e"),
+        ("text", "\n"),
         ("text", "x" * 10_001),
         ("text", "\ud83d"),
         ("organization", ""),
@@ -214,6 +226,8 @@ async def test_a_fault_of_a_ticket_names_its_field(run: Run) -> None:
     for field, value in faulty:
         shown = await payload(run, OPEN, BOB, **{**TICKET, field: value})
         assert faults(shown) == [(field, "BAD_ARGUMENT")]
+    shown = await payload(run, OPEN, BOB, organization="", subject="", text="")
+    assert [field for field, _ in faults(shown)] == ["organization", "subject", "text"]
 
 
 async def test_a_ticket_is_closed_once(run: Run, stores: Stores) -> None:

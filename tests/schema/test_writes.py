@@ -191,9 +191,27 @@ async def test_a_fault_of_the_input_names_its_field(
     answer = await run(ADD, ANN, input={**NEW, field: value})
     assert answer["errors"] == []
     (error,) = answer["data"]["addComment"]["userErrors"]
-    assert (error["field"], error["code"]) == (field, "BAD_ARGUMENT")
+    assert (error["field"], error["code"]) == (["input", field], "BAD_ARGUMENT")
     assert field in error["message"]
     assert await stored(comments) == 0
+
+
+@pytest.mark.parametrize(
+    ("operation", "given"),
+    [
+        (ADD, {"productId": "", "rating": 9, "language": "x y", "title": "x" * 201, "text": " "}),
+        (UPDATE, {"id": "x", "rating": 9, "language": "x y", "title": "x" * 201, "text": " "}),
+    ],
+    ids=["addComment", "updateComment"],
+)
+async def test_all_faults_of_a_form_are_told_at_once(
+    run: Run, operation: str, given: dict[str, object]
+) -> None:
+    answer = await run(operation, ANN, input=given)
+    (payload,) = answer["data"].values()
+    assert payload["comment"] is None
+    assert [error["field"] for error in payload["userErrors"]] == [["input", one] for one in given]
+    assert {error["code"] for error in payload["userErrors"]} == {"BAD_ARGUMENT"}
 
 
 @pytest.mark.parametrize("text", ["x" * 10_000, "\U0001f600" * 10_000, "<script>", "a\r\nb"])
@@ -205,9 +223,9 @@ async def test_a_text_says_something_that_everybody_sees(
     run: Run, comments: CommentRepository
 ) -> None:
     assert (await added(run, text="a\0\u202eb"))["text"] == "ab"
-    answer = await run(ADD, ANN, input={**NEW, "text": " \u202e\n"})
+    answer = await run(ADD, ANN, input={**NEW, "text": " \u202e\u200b\n"})
     (error,) = answer["data"]["addComment"]["userErrors"]
-    assert (error["field"], error["code"]) == ("text", "BAD_ARGUMENT")
+    assert (error["field"], error["code"]) == (["input", "text"], "BAD_ARGUMENT")
     assert await stored(comments) == 1
 
 
@@ -228,4 +246,4 @@ async def test_an_id_of_another_type_is_refused(run: Run) -> None:
     for bad in ("nonsense", "UHJvZHVjdDo0Mg==", ""):
         answer = await run(DELETE, ANN, input={"id": bad})
         (error,) = answer["data"]["deleteComment"]["userErrors"]
-        assert (error["field"], error["code"]) == ("id", "BAD_ARGUMENT")
+        assert (error["field"], error["code"]) == (["input", "id"], "BAD_ARGUMENT")

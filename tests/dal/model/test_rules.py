@@ -209,11 +209,36 @@ def test_an_instant_outside_the_calendar_is_refused(value: datetime) -> None:
     assert "out of the calendar" in complaint(rules.instant, value)
 
 
-@pytest.mark.parametrize("value", ["0 EUR", "12.50 EUR", "999999999999.9999 JPY", "007.5 USD"])
-def test_money_is_an_amount_and_a_currency(value: str) -> None:
+@pytest.mark.parametrize(
+    ("value", "canonical"),
+    [
+        ("12.50 EUR", "12.50 EUR"),
+        ("0 EUR", "0.00 EUR"),
+        ("007.5 USD", "7.50 USD"),
+        ("100 JPY", "100 JPY"),
+        ("100.0 JPY", "100 JPY"),
+        ("1.234 KWD", "1.234 KWD"),
+        ("999999999999.9999 CLF", "999999999999.9999 CLF"),
+    ],
+)
+def test_money_is_an_amount_in_the_minor_units_of_a_currency(value: str, canonical: str) -> None:
     amount, currency = value.split()
     for written in (value, f"{currency} {amount}"):
-        assert rules.money("unitPrice", written) == Money(Decimal(amount), currency)
+        money = rules.money("unitPrice", written)
+        assert money == Money(Decimal(amount), currency)
+        assert str(money) == canonical
+
+
+@pytest.mark.parametrize("value", ["1 ZZZ", "1 EEK", "1 XAU", "1 XTS", "1 XXX"])
+def test_a_currency_is_one_that_people_pay_with(value: str) -> None:
+    assert "must be in a currency of ISO 4217" in complaint(rules.money, value)
+
+
+@pytest.mark.parametrize(
+    ("value", "places"), [("12.505 EUR", 2), ("100.50 JPY", 0), ("1.2345 KWD", 3), ("0.001 USD", 2)]
+)
+def test_no_amount_is_of_parts_of_a_minor_unit(value: str, places: int) -> None:
+    assert f"have {places} decimal places" in complaint(rules.money, value)
 
 
 @pytest.mark.parametrize(
@@ -280,17 +305,23 @@ def test_tags_that_were_asked_for_are_not_remembered_for_ever() -> None:
     assert rules.language("language", "EN-us") == "en-US"
 
 
-@pytest.mark.parametrize("rule", [rules.title, rules.text, rules.stated_text])
+@pytest.mark.parametrize("rule", [rules.title, rules.text, rules.stated_title, rules.stated_text])
 def test_hidden_characters_never_reach_storage(rule: Callable[[str, str], str]) -> None:
     assert rule("text", "a\x00b\x1b[31m\u202egnp.exe\u2066!\x9f") == "ab[31mgnp.exe!"
     assert rule("text", "one\n\ttwo \u200d\u200f") == "one\n\ttwo \u200d\u200f"
 
 
-@pytest.mark.parametrize("nothing", ["", "  \n\t", "\u202e\x00"])
-def test_a_text_that_is_written_says_something(nothing: str) -> None:
-    assert rules.text("text", nothing).strip() == ""
-    with pytest.raises(InvalidArgumentError, match="text is empty: write something"):
-        rules.stated_text("text", nothing)
+@pytest.mark.parametrize("nothing", ["", "  \n\t", "\u202e\x00", "\u200b\u200e\u3000\ufeff"])
+@pytest.mark.parametrize("rule", [rules.stated_title, rules.stated_text])
+def test_a_text_that_is_written_says_something(
+    rule: Callable[[str, str], str], nothing: str
+) -> None:
+    assert "is empty: write something" in complaint(rule, nothing)
+    assert rule("text", f"{nothing}🫖").endswith("🫖")
+
+
+def test_an_address_turns_no_direction() -> None:
+    assert rules.email("email", "ana\u202e\x00@b.org") == "ana@b.org"
 
 
 def test_an_identifier_turns_no_direction() -> None:

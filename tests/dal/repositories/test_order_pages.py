@@ -67,7 +67,7 @@ class Shop:
             old = moving[number % len(moving)]
             following = sorted(NEXT[old.status])
             status = following[number % len(following)]
-            await self.store.set_status(old.order_id, status, lambda _: None, guess=old.username)
+            await self.store.set_status(old.order_id, status, owner=old.username)
             self.orders[old.order_id] = replace(old, status=status)
 
     async def check_page(self, selection: OrderSelection, cut: Slice) -> tuple[list[str], bool]:

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import pytest
 
 from dal.errors import InvalidArgumentError
@@ -43,8 +45,14 @@ def test_a_language_is_canonical(cell: str, value: str) -> None:
     assert field_parsers.language("language", cell) == value
 
 
-def test_text_may_be_empty_and_has_a_most() -> None:
-    assert field_parsers.body("text", "") == ""
+@pytest.mark.parametrize("parse", [field_parsers.body, field_parsers.subject])
+def test_a_text_says_something(parse: Callable[[str, object], str]) -> None:
+    assert parse("text", "a\u202eb") == "ab"
+    with pytest.raises(InvalidArgumentError, match="text is empty: write something"):
+        parse("text", " \u202e\n")
+
+
+def test_text_has_a_most() -> None:
     assert len(field_parsers.body("text", "é" * 10_000)) == 10_000
     with pytest.raises(InvalidArgumentError, match="10,001 characters long; the most is 10,000"):
         field_parsers.body("text", "x" * 10_001)

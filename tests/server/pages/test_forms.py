@@ -98,6 +98,16 @@ async def test_errors_stand_beside_their_field_and_the_text_stays(
     assert await titles(table, "w4") == []
 
 
+async def test_all_errors_stand_there_at_once(ann: httpx.AsyncClient, table: Table) -> None:
+    await stored(table, [replace(COMMENT, comment_id="e9", product_id="at-once")])
+    wrong = {"rating": "", "language": "not a tag", "title": "x" * 201, "text": " "}
+    for address in ("/products/at-once", "/comments/e9"):
+        body = await form_of(ann, address) | wrong
+        page = Parsed((await ann.post(address, data=body)).text)
+        marked = [given["id"] for _, given in page.elements if given.get("class") == "error"]
+        assert marked == [f"{name}-error" for name in wrong]
+
+
 @pytest.mark.parametrize("form_key", ["", "0" * 64, "é"])
 async def test_a_form_from_elsewhere_changes_nothing(
     ann: httpx.AsyncClient, table: Table, form_key: str
