@@ -1,16 +1,22 @@
 """Builds the schema from its roots, with the caches and limits of every operation."""
 
+from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from typing import Any
 
 from graphql import GraphQLError
 from strawberry import Schema
+from strawberry.schema.config import StrawberryConfig
+from strawberry.schema.types.base_scalars import DateTimeDefinition
 from strawberry.types import ExecutionContext, ExecutionResult
+from strawberry.types.scalar import ScalarDefinition
 
 from schema.comments import Comment, Product
 from schema.documents import DocumentCache, Documents
 from schema.errors import log_faults, told
 from schema.introspection import withheld
+from schema.messages import INSTANT
 from schema.mutation import Mutation
 from schema.orders import Order
 from schema.organizations import Organization, OrganizationUser
@@ -47,4 +53,15 @@ class _Schema(Schema):
 
 def build_schema(*, introspection: bool = True) -> Schema:
     """Return the executable schema; without ``introspection`` it is not shown to clients."""
-    return _Schema(introspection=introspection, query=Query, mutation=Mutation, types=NODE_TYPES)
+    scalars: dict[object, ScalarDefinition] = {
+        datetime: replace(
+            DateTimeDefinition, description=f"It is {INSTANT}; UTC, unless it says another zone."
+        )
+    }
+    return _Schema(
+        introspection=introspection,
+        query=Query,
+        mutation=Mutation,
+        types=NODE_TYPES,
+        config=StrawberryConfig(scalar_map=scalars),
+    )

@@ -15,6 +15,7 @@ from resolvers.mutations import UserErrorCode
 from resolvers.request.authorization import ForbiddenError, UnauthenticatedError
 from resolvers.request.context import TooManyPagesError
 from schema.cost import QueryTooCostlyError
+from schema.messages import plain
 
 _log = logging.getLogger(__name__)
 
@@ -77,6 +78,8 @@ def shown(error: GraphQLError) -> GraphQLError:
     code = _code(error)
     original = error.original_error
     message, extensions = error.message, {**(error.extensions or {}), "code": code}
+    if original is None or isinstance(original, GraphQLError):
+        message = plain(message)
     if code == "INTERNAL":
         message = "The server failed on this field; its log has the reason under the request id."
         extensions["requestId"] = correlation_id.get()
