@@ -29,6 +29,7 @@ PYTHON = re.compile(
 )
 
 FIRST = 'query($x: Int) { product(productId: "1") { comments(first: $x) { nodes { id } } } }'
+OF_ANN = 'user(username: "ann")'
 DATES: tuple[object, ...] = ("x", 5, True, {}, [None], "2020-13-01", "TRUE")
 FAULTY = {
     "null for what is needed": ("{ product(productId: null) { id } }", {}),
@@ -50,14 +51,14 @@ FAULTY = {
     ),
     **{
         f"a date {value}": (
-            'query($x: DateTime) { user(username: "a") { orders(createdFrom: $x) { __typename } } }',
+            f"query($x: DateTime) {{ {OF_ANN} {{ orders(createdFrom: $x) {{ __typename }} }} }}",
             {"x": value},
         )
         for value in DATES
     },
     **{
         f"a literal date {value}": (
-            f'{{ user(username: "a") {{ orders(createdFrom: {value}) {{ nodes {{ id }} }} }} }}',
+            f"{{ {OF_ANN} {{ orders(createdFrom: {value}) {{ __typename }} }} }}",
             {},
         )
         for value in ('"x"', "TRUE", "{a: null}", "[true]", "2020")
@@ -86,8 +87,8 @@ OPERATIONS = (
     (
         "query($rating: [Int!], $language: [String!], $first: Int, $after: String) {"
         ' product(productId: "1") {'
-        " comments(rating: $rating, language: $language, first: $first, after: $after) { nodes { id } }"
-        " } }"
+        " comments(rating: $rating, language: $language, first: $first, after: $after)"
+        " { nodes { id } } } }"
     ),
     (
         "query($name: String!, $status: [OrderStatus!], $from: DateTime, $no: Boolean!) {"
