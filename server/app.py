@@ -42,7 +42,7 @@ def create_app(
     Browsers may call the API from pages of ``cors_origins``, and of this machine with
     ``cors_local``.
     """
-    stores = Stores.of(table)
+    stores = Stores(table)
     view = GraphQLView(
         build_schema(introspection=introspection),
         stores=stores,

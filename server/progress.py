@@ -1,7 +1,6 @@
 """What a long command has done so far: a bar on standard error when that is a terminal."""
 
 import sys
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -41,10 +40,5 @@ class ProgressBar:
         self._progress.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._progress.stop()

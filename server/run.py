@@ -87,7 +87,7 @@ async def _prepare(settings: Settings, store: Store, listener: socket.socket) ->
     if settings.demo and secret() is None:
         ensure_secret(settings.data_dir)
     if settings.demo:
-        await load_demo(Stores.of(store.table))
+        await load_demo(Stores(store.table))
     authenticator = Authenticator(
         secret=secret, jwks_url=settings.jwks_url, audience=settings.jwt_audience
     )

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from dal.errors import ConditionFailedError
 from dal.table.client import Table
-from dal.table.item import ABSENT, Action, Item
+from dal.table.item import ABSENT, Action, Item, primary_key
 from dal.table.keys import format_instant, parse_instant
 
 _SHARD = "SHARD#"
@@ -40,7 +40,7 @@ class Checkpoints:
 
     def __init__(self, table: Table, stream: str) -> None:
         self._table = table
-        self._partition = {"S": f"STREAM#{stream}"}
+        self._partition = f"STREAM#{stream}"
 
     async def read(self, shards: Sequence[str]) -> dict[str, Checkpoint]:
         """Return the checkpoint of each shard, as the latest write left it."""
@@ -98,7 +98,7 @@ class Checkpoints:
         return item
 
     def _key(self, sort_key: str) -> Item:
-        return {"PK": self._partition, "SK": {"S": sort_key}}
+        return primary_key(self._partition, sort_key)
 
 
 def _decode(shard: str, item: Item) -> Checkpoint:

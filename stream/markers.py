@@ -3,7 +3,7 @@
 from time import time
 
 from dal.table.index import EXPIRES
-from dal.table.item import ABSENT, Action, Item
+from dal.table.item import ABSENT, Action, Item, primary_key
 
 KEPT_SECONDS = 3 * 24 * 3600
 """How long a marker is kept at least; the stream keeps its record for one day."""
@@ -11,8 +11,8 @@ KEPT_SECONDS = 3 * 24 * 3600
 
 def marker(stream: str, event: str) -> Item:
     """Return the marker of a stream's record, ``EVENT#<stream>#<event id>``."""
-    key = {"S": f"EVENT#{stream}#{event}"}
-    return {"PK": key, "SK": key, EXPIRES: {"N": str(int(time()) + KEPT_SECONDS)}}
+    until = {"N": str(int(time()) + KEPT_SECONDS)}
+    return primary_key(f"EVENT#{stream}#{event}") | {EXPIRES: until}
 
 
 def mark(stream: str, event: str) -> Action:

@@ -11,6 +11,7 @@ Other programs may write all the while. Interrupted, it begins again from the st
 """
 
 import asyncio
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from dal.errors import ConflictError
@@ -19,8 +20,8 @@ from dal.statistics.counts import RatingCounts, StatisticsKey
 from dal.statistics.maintenance_mode import Maintenance, MaintenanceMode, MaintenanceStore
 from dal.statistics.rebuild.announce import WaitForWriters
 from dal.table.client import Table
-from dal.table.concurrency import in_parallel
-from dal.table.parallel_scan import SCAN_SEGMENTS, Progress, ProgressCount, scan_pages
+from dal.table.item import Item
+from dal.table.parallel_scan import Progress, scan_all
 from dal.table.streams import Streams
 from stream.begin import begin
 from stream.checkpoints import Checkpoints, label_of
@@ -75,16 +76,14 @@ async def _announce(maintenance: MaintenanceStore, wait_for_writers: WaitForWrit
 
 async def _scan(table: Table, replay: Replay, seen: Progress) -> set[StatisticsKey]:
     """Remember every comment; return the keys of the statistics items."""
-    found, count = set[StatisticsKey](), ProgressCount(seen)
+    found = set[StatisticsKey]()
 
-    async def scan(segment: int) -> None:
-        async for items, _ in scan_pages(table, segment):
-            for item in items:
-                replay.remember(item, item)
-            found.update(decode(item)[0] for item in items if is_statistics(item))
-            count.add(items)
+    def take(items: Sequence[Item]) -> None:
+        for item in items:
+            replay.remember(item, item)
+        found.update(decode(item)[0] for item in items if is_statistics(item))
 
-    await in_parallel([scan(segment) for segment in range(SCAN_SEGMENTS)])
+    await scan_all(table, seen, take)
     return found
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from dal.entities.comment import comment_in, is_comment
-from dal.statistics.counter_transaction import MOST_ACTIONS
+from dal.statistics.counter_transaction import fitting
 from dal.statistics.counts import Deltas, deltas, summed
 from dal.table.item import Item
 
@@ -49,17 +49,7 @@ def parts(changes: Iterable[Change], actions_each: int) -> Iterator[list[Change]
 
     Beside its counters, a transaction has room for one action and ``actions_each`` of a change.
     """
-    part: list[Change] = []
-    keys: frozenset[object] = frozenset()
-    for change in changes:
-        joint = keys | change.deltas.keys()
-        if part and len(joint) + 1 + actions_each * (len(part) + 1) > MOST_ACTIONS:
-            yield part
-            part, joint = [], frozenset(change.deltas)
-        part.append(change)
-        keys = joint
-    if part:
-        yield part
+    return fitting(changes, lambda change: change.deltas, actions_each=actions_each)
 
 
 def _deltas(images: Item) -> Deltas:

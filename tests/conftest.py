@@ -84,7 +84,7 @@ async def each_table(clients: Clients, request: pytest.FixtureRequest) -> Table:
 
 @pytest.fixture
 def stores(table: Table) -> Stores:
-    return Stores.of(table)
+    return Stores(table)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 from dal.entities.entity import Entity, Row, packed, unpacked
 from dal.model import Comment
 from dal.table.index import BY_DATE, Index
-from dal.table.item import Item
+from dal.table.item import Item, primary_key
 from dal.table.keys import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
 
 _SHOWN = ("rating", "language", "data")
@@ -33,8 +33,7 @@ _NO_COMMENT = (AttributeError, KeyError, TypeError, ValueError)
 
 def comment_key(comment_id: str) -> Item:
     """Return the primary key of a comment."""
-    key = {"S": _COMMENT + escape(comment_id)}
-    return {"PK": key, "SK": key}
+    return primary_key(_COMMENT + escape(comment_id))
 
 
 def comment_position(comment: Comment) -> str:

@@ -12,7 +12,7 @@ import orjson
 from dal.errors import IdempotencyKeyReusedError
 from dal.model import Comment
 from dal.table.index import EXPIRES
-from dal.table.item import Item
+from dal.table.item import Item, primary_key
 from dal.table.keys import escape
 
 KEPT_SECONDS = 30 * 24 * 3600
@@ -21,10 +21,8 @@ KEPT_SECONDS = 30 * 24 * 3600
 
 def key(username: str, idempotency_key: str) -> Item:
     """Return the primary key of a record: each author has keys of their own."""
-    return {
-        "PK": {"S": f"IDEMPOTENCY#{escape(username)}#{escape(idempotency_key)}"},
-        "SK": {"S": "IDEMPOTENCY"},  # the pair may be longer than a sort key can be
-    }
+    # The pair may be longer than a sort key can be.
+    return primary_key(f"IDEMPOTENCY#{escape(username)}#{escape(idempotency_key)}", "IDEMPOTENCY")
 
 
 def record(comment: Comment, idempotency_key: str) -> Item:

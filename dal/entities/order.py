@@ -11,7 +11,7 @@ from typing import Any
 from dal.entities.entity import Entity, Row, packed, unpacked
 from dal.model import Order, OrderLine, OrderStatus, rules
 from dal.table.index import BY_DATE, BY_ID, Index
-from dal.table.item import Item
+from dal.table.item import Item, primary_key
 from dal.table.keys import escape, format_instant, parse_instant, unescape
 
 _USER = "USER#"
@@ -47,12 +47,12 @@ OPEN_ORDERS = Index(
 
 def order_key(username: str, order_id: str) -> Item:
     """Return the primary key of an order."""
-    return {"PK": {"S": _USER + escape(username)}, "SK": {"S": _ORDER + escape(order_id)}}
+    return primary_key(_USER + escape(username), _ORDER + escape(order_id))
 
 
 def purchase_key(username: str, product_id: str) -> Item:
     """Return the primary key of what says that a user has received a product."""
-    return {"PK": {"S": _USER + escape(username)}, "SK": {"S": f"PURCHASE#{escape(product_id)}"}}
+    return primary_key(_USER + escape(username), f"PURCHASE#{escape(product_id)}")
 
 
 def order_position(order: Order) -> str:

@@ -8,7 +8,7 @@ from dal.entities.entity import Entity, Row, packed, unpacked
 from dal.entities.ticket import TICKETS_OF_USER
 from dal.model import Organization, OrganizationUser, UserType
 from dal.table.index import Index
-from dal.table.item import Item
+from dal.table.item import Item, primary_key
 from dal.table.keys import escape, unescape
 
 _ORGANIZATION = "ORG#"
@@ -23,7 +23,7 @@ USERS_OF_ORGANIZATION = Index(
 
 def organization_key(name: str) -> Item:
     """Return the primary key of an organisation."""
-    return {"PK": {"S": _ORGANIZATION + escape(name)}, "SK": {"S": _METADATA + escape(name)}}
+    return primary_key(_ORGANIZATION + escape(name), _METADATA + escape(name))
 
 
 def encode_organization(organization: Organization) -> Item:
@@ -39,10 +39,7 @@ def decode_organization(item: Item) -> Organization:
 
 def user_key(organization: str, username: str) -> Item:
     """Return the primary key of an organisation's user."""
-    return {
-        "PK": {"S": _ORGANIZATION + escape(organization)},
-        "SK": {"S": _USER + escape(username)},
-    }
+    return primary_key(_ORGANIZATION + escape(organization), _USER + escape(username))
 
 
 def user_position(user: OrganizationUser) -> str:

@@ -7,7 +7,7 @@ by time, then the user's own item, which a backward read so meets first.
 from dal.entities.entity import Entity, Row, packed, unpacked
 from dal.model import Ticket, TicketStatus
 from dal.table.index import BY_DATE, Index
-from dal.table.item import Item
+from dal.table.item import Item, primary_key
 from dal.table.keys import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
 
 _TICKET = "TICKET#"
@@ -33,8 +33,7 @@ TICKETS_BY_STATUS = Index(
 
 def ticket_key(ticket_id: str) -> Item:
     """Return the primary key of a ticket."""
-    key = {"S": _TICKET + escape(ticket_id)}
-    return {"PK": key, "SK": key}
+    return primary_key(_TICKET + escape(ticket_id))
 
 
 def ticket_position(ticket: Ticket) -> str:

@@ -75,30 +75,14 @@ def _unpack(cursor: str, kind: CursorKind) -> str:
     body = raw[_HEAD.size :]
     if head != (kind, zlib.crc32(body)):
         raise ValueError("The cursor is damaged, or another list's.")
-    start, part = _START[kind](body)
+    if kind is CursorKind.INSTANT:
+        instant = _EPOCH + timedelta(microseconds=_INSTANT.unpack_from(body)[0])
+        start, part = f"{format_instant(instant)}#", body[_INSTANT.size :].decode()
+    else:
+        count, sign, part = body.decode().rpartition("#")
+        start = count + sign
+        if kind is CursorKind.COUNT:
+            parse_count(count)
     if escape(rules.identifier("cursor", unescape(part))) != part:
         raise ValueError("No id stands in a key like this.")
     return start + part
-
-
-def _after_instant(body: bytes) -> tuple[str, str]:
-    instant = _EPOCH + timedelta(microseconds=_INSTANT.unpack_from(body)[0])
-    return f"{format_instant(instant)}#", body[_INSTANT.size :].decode()
-
-
-def _after_count(body: bytes) -> tuple[str, str]:
-    start, sign, part = body.decode().partition("#")
-    parse_count(start)
-    return start + sign, part
-
-
-def _alone(body: bytes) -> tuple[str, str]:
-    return "", body.decode()
-
-
-_START = {
-    CursorKind.INSTANT: _after_instant,
-    CursorKind.COUNT: _after_count,
-    CursorKind.NAME: _alone,
-}
-"""How a body of each kind splits into what its position starts with and an identifier."""

@@ -1,7 +1,7 @@
 """Markers: what was done once to a table, such as loading the demo data."""
 
 from dal.table.client import Table
-from dal.table.item import Item
+from dal.table.item import Item, primary_key
 
 
 class MarkerRepository:
@@ -20,5 +20,4 @@ class MarkerRepository:
 
 
 def _marker(name: str) -> Item:
-    key = {"S": f"MARKER#{name}"}
-    return {"PK": key, "SK": key}
+    return primary_key(f"MARKER#{name}")

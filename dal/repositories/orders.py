@@ -9,14 +9,13 @@ from dal import errors
 from dal.entities.order import ORDER, order_key, order_position, purchases
 from dal.model import Order, OrderStatus
 from dal.query.access_patterns import query_of
-from dal.query.execution_stats import ExecutionStatistics
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.query import Query
 from dal.table.client import Table
 from dal.table.item import ABSENT, Item
 from dal.table.keys import format_instant
-from dal.table.ranges import UNBOUNDED, Range
+from dal.table.ranges import Range
 
 NEXT = {
     OrderStatus.PLACED: frozenset({OrderStatus.SHIPPED, OrderStatus.CANCELLED}),
@@ -58,8 +57,8 @@ class OrderRepository:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._executor = Executor(table.query, ORDER.indexes)
-        self._pages = PageReader(self._executor, ORDER.decode_row, descending=True)
+        executor = Executor(table.query, ORDER.indexes)
+        self._pages = PageReader(executor, ORDER.decode_row, descending=True)
 
     async def page(self, selection: OrderSelection, cut: Slice) -> Page[Order]:
         """Return one page of a user's orders, newest first, as the latest write left them."""
@@ -72,10 +71,8 @@ class OrderRepository:
     async def get(self, order_id: str) -> Order | None:
         """Return an order with its lines by its id: one Query of an index, which may lag."""
         query = query_of({"order": frozenset({order_id})})
-        rows = await self._executor.first(
-            query, UNBOUNDED, ExecutionStatistics(query.access_pattern), descending=False, count=1
-        )
-        return ORDER.decode_row(rows[0]) if rows else None
+        page = await self._pages.read(query, Slice(limit=1))
+        return page.nodes[0] if page.edges else None
 
     async def place(self, order: Order) -> Edge[Order]:
         """Store a new order once; a second one of its id returns the first.

@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-import orjson
-
 from dal import errors
+from dal.entities.entity import packed, unpacked
 from dal.entities.order import purchase_key
 from dal.model import Profile
 from dal.table.client import Table
-from dal.table.item import ABSENT, Item, unchanged
+from dal.table.item import ABSENT, Item, primary_key, unchanged
 from dal.table.keys import escape
 from dal.table.retries import retry_on_conflict
 
@@ -29,7 +28,17 @@ class UserRepository:
         """Change fields of a profile, or make one; ConflictError when others keep changing it."""
 
         async def attempt() -> Profile:
-            return await self._update(username, changes)
+            item = await self._table.get(_key(username))
+            profile = replace(Profile() if item is None else _decode(item), **changes)
+            as_read = ABSENT if item is None else unchanged(item, ("data",))
+            put = {"Item": encode_profile(username, profile), **as_read}
+            try:
+                await self._table.write([{"Put": put}])
+            except errors.ConditionFailedError:
+                raise errors.ConflictError(
+                    "This profile keeps being changed elsewhere: try again in a moment."
+                ) from None
+            return profile
 
         return await retry_on_conflict(attempt)
 
@@ -42,30 +51,17 @@ class UserRepository:
         """Return whether an order of the user that holds the product was ever delivered."""
         return await self._table.get(purchase_key(username, product_id)) is not None
 
-    async def _update(self, username: str, changes: Mapping[str, str]) -> Profile:
-        item = await self._table.get(_key(username))
-        profile = replace(Profile() if item is None else _decode(item), **changes)
-        as_read = ABSENT if item is None else unchanged(item, ("data",))
-        put = {"Item": encode_profile(username, profile), **as_read}
-        try:
-            await self._table.write([{"Put": put}])
-        except errors.ConditionFailedError:
-            raise errors.ConflictError(
-                "This profile keeps being changed elsewhere: try again in a moment."
-            ) from None
-        return profile
-
 
 def encode_profile(username: str, profile: Profile) -> Item:
     """Return the whole item of a profile."""
     data = {"fullName": profile.full_name, "email": profile.email}
-    return {**_key(username), "data": {"S": orjson.dumps(data).decode()}}
+    return _key(username) | packed(data)
 
 
 def _key(username: str) -> Item:
-    return {"PK": {"S": f"USER#{escape(username)}"}, "SK": {"S": "PROFILE"}}
+    return primary_key(f"USER#{escape(username)}", "PROFILE")
 
 
 def _decode(item: Item) -> Profile:
-    data = orjson.loads(item["data"]["S"])
+    data = unpacked(item)
     return Profile(full_name=data["fullName"], email=data["email"])

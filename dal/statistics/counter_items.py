@@ -23,7 +23,7 @@ from dal.statistics.counts import (
     StatisticsKey,
 )
 from dal.table.index import EXPIRES
-from dal.table.item import Action, Item
+from dal.table.item import Action, Item, primary_key
 from dal.table.keys import LAST_CHARACTER, escape, unescape
 from dal.table.ranges import Range
 
@@ -62,12 +62,9 @@ def item_key(key: StatisticsKey) -> Item:
     """Return the primary key of a statistics item."""
     language = "" if key.language is None else f"#{escape(key.language)}"
     if key.generation is None:
-        return {"PK": {"S": partition_of(key.product_id)}, "SK": {"S": f"S{language}"}}
+        return primary_key(partition_of(key.product_id), f"S{language}")
     part = crc32(key.product_id.encode()) % REBUILD_PARTS
-    return {
-        "PK": {"S": rebuild_partition(key.generation, part)},
-        "SK": {"S": escape(key.product_id) + language},
-    }
+    return primary_key(rebuild_partition(key.generation, part), escape(key.product_id) + language)
 
 
 def rebuild_partition(generation: int, part: int) -> str:

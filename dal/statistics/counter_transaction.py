@@ -12,9 +12,9 @@ that was marked.
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import TypeVar
 
 from dal.entities.comment import COMMENT, COUNTED, comment_in
 from dal.errors import ConditionFailedError, ConflictError, StoreRefusedError
@@ -26,7 +26,7 @@ from dal.statistics.reader import StatisticsReader
 from dal.table import retries
 from dal.table.client import Table
 from dal.table.concurrency import KeyedLocks
-from dal.table.item import ABSENT, Action, Item
+from dal.table.item import ABSENT, Action, Item, key_of
 from dal.table.retries import retry_on_conflict
 
 MOST_ACTIONS = 100
@@ -94,7 +94,7 @@ class CommentChange:
                 item[COUNTED] = {"N": str(maintenance.generation)}
             return {"Put": {"Item": item, **condition}}
         assert self.old is not None  # noqa: S101 - a change of nothing into nothing is none
-        return {"Delete": {"Key": {"PK": self.old["PK"], "SK": self.old["SK"]}, **condition}}
+        return {"Delete": {"Key": key_of(self.old), **condition}}
 
 
 def generation_of(item: Item) -> int:
@@ -106,6 +106,33 @@ def joined(writes: Sequence[CountedWrite]) -> CountedWrite:
     """Return several writes as one."""
     actions = [action for write in writes for action in write.actions]
     return CountedWrite(actions, summed(write.changes for write in writes))
+
+
+Counted = TypeVar("Counted")
+
+
+def fitting(
+    changes: Iterable[Counted],
+    counters: Callable[[Counted], Collection[StatisticsKey]],
+    *,
+    actions_each: int,
+) -> Iterator[list[Counted]]:
+    """Yield the changes that one transaction each can do, in order.
+
+    Beside the ``counters`` that they change, a transaction has room for ``actions_each`` of a
+    change, and for one action more.
+    """
+    taken: list[Counted] = []
+    keys: frozenset[StatisticsKey] = frozenset()
+    for change in changes:
+        more = keys.union(counters(change))
+        if taken and len(more) + 1 + actions_each * (len(taken) + 1) > MOST_ACTIONS:
+            yield taken
+            taken, more = [], frozenset(counters(change))
+        taken.append(change)
+        keys = more
+    if taken:
+        yield taken
 
 
 class TransactionBatch:
@@ -244,27 +271,25 @@ async def commit(
     Raises ConditionFailedError when the condition of one of its actions does not hold, and
     ConflictError when others keep changing the counters.
     """
-    await retry_on_conflict(partial(_attempt, table, maintenance, build))
 
+    async def attempt() -> None:
+        now = await maintenance.current()
+        write = build(now)
+        keys = [counter_items.item_key(key) for key in counter_items.conditional(write.changes)]
+        current = dict(map(counter_items.decode, await table.get_many(keys)))
+        # Read last, so that nothing but the transaction follows.
+        if await maintenance.current() != now:
+            raise ConflictError(
+                "How the counters of this table are kept is changing: try again in a moment."
+            )
+        try:
+            await table.write([*write.actions, *counter_items.actions(write.changes, current)])
+        except ConditionFailedError as error:
+            failed = [number for number in error.failed if number < len(write.actions)]
+            if failed:
+                raise ConditionFailedError(failed) from None
+            raise ConflictError(
+                "Others keep writing about the same product: try again in a moment."
+            ) from None
 
-async def _attempt(
-    table: Table, maintenance: MaintenanceStore, build: Callable[[Maintenance], CountedWrite]
-) -> None:
-    now = await maintenance.current()
-    write = build(now)
-    keys = [counter_items.item_key(key) for key in counter_items.conditional(write.changes)]
-    current = dict(map(counter_items.decode, await table.get_many(keys)))
-    # Read last, so that nothing but the transaction follows.
-    if await maintenance.current() != now:
-        raise ConflictError(
-            "How the counters of this table are kept is changing: try again in a moment."
-        )
-    try:
-        await table.write([*write.actions, *counter_items.actions(write.changes, current)])
-    except ConditionFailedError as error:
-        failed = [number for number in error.failed if number < len(write.actions)]
-        if failed:
-            raise ConditionFailedError(failed) from None
-        raise ConflictError(
-            "Others keep writing about the same product: try again in a moment."
-        ) from None
+    await retry_on_conflict(attempt)

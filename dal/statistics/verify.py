@@ -14,9 +14,8 @@ from dal.entities.comment import comment_in
 from dal.statistics.counter_items import decode, encode, is_statistics
 from dal.statistics.counts import RatingCounts, StatisticsKey, deltas, summed
 from dal.table.client import Table
-from dal.table.concurrency import in_parallel
 from dal.table.item import Item
-from dal.table.parallel_scan import SCAN_SEGMENTS, Progress, ProgressCount, scan_pages
+from dal.table.parallel_scan import Progress, scan_all
 
 PASSES = 3
 PAUSE_SECONDS = 1.0
@@ -52,14 +51,8 @@ class Difference:
 
 async def count_comments(table: Table, seen: Progress) -> ScannedCounts:
     """Scan the table once."""
-    scanned, count = ScannedCounts(), ProgressCount(seen)
-
-    async def scan(segment: int) -> None:
-        async for items, _ in scan_pages(table, segment):
-            scanned.add(items)
-            count.add(items)
-
-    await in_parallel([scan(segment) for segment in range(SCAN_SEGMENTS)])
+    scanned = ScannedCounts()
+    await scan_all(table, seen, scanned.add)
     return scanned
 
 

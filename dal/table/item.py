@@ -16,6 +16,16 @@ PRESENT = {"ConditionExpression": "attribute_exists(PK)"}
 """An item is under the key."""
 
 
+def primary_key(partition: str, sort: str | None = None) -> Item:
+    """Return a primary key; an item alone in its partition has the same string for both parts."""
+    return {"PK": {"S": partition}, "SK": {"S": partition if sort is None else sort}}
+
+
+def key_of(item: Item) -> Item:
+    """Return the primary key of an item."""
+    return {"PK": item["PK"], "SK": item["SK"]}
+
+
 def bytes_of(item: Item, names: Iterable[str]) -> int:
     """Return the size of some string and number attributes, about as DynamoDB counts it."""
     return sum(

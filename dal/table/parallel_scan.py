@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TypeAlias
 
 from dal.table.client import Table
+from dal.table.concurrency import in_parallel
 from dal.table.item import Item
 
 SCAN_SEGMENTS = 4
@@ -26,6 +27,18 @@ async def scan_pages(
         if answer.last_key is None:
             return
         start = answer.last_key
+
+
+async def scan_all(table: Table, seen: Progress, take: Callable[[Sequence[Item]], None]) -> None:
+    """Give every item of the table to ``take``, some at a time."""
+    count = ProgressCount(seen)
+
+    async def scan(segment: int) -> None:
+        async for items, _ in scan_pages(table, segment):
+            take(items)
+            count.add(items)
+
+    await in_parallel([scan(segment) for segment in range(SCAN_SEGMENTS)])
 
 
 class ProgressCount:

@@ -1,7 +1,10 @@
 """Options that several commands share; each can be set as MARGINALIA_<OPTION> as well."""
 
+import inspect
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -53,6 +56,8 @@ TableName = Annotated[
     ),
 ]
 
+_STORE_OPTIONS = {"data_dir": DataDir, "endpoint_url": EndpointUrl, "aws": Aws, "table": TableName}
+
 JwtSecret = Annotated[
     str | None,
     typer.Option(
@@ -64,3 +69,23 @@ JwtSecret = Annotated[
         show_default=False,
     ),
 ]
+
+
+def of_store(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say where the store is; it takes them as ``settings``."""
+
+    @wraps(command)
+    def with_options(**given: Any) -> None:
+        settings = Settings(**{name: given.pop(name) for name in _STORE_OPTIONS})
+        command(settings=settings, **given)
+
+    parameters = dict(inspect.signature(command).parameters)
+    taken = parameters.pop("settings")
+    offered = [
+        taken.replace(name=name, default=getattr(DEFAULTS, name), annotation=option)
+        for name, option in _STORE_OPTIONS.items()
+    ]
+    signature = inspect.Signature([*parameters.values(), *offered])
+    with_options.__signature__ = signature  # type: ignore[attr-defined]
+    with_options.__annotations__ = command.__annotations__ | _STORE_OPTIONS
+    return with_options

@@ -51,9 +51,16 @@ class FileKind(Generic[Thing]):
     put: Callable[[Table], Put[Thing]]
 
 
-def _comment(values: Mapping[str, Any]) -> Comment:
-    values = {"title": "", **values}
-    return Comment(comment_id=values.pop("id"), **values)
+def _with_id(
+    model: Callable[..., Thing], name: str, **absent: Any
+) -> Callable[[Mapping[str, Any]], Thing]:
+    """Return what makes a ``model`` of a row, whose ``id`` is its field ``name``."""
+
+    def make(values: Mapping[str, Any]) -> Thing:
+        fields = {**absent, **values}
+        return model(**{name: fields.pop("id")}, **fields)
+
+    return make
 
 
 COMMENTS = FileKind(
@@ -70,15 +77,10 @@ COMMENTS = FileKind(
         Field("updated_at", instant, required=False),
         Field("verified_purchase", field_parsers.boolean, required=False),
     ),
-    make=_comment,
+    make=_with_id(Comment, "comment_id", title=""),
     identity=lambda comment: comment.comment_id,
     put=lambda table: CommentRepository(table).put_many,
 )
-
-
-def _order(values: Mapping[str, Any]) -> Order:
-    values = dict(values)
-    return Order(order_id=values.pop("id"), **values)
 
 
 ORDERS = FileKind(
@@ -90,7 +92,7 @@ ORDERS = FileKind(
         Field("created_at", instant),
         Field("lines", list_parsers.order_lines),
     ),
-    make=_order,
+    make=_with_id(Order, "order_id"),
     identity=lambda order: order.order_id,
     put=lambda table: OrderRepository(table).put_many,
 )
@@ -115,11 +117,6 @@ ORGANIZATIONS = FileKind(
 )
 
 
-def _ticket(values: Mapping[str, Any]) -> Ticket:
-    values = dict(values)
-    return Ticket(ticket_id=values.pop("id"), **values)
-
-
 TICKETS = FileKind(
     name="tickets",
     fields=(
@@ -131,7 +128,7 @@ TICKETS = FileKind(
         Field("status", field_parsers.choice(TicketStatus)),
         Field("created_at", instant),
     ),
-    make=_ticket,
+    make=_with_id(Ticket, "ticket_id"),
     identity=lambda ticket: ticket.ticket_id,
     put=lambda table: TicketRepository(table).put_many,
 )

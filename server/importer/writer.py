@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Generic, Self
 
 from server.importer.file_kinds import Put, Thing
@@ -45,12 +44,7 @@ class Writer(Generic[Thing]):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None:
             await self.finish()
         for task in self._under_way:

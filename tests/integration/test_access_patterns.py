@@ -33,7 +33,7 @@ async def table(request: pytest.FixtureRequest) -> AsyncIterator[Table]:
     url = request.getfixturevalue(request.param)
     async with connect(TableAddress(name, url, embedded=True)) as opened:
         await admin.create(opened, INDEXES)
-        await fill(Stores.of(opened))
+        await fill(Stores(opened))
         yield opened
 
 
@@ -45,7 +45,7 @@ def calls(table: Table) -> Calls:
 @pytest.mark.parametrize("name", EXAMPLES)
 async def test_an_example_asks_what_the_page_says(table: Table, calls: Calls, name: str) -> None:
     pattern, reads = EXAMPLES[name].pattern, EXAMPLES[name].reads
-    run = runner(SCHEMA, Stores.of(table))  # nothing is remembered of the examples before
+    run = runner(SCHEMA, Stores(table))  # nothing is remembered of the examples before
     calls.clear()
     answer = await run(pattern.operation, pattern.viewer)
     assert answer["errors"] == []

@@ -65,7 +65,7 @@ async def main(url: str) -> None:
     ]
     async with connect(TableAddress(f"r-{uuid.uuid4().hex}", url, embedded=True)) as table:
         await create_table(table)
-        stores = Stores.of(table)
+        stores = Stores(table)
         await stores.comments.put_many(rows)
         lists = list(product((True, False), (None, [5], [1, 4]), (None, ["en"], ["en", "de"])))
         for verified, rating, language in lists:

@@ -1,6 +1,5 @@
 """A store that remembers what it was asked, behind the real schema."""
 
-from dataclasses import replace
 from typing import Any
 
 from dal.model import Comment
@@ -13,7 +12,7 @@ from resolvers.request.context import Context
 from schema.build import build_schema
 
 SCHEMA = build_schema()
-STORES = Stores.of(Table(None, "no table"))
+STORES = Stores(Table(None, "no table"))
 
 
 class RecordingStore(CommentRepository):
@@ -33,6 +32,8 @@ async def ask(
 ) -> tuple[list[tuple[Selection, Slice]], list[dict[str, Any]]]:
     """Execute an operation; return what the store was asked and the errors that a client sees."""
     store = RecordingStore()
-    context = Context(None, replace(STORES, comments=store))
+    stores = Stores(Table(None, "no table"))
+    stores.comments = store
+    context = Context(None, stores)
     result = await SCHEMA.execute(operation, variables, context_value=context)
     return store.asked, [dict(error.formatted) for error in result.errors or []]

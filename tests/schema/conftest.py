@@ -28,13 +28,13 @@ def schema() -> Schema:
 @pytest.fixture
 def run(schema: Schema, table: Table) -> Run:
     """Execute an operation; the answer has ``data`` and ``errors`` as a client sees them."""
-    return runner(schema, Stores.of(table))
+    return runner(schema, Stores(table))
 
 
 @pytest.fixture
 def run_each(schema: Schema, each_table: Table) -> Run:
     """Execute operations as ``run`` does, on each engine in turn."""
-    return runner(schema, Stores.of(each_table))
+    return runner(schema, Stores(each_table))
 
 
 def runner(schema: Schema, stores: Stores) -> Run:

@@ -149,7 +149,7 @@ async def table(clients: Clients, dynoxide_url: str) -> Table:
 
 @pytest.fixture(scope="module")
 def stores(table: Table) -> Stores:
-    return Stores.of(table)
+    return Stores(table)
 
 
 @pytest.fixture
@@ -194,7 +194,7 @@ async def test_what_belongs_to_another_looks_as_if_it_were_not_there(
 ) -> None:
     noted = Table(table._client, table.name)
     calls = calls_of(noted)
-    run = runner(schema, Stores.of(noted))
+    run = runner(schema, Stores(noted))
     operation = MATRIX[field].operation
     answer = await run(operation, ROLES[role])
     asked = calls.operations

@@ -190,7 +190,7 @@ class World:
 
     async def restore(self) -> None:
         if not self.intact:
-            await fill(Stores.of(self.table))
+            await fill(Stores(self.table))
             made = (organization_key("new"), user_key(ACME.name, "new"))
             await self.table.write([{"Delete": {"Key": key}} for key in made])
             self.intact = True
@@ -205,7 +205,7 @@ def world(table: Table) -> World:
 async def run(schema: Schema, world: World) -> Run:
     """Execute operations over the same world each time."""
     await world.restore()
-    execute = runner(schema, Stores.of(world.table))
+    execute = runner(schema, Stores(world.table))
 
     async def run(operation: str, *arguments: Any, **variables: Any) -> Answer:
         if operation.startswith("mutation"):

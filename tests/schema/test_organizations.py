@@ -53,7 +53,7 @@ query ($name: String!, $user: String!, $status: [TicketStatus!],
 
 @pytest.fixture
 async def calls(each_table: Table) -> Calls:
-    await fill(Stores.of(each_table))
+    await fill(Stores(each_table))
     return calls_of(each_table)
 
 
@@ -160,8 +160,8 @@ async def test_a_ticket_by_its_id_is_one_read(run_each: Run, calls: Calls) -> No
 
 
 async def test_one_request_asks_once_who_is_who(schema: Schema, table: Table) -> None:
-    await fill(Stores.of(table))
-    run, calls = runner(schema, Stores.of(table)), calls_of(table)
+    await fill(Stores(table))
+    run, calls = runner(schema, Stores(table)), calls_of(table)
     operation = """query ($name: String!) {
         a: organization(name: $name) { users { nodes { username } } }
         b: organization(name: $name) { user(username: "bob") { type } users { nodes { id } } }
@@ -192,8 +192,8 @@ SELECTIONS: list[tuple[str, dict[str, int]]] = [
 
 
 async def test_what_is_selected_decides_what_is_read(schema: Schema, table: Table) -> None:
-    await fill(Stores.of(table))
-    run, calls = runner(schema, Stores.of(table)), calls_of(table)
+    await fill(Stores(table))
+    run, calls = runner(schema, Stores(table)), calls_of(table)
     fragment = "fragment Nodes on OrganizationUserConnection { nodes { username } }"
     for selection, operations in SELECTIONS:
         number = "$n: Int = 2" if "$n" in selection else ""

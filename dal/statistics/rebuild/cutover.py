@@ -17,7 +17,7 @@ from dal.statistics.maintenance_mode import Maintenance, unchanged_since
 from dal.table.client import Table
 from dal.table.concurrency import batched
 from dal.table.index import TABLE
-from dal.table.item import Action, Item, unchanged
+from dal.table.item import Action, Item, key_of, unchanged
 from dal.table.requests import QueryRequest, answers
 from dal.table.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 
@@ -47,7 +47,7 @@ async def counter_keys(table: Table, generation: int) -> AsyncIterator[Item]:
         request = QueryRequest(TABLE, rebuild_partition(generation, part), consistent=True)
         async for answer in answers(table.query, request):
             for item in answer.items:
-                yield {"PK": item["PK"], "SK": item["SK"]}
+                yield key_of(item)
 
 
 async def _cut_over(table: Table, announced: Maintenance, keys: Sequence[Item]) -> None:
@@ -93,7 +93,7 @@ def _actions(counter: Item, generation: int) -> list[Action]:
         },
         {
             "Delete": {
-                "Key": {"PK": counter["PK"], "SK": counter["SK"]},
+                "Key": key_of(counter),
                 **unchanged(counter, counter_items.COUNTS),
             }
         },

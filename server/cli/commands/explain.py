@@ -17,6 +17,7 @@ from server.engine.storage import open_table
 from server.settings import Settings
 
 
+@options.of_store
 def explain(
     product: Annotated[str, typer.Argument(help="The product whose comments are read.")],
     *,
@@ -46,10 +47,7 @@ def explain(
     before: Annotated[
         str | None, typer.Option(envvar="MARGINALIA_BEFORE", help="Stop before this cursor.")
     ] = None,
-    data_dir: options.DataDir = options.DEFAULTS.data_dir,
-    endpoint_url: options.EndpointUrl = None,
-    aws: options.Aws = False,
-    table: options.TableName = options.DEFAULTS.table,
+    settings: Settings,
 ) -> None:
     """Read one page as the API would, and show what was read: index, key ranges, capacity."""
     selection = Selection(
@@ -58,7 +56,6 @@ def explain(
         rules.languages("--language", language) if language else None,
     )
     cut = plain_slice(first, after, last, before)
-    settings = Settings(data_dir=data_dir, endpoint_url=endpoint_url, aws=aws, table=table)
 
     async def read() -> Page[Comment]:
         async with open_table(settings, share=True) as opened:

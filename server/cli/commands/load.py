@@ -31,6 +31,7 @@ _SUFFIXES: dict[str, FormatName] = {
 _INTERRUPTED = 130  # what shells expect of a program that Ctrl-C ended
 
 
+@options.of_store
 def load(
     file: Annotated[Path, typer.Argument(help="JSONL or CSV in UTF-8; - is standard input.")],
     *,
@@ -71,10 +72,7 @@ def load(
             "Mended, this file loads itself, with the same --map and --set.",
         ),
     ] = None,
-    data_dir: options.DataDir = options.DEFAULTS.data_dir,
-    endpoint_url: options.EndpointUrl = None,
-    aws: options.Aws = False,
-    table: options.TableName = options.DEFAULTS.table,
+    settings: Settings,
 ) -> None:
     """Load the rows of a file; rows of an id that is there already replace it.
 
@@ -82,7 +80,6 @@ def load(
 
     Loading the same file again changes nothing.
     """
-    settings = Settings(data_dir=data_dir, endpoint_url=endpoint_url, aws=aws, table=table)
     mapping = make_column_mapping(FILE_KINDS[kind], map_ or [], set_ or [])
     written_in = format_ or _guess(file)
     with open_source(file) as source:

@@ -43,6 +43,7 @@ _KEPT_BY = {
 }
 
 
+@options.of_store
 def rebuild(
     *,
     mode: Annotated[
@@ -54,47 +55,31 @@ def rebuild(
             show_default=False,
         ),
     ] = None,
-    data_dir: options.DataDir = options.DEFAULTS.data_dir,
-    endpoint_url: options.EndpointUrl = None,
-    aws: options.Aws = False,
-    table: options.TableName = options.DEFAULTS.table,
+    settings: Settings,
 ) -> None:
     """Count all comments anew and make the statistics exact, while servers go on writing.
 
     Interrupted, it is begun again with the same command.
     """
-    settings = Settings(data_dir=data_dir, endpoint_url=endpoint_url, aws=aws, table=table)
     kept = asyncio.run(_rebuild(settings, mode))
-    typer.echo(f"Table {table}: the statistics are exact; {_KEPT_BY[kept]}.")
+    typer.echo(f"Table {settings.table}: the statistics are exact; {_KEPT_BY[kept]}.")
 
 
-def verify(
-    *,
-    data_dir: options.DataDir = options.DEFAULTS.data_dir,
-    endpoint_url: options.EndpointUrl = None,
-    aws: options.Aws = False,
-    table: options.TableName = options.DEFAULTS.table,
-) -> None:
+@options.of_store
+def verify(*, settings: Settings) -> None:
     """Compare the statistics with all comments, counted anew; exit code 1 if any differs."""
-    settings = Settings(data_dir=data_dir, endpoint_url=endpoint_url, aws=aws, table=table)
     mode, found = asyncio.run(_verify(settings))
     if not found:
-        typer.echo(f"Table {table}: the statistics equal a recount.")
+        typer.echo(f"Table {settings.table}: the statistics equal a recount.")
         return
     Console().print(_grid(found))
-    raise CommandError(f"The statistics of table {table} are wrong: {_NEXT[mode]}")
+    raise CommandError(f"The statistics of table {settings.table} are wrong: {_NEXT[mode]}")
 
 
-def follow(
-    *,
-    data_dir: options.DataDir = options.DEFAULTS.data_dir,
-    endpoint_url: options.EndpointUrl = None,
-    aws: options.Aws = False,
-    table: options.TableName = options.DEFAULTS.table,
-) -> None:
+@options.of_store
+def follow(*, settings: Settings) -> None:
     """Keep the statistics up with the table's stream until Ctrl-C; several may run."""
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
-    settings = Settings(data_dir=data_dir, endpoint_url=endpoint_url, aws=aws, table=table)
     asyncio.run(_follow(settings))
 
 

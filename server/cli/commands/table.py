@@ -18,26 +18,21 @@ from server.engine.storage import open_store
 from server.settings import Settings
 
 
-def create(
-    *,
-    data_dir: options.DataDir = options.DEFAULTS.data_dir,
-    endpoint_url: options.EndpointUrl = None,
-    aws: options.Aws = False,
-    table: options.TableName = options.DEFAULTS.table,
-) -> None:
+@options.of_store
+def create(*, settings: Settings) -> None:
     """Create the table with its indexes; an existing one is left as it is.
 
     The embedded engine's table needs no such step: it is created when it is first opened.
     """
-    settings = Settings(data_dir=data_dir, endpoint_url=endpoint_url, aws=aws, table=table)
     made = asyncio.run(_create(settings))
     typer.echo(
-        f"Table {table} is created."
+        f"Table {settings.table} is created."
         if made
-        else f"Table {table} exists already; nothing was changed."
+        else f"Table {settings.table} exists already; nothing was changed."
     )
 
 
+@options.of_store
 def describe(
     *,
     as_json: Annotated[
@@ -46,13 +41,9 @@ def describe(
             "--json", envvar="MARGINALIA_JSON", help="Print DescribeTable's answer as JSON."
         ),
     ] = False,
-    data_dir: options.DataDir = options.DEFAULTS.data_dir,
-    endpoint_url: options.EndpointUrl = None,
-    aws: options.Aws = False,
-    table: options.TableName = options.DEFAULTS.table,
+    settings: Settings,
 ) -> None:
     """Show the table's keys and indexes and how many items it holds."""
-    settings = Settings(data_dir=data_dir, endpoint_url=endpoint_url, aws=aws, table=table)
     description = asyncio.run(_describe(settings))
     if as_json:
         typer.echo(json.dumps(description, indent=2, default=str))

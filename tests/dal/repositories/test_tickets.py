@@ -32,7 +32,7 @@ SUBSETS: tuple[frozenset[TicketStatus] | None, ...] = (
 
 @pytest.fixture
 async def stores(each_table: Table) -> Stores:
-    stores = Stores.of(each_table)
+    stores = Stores(each_table)
     await fill(stores)
     return stores
 

@@ -126,7 +126,7 @@ async def test_what_others_write_meanwhile_is_no_difference(
             row = replace(chance.choice(ROWS), rating=chance.randint(1, 5))
             await store.put_many([replace(row, comment_id=f"{seed}-{chance.randrange(30)}")])
 
-    monkeypatch.setattr("dal.statistics.verify.scan_pages", slow_pages)
+    monkeypatch.setattr("dal.table.parallel_scan.scan_pages", slow_pages)
     writing = [asyncio.create_task(write(seed)) for seed in range(2)]
     found = await verify(each_table, ignore)
     stop.set()

@@ -33,7 +33,7 @@ def row(order_id: str, **changes: object) -> dict[str, object]:
 
 
 async def test_orders_load_and_load_again(tmp_path: Path, table: Table, dynoxide_url: str) -> None:
-    stores = Stores.of(table)
+    stores = Stores(table)
     path = tmp_path / "orders.jsonl"
     rows = [
         row("1"),
@@ -78,4 +78,4 @@ async def test_a_csv_has_the_lines_as_json(tmp_path: Path, table: Table, dynoxid
     options = ("--kind", "orders", "--endpoint-url", dynoxide_url, "--table", table.name)
     ended = called("load", path, *options, "--map", "username=user", **AWS)
     assert (ended.returncode, ended.stdout) == (0, f"{path}: 1 row loaded.\n")
-    assert await Stores.of(table).orders.get("7") is not None
+    assert await Stores(table).orders.get("7") is not None

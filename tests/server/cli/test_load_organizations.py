@@ -53,7 +53,7 @@ async def test_organisations_and_their_tickets_load_and_load_again(
         assert ended.stderr.splitlines() == [
             f"{tickets}:3: status is 'DONE'; it must be one of OPEN, CLOSED."
         ]
-    stores = Stores.of(table)
+    stores = Stores(table)
     organization, page = await stores.organizations.with_users("a/c", Slice(10))
     assert organization == Organization("a/c", "Pro")
     ann, bob = OrganizationUser("a/c", "ann", UserType.ADMIN), OrganizationUser("a/c", "bob")

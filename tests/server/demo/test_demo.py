@@ -4,7 +4,6 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, time
 
 import pytest
@@ -190,7 +189,7 @@ def test_draws_stay_in_their_range_and_reach_its_ends() -> None:
 
 
 async def test_it_loads_once(table: Table, some: list[Comment]) -> None:
-    stores = Stores.of(table)
+    stores = Stores(table)
     comments = stores.comments
     assert await load_demo(stores)
     stored = await comments.get_many([comment.comment_id for comment in some[:100]])
@@ -248,9 +247,10 @@ class _Failing(CommentRepository):
 async def test_an_interrupted_load_is_completed_by_the_next(
     table: Table, some: list[Comment]
 ) -> None:
-    stores = Stores.of(table)
+    stores, failing = Stores(table), Stores(table)
+    failing.comments = _Failing(table)
     with pytest.raises(StoreUnavailableError):
-        await load_demo(replace(stores, comments=_Failing(table)))
+        await load_demo(failing)
     comments = stores.comments
     assert await comments.get(some[0].comment_id) == some[0]
     assert await comments.get(some[-1].comment_id) is None
