@@ -61,6 +61,10 @@ class StoreUnavailableError(DalError):
     """DynamoDB could not be reached, or did not answer, before the deadline."""
 
 
+class CircuitOpenError(StoreUnavailableError):
+    """DynamoDB was not asked: it has not answered anybody for a while."""
+
+
 class StoreFullError(DalError):
     """The embedded engine has no room on its disk; reads go on."""
 

@@ -33,6 +33,7 @@ CODES: dict[type[Exception], str] = {
     errors.ThrottledError: "THROTTLED",
     errors.ConflictError: "THROTTLED",
     errors.StoreUnavailableError: "UNAVAILABLE",
+    errors.CircuitOpenError: "UNAVAILABLE",
     errors.StoreFullError: "UNAVAILABLE",
 }
 

@@ -20,9 +20,11 @@ from schema.build import build_schema
 from server.auth.jwt import Authenticator
 from server.http import graphiql
 from server.http.cors import CrossOriginMiddleware
+from server.http.deadline import DeadlineMiddleware
 from server.http.failures import FailureMiddleware, failure
 from server.http.graphql import GraphQLView
 from server.pages.routes import page_routes, refusal
+from server.settings import DEADLINE
 
 HEALTH_DEADLINE = 2.0
 """Seconds; a probe that waits for longer gives up anyway."""
@@ -36,11 +38,12 @@ def create_app(
     cors_origins: Sequence[str] = (),
     cors_local: bool = False,
     introspection: bool = True,
+    deadline: float = DEADLINE,
 ) -> Starlette:
     """Return the application over an open table; with ``explain``, pages show their plan.
 
-    Browsers may call the API from pages of ``cors_origins``, and of this machine with
-    ``cors_local``.
+    A request may take ``deadline`` seconds. Browsers may call the API from pages of
+    ``cors_origins``, and of this machine with ``cors_local``.
     """
     stores = Stores(table)
     view = GraphQLView(
@@ -65,6 +68,7 @@ def create_app(
             Middleware(CorrelationIdMiddleware, validator=_is_request_id),
             Middleware(CrossOriginMiddleware, origins=cors_origins, local=cors_local),
             Middleware(FailureMiddleware),
+            Middleware(DeadlineMiddleware, seconds=deadline),
         ],
         exception_handlers={HTTPException: refusal(view)},
     )

@@ -98,6 +98,7 @@ async def _prepare(settings: Settings, store: Store, listener: socket.socket) ->
         cors_origins=settings.cors_origins,
         cors_local=settings.demo,
         introspection=settings.introspection,
+        deadline=settings.deadline,
     )
     url = address(settings.host, listener.getsockname()[1])
     return _Server(app, banner(settings, url=url, place=store.place, secret=secret()))

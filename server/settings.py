@@ -9,6 +9,8 @@ from server.errors import CommandError
 
 ANY_ORIGIN = "*"
 
+DEADLINE = 10.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -36,6 +38,8 @@ class Settings:
     """What ``aud`` of the key set's JWTs must hold."""
     cors_origins: Sequence[str] = ()
     """Origins whose pages may call the API from a browser; ``*`` is any."""
+    deadline: float = DEADLINE
+    """Seconds that a request may take once it is there, all its calls of the store included."""
 
     def __post_init__(self) -> None:
         if self.aws and self.endpoint_url is not None:

@@ -1,13 +1,25 @@
-"""A proxy before an engine that spoils some of its answers."""
+"""A proxy before an engine, whose requests and answers meet faults on their way."""
 
+import asyncio
 import zlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+import orjson
 from aiohttp import ClientSession, web
 
 Spoil = Callable[[bytes], bytes]
+Forward = Callable[[], Awaitable[web.Response]]
+"""Passes the request on, and returns the engine's answer."""
+
+Fault = Callable[[web.Request, Forward], Awaitable[web.StreamResponse]]
+Choose = Callable[[str, bytes], Fault | None]
+"""Returns what a request meets, by its operation and body; None is nothing."""
+
+
+def nothing(_operation: str, _body: bytes) -> None:
+    """Let every request through."""
 
 
 @dataclass
@@ -15,20 +27,30 @@ class Proxy:
     """Passes requests on to ``engine``; the next answers to an operation are spoilt in turn."""
 
     engine: str
+    session: ClientSession
     url: str = ""
     spoils: dict[str, list[Spoil]] = field(default_factory=dict)
+    choose: Choose = nothing
     seen: list[tuple[str, bytes]] = field(default_factory=list)
+    arrived: asyncio.Condition = field(default_factory=asyncio.Condition)
 
-    async def pass_on(self, request: web.Request) -> web.Response:
+    async def pass_on(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
         operation = request.headers["X-Amz-Target"].rpartition(".")[2]
         self.seen.append((operation, body))
+        async with self.arrived:
+            self.arrived.notify_all()
+        fault = self.choose(operation, body)
+
+        async def forward() -> web.Response:
+            return await self._forward(operation, request, body)
+
+        return await (forward() if fault is None else fault(request, forward))
+
+    async def _forward(self, operation: str, request: web.Request, body: bytes) -> web.Response:
         dropped = {"Host", "Content-Length", "Connection"}
         headers = {name: one for name, one in request.headers.items() if name not in dropped}
-        async with (
-            ClientSession(auto_decompress=False) as session,
-            session.post(self.engine, data=body, headers=headers) as answer,
-        ):
+        async with self.session.post(self.engine, data=body, headers=headers) as answer:
             told, status = await answer.read(), answer.status
         checksum = {"x-amz-crc32": str(zlib.crc32(told))}
         spoil = self.spoils.get(operation, [])
@@ -36,19 +58,124 @@ class Proxy:
             told = spoil.pop(0)(told)
         return web.Response(body=told, status=status, headers=checksum)
 
+    async def arrival(self, operation: str) -> None:
+        """Wait until an operation has been asked for."""
+        async with asyncio.timeout(10), self.arrived:
+            await self.arrived.wait_for(lambda: self.asked(operation))
+
+    def asked(self, operation: str) -> list[bytes]:
+        """Return the bodies of an operation's requests so far."""
+        return [body for name, body in self.seen if name == operation]
+
 
 @asynccontextmanager
 async def proxy_of(engine: str) -> AsyncIterator[Proxy]:
     """Open a proxy on a free port of this machine."""
-    proxy = Proxy(engine)
     app = web.Application(client_max_size=0)
-    app.router.add_post("/", proxy.pass_on)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        proxy.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-        yield proxy
-    finally:
-        await runner.cleanup()
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    async with ClientSession(auto_decompress=False) as session:
+        proxy = Proxy(engine, session)
+        app.router.add_post("/", proxy.pass_on)
+        await runner.setup()
+        try:
+            site = web.TCPSite(runner, "127.0.0.1", 0)
+            await site.start()
+            proxy.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+            yield proxy
+        finally:
+            await runner.cleanup()
+
+
+def always(fault: Fault) -> Choose:
+    """Return what lets every request meet ``fault``."""
+    return lambda _operation, _body: fault
+
+
+def in_turn(operation: str, faults: Iterable[Fault]) -> Choose:
+    """Return what lets the next requests of an operation meet ``faults``, one each."""
+    left = iter(faults)
+    return lambda asked, _: next(left, None) if asked == operation else None
+
+
+# --- faults ---
+
+
+def refuse(status: int, code: str, **more: object) -> Fault:
+    """Answer with an error of DynamoDB's; the engine is not asked."""
+    body = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": f"{code}.", **more}
+
+    async def fault(request: web.Request, forward: Forward) -> web.StreamResponse:
+        return web.Response(body=orjson.dumps(body), status=status)
+
+    return fault
+
+
+async def reset_before(request: web.Request, forward: Forward) -> web.StreamResponse:
+    """Close the connection; the engine is not asked."""
+    return _reset(request)
+
+
+async def reset_after(request: web.Request, forward: Forward) -> web.StreamResponse:
+    """Close the connection once the engine has done the operation."""
+    await forward()
+    return _reset(request)
+
+
+async def half(request: web.Request, forward: Forward) -> web.StreamResponse:
+    """Close the connection within the answer."""
+    answer = await forward()
+    told = answer.body
+    assert isinstance(told, bytes)
+    begun = web.StreamResponse(status=answer.status, headers={"Content-Length": str(len(told))})
+    await begun.prepare(request)
+    await begun.write(told[: len(told) // 2])
+    return _reset(request)
+
+
+async def hang(request: web.Request, forward: Forward) -> web.StreamResponse:
+    """Never answer; the engine is not asked."""
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def lose(request: web.Request, forward: Forward) -> web.StreamResponse:
+    """Never answer, though the engine does the operation."""
+    await forward()
+    return await hang(request, forward)
+
+
+def slow(seconds: float) -> Fault:
+    """Take time before the engine is asked."""
+
+    async def fault(request: web.Request, forward: Forward) -> web.StreamResponse:
+        await asyncio.sleep(seconds)
+        return await forward()
+
+    return fault
+
+
+def late(seconds: float) -> Fault:
+    """Take time after the engine has done the operation."""
+
+    async def fault(request: web.Request, forward: Forward) -> web.StreamResponse:
+        answer = await forward()
+        await asyncio.sleep(seconds)
+        return answer
+
+    return fault
+
+
+def spoilt(body: bytes) -> Fault:
+    """Answer 200 with another body once the engine has done the operation."""
+
+    async def fault(request: web.Request, forward: Forward) -> web.StreamResponse:
+        await forward()
+        return web.Response(body=body)
+
+    return fault
+
+
+def _reset(request: web.Request) -> web.StreamResponse:
+    assert request.transport is not None
+    request.transport.abort()
+    return web.Response()

@@ -14,10 +14,16 @@ import asyncio
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TypeVar
 
 from dal.entities.comment import COMMENT, COUNTED, comment_in
-from dal.errors import ConditionFailedError, ConflictError, StoreRefusedError
+from dal.errors import (
+    ConditionFailedError,
+    ConflictError,
+    StoreRefusedError,
+    StoreUnavailableError,
+)
 from dal.model import Comment
 from dal.statistics import counter_items
 from dal.statistics.counts import Deltas, StatisticsKey, deltas, in_generation, summed
@@ -26,6 +32,7 @@ from dal.statistics.reader import StatisticsReader
 from dal.table import retries
 from dal.table.client import Table
 from dal.table.concurrency import KeyedLocks
+from dal.table.deadline import current_deadline, deadline, time_left
 from dal.table.item import ABSENT, Action, Item, key_of
 from dal.table.retries import retry_on_conflict
 
@@ -169,10 +176,14 @@ def _item(action: Action) -> tuple[str, str]:
 
 
 class _PendingWrite:
-    """A client's change that waits for its transaction; ``outcome`` is its error, or None."""
+    """A client's change that waits for its transaction; ``outcome`` is its error, or None.
+
+    A cancelled outcome: the client has left.
+    """
 
     def __init__(self, change: CommentChange) -> None:
         self.change = change
+        self.deadline = current_deadline()
         self.products = change.products
         self.outcome: asyncio.Future[BaseException | None] = asyncio.Future()
 
@@ -203,17 +214,30 @@ class CounterTransactions:
         pending = _PendingWrite(change)
         self._waiting[pending] = None
         try:
+            await self._take_turn(pending)
+            async with asyncio.timeout(time_left()):
+                outcome = await pending.outcome
+        except TimeoutError:
+            raise StoreUnavailableError(
+                "DynamoDB did not say in time whether this was written: ask again, under the same "
+                "idempotency key if it has one."
+            ) from None
+        finally:
+            self._waiting.pop(pending, None)
+            pending.outcome.cancel()
+        if outcome is not None:
+            raise outcome
+
+    async def _take_turn(self, pending: _PendingWrite) -> None:
+        """Wait until the change is in a group, or its turn comes; then write groups up to its."""
+        try:
             async with self._locks.hold(pending.products, deadline=retries.DEADLINE):
                 while pending in self._waiting:
-                    await self._write_next_group(pending.products)
+                    async with asyncio.timeout(time_left()):
+                        await self._write_next_group(pending.products)
         except ConflictError:
             if pending in self._waiting:
                 raise
-        finally:
-            self._waiting.pop(pending, None)
-        outcome = await pending.outcome
-        if outcome is not None:
-            raise outcome
 
     async def write_many(self, changes: Sequence[CommentChange]) -> None:
         """Do changes that go together, which wait in this process for as long as it takes.
@@ -232,9 +256,17 @@ class CounterTransactions:
         for pending in group:
             del self._waiting[pending]
         # A task of its own: the client that runs it may leave, and the others stay.
-        task = asyncio.create_task(self._write_group(group))
+        with deadline(max((pending.deadline for pending in group), key=attrgetter("at"))):
+            task = asyncio.create_task(self._write_group(group))
         self._groups.add(task)
         task.add_done_callback(self._groups.discard)
+
+        def end_when_all_left(_: object) -> None:
+            if all(pending.outcome.cancelled() for pending in group):
+                task.cancel()
+
+        for pending in group:
+            pending.outcome.add_done_callback(end_when_all_left)
         await asyncio.shield(task)
 
     async def _write_group(self, group: Sequence[_PendingWrite]) -> None:
@@ -248,6 +280,8 @@ class CounterTransactions:
                     await self._write_group([pending])
                 return
             outcome = error
+        except asyncio.CancelledError:
+            raise  # all of its clients left
         except BaseException as error:  # noqa: BLE001 - nobody may wait for ever
             outcome = error
         for pending in group:

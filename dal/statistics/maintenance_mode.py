@@ -5,8 +5,8 @@ rebuild runs also that rebuild's own counters. In mode *stream* our writes chang
 of the table's stream does, and other programs may write comments too.
 
 A process reads the item at most 5 seconds before each transaction, and a transaction takes at most
-a request's deadline. So once SETTLE_SECONDS have passed since an announcement, no transaction is on
-its way that was built by the announcement before.
+10 seconds and an attempt that is under way then. So once SETTLE_SECONDS have passed since an
+announcement, no transaction is on its way that was built by the announcement before.
 
 A count of zero proves that there is no such comment only while every comment is counted and every
 write changes the counters: in mode transactional, on a table that is ``complete``, while no rebuild
@@ -20,14 +20,15 @@ from time import monotonic, time
 from typing import Any
 
 from dal.entities.declared import INDEXES
-from dal.errors import ConditionFailedError, ConflictError
+from dal.errors import ConditionFailedError, ConflictError, StoreUnavailableError
 from dal.table import admin
 from dal.table.client import Table
 from dal.table.item import ABSENT, Item, unchanged
+from dal.table.retries import retry
 
 KEPT_SECONDS = 5.0
 SETTLE_SECONDS = 20.0
-"""KEPT_SECONDS, a request's deadline, and a margin."""
+"""KEPT_SECONDS, the deadline of a transaction, its last attempt, and a margin."""
 
 KEY: Item = {"PK": {"S": "COUNTING"}, "SK": {"S": "COUNTING"}}
 
@@ -82,10 +83,18 @@ class MaintenanceStore:
 
     async def current(self) -> Maintenance:
         """Return what the item said within the last 5 seconds."""
-        while self._kept is None or monotonic() - self._kept[0] >= KEPT_SECONDS:
-            asked = monotonic()  # an answer that takes long may be old when it comes
-            self._kept = asked, await self.read()
-        return self._kept[1]
+        kept = self._kept
+        if kept is None or monotonic() - kept[0] >= KEPT_SECONDS:
+            kept = self._kept = await retry(self._read_in_time, "get_item")
+        return kept[1]
+
+    async def _read_in_time(self) -> tuple[float, Maintenance]:
+        """Return when the item was asked for, and what it said; it may be old when it comes."""
+        asked = monotonic()
+        read = await self.read()
+        if monotonic() - asked >= KEPT_SECONDS:
+            raise StoreUnavailableError("DynamoDB answers too slowly: try again in a moment.")
+        return asked, read
 
     def forget(self) -> None:
         """Read the item anew next time."""

@@ -1,8 +1,8 @@
 """The client of one table: the only module that calls DynamoDB.
 
-Each request runs inside a deadline. Throttling, lost connections and transaction conflicts are
-retried with exponential backoff and full jitter until then; botocore's own retries are off, so that
-there is one policy. Items go in and out as AttributeValue maps.
+Each request runs inside a deadline. Throttling, lost answers and transaction conflicts are retried
+with exponential backoff and full jitter until then; botocore's own retries are off, so that there
+is one policy. Items go in and out as AttributeValue maps.
 """
 
 import asyncio
@@ -24,6 +24,7 @@ from dal import errors
 from dal.table.answers import check_answer
 from dal.table.concurrency import batched, in_parallel
 from dal.table.error_codes import dal_error
+from dal.table.gate import CONNECTIONS, Gate
 from dal.table.item import Item
 from dal.table.requests import QueryAnswer, QueryRequest, Spend, query_arguments
 from dal.table.retries import DEADLINE, retry
@@ -53,7 +54,11 @@ async def connect(connection: TableAddress) -> AsyncIterator["Table"]:
     """Open a client for the table; the connection pool closes with the context."""
     async with _opened(connection, "dynamodb") as client:
         client.meta.events.register("before-parse.dynamodb", check_answer)
-        yield Table(client, connection.table)
+        table = Table(client, connection.table)
+        try:
+            yield table
+        finally:
+            await table.drain()
 
 
 @asynccontextmanager
@@ -69,9 +74,9 @@ async def _opened(connection: TableAddress, service: str, **settings: Any) -> As
 def _client(connection: TableAddress, service: str, settings: dict[str, Any]) -> Any:
     config = Config(
         retries={"total_max_attempts": 1, "mode": "standard"},
-        connect_timeout=3,
+        connect_timeout=1.5,
         read_timeout=DEADLINE,
-        max_pool_connections=64,
+        max_pool_connections=CONNECTIONS,
         **settings,
     )
     if not connection.embedded:
@@ -99,6 +104,7 @@ class Table:
     def __init__(self, client: Any, name: str) -> None:
         self._client = client
         self.name = name
+        self._gate = Gate()
 
     async def query(self, request: QueryRequest) -> QueryAnswer:
         """Run one Query; eventually consistent unless the request says otherwise."""
@@ -151,7 +157,7 @@ class Table:
             if left["Keys"]:
                 raise errors.ThrottledError("DynamoDB is busy: try again in a moment.")
 
-        await retry(get_left)
+        await retry(get_left, "batch_get_item")
         return items
 
     async def write(self, actions: Sequence[dict[str, Any]]) -> None:
@@ -169,7 +175,8 @@ class Table:
             "ClientRequestToken": str(uuid.uuid4()),
             **_ACCOUNT,
         }
-        await retry(partial(self.once, "transact_write_items", **transaction))
+        operation = "transact_write_items"
+        await retry(partial(self.once, operation, **transaction), operation)
 
     async def put_many(self, items: Sequence[Item]) -> None:
         """Write items of distinct keys over what is there, 25 a request, a few at a time."""
@@ -190,7 +197,7 @@ class Table:
             if left:
                 raise errors.ThrottledError("DynamoDB is busy: try again in a moment.")
 
-        await retry(put_left)
+        await retry(put_left, "batch_write_item")
 
     async def wait_until_active(self) -> None:
         """Wait for a minute at most; StoreUnavailableError then."""
@@ -206,10 +213,17 @@ class Table:
     async def call(self, operation: str, **arguments: Any) -> dict[str, Any]:
         """Do an operation on this table, with retries; raises DalError."""
         attempt = partial(self.once, operation, TableName=self.name, **arguments)
-        return await retry(attempt)
+        return await retry(attempt, operation)
 
     async def once(self, operation: str, **arguments: Any) -> dict[str, Any]:
         """Do an operation of the service without retries; raises DalError."""
+        return await self._gate.call(operation, partial(self._send, operation, arguments))
+
+    async def drain(self) -> None:
+        """Wait for the writes that were sent for clients who left."""
+        await self._gate.drain()
+
+    async def _send(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         try:
             answer: dict[str, Any] = await getattr(self._client, operation)(**arguments)
         except ClientError as error:
@@ -247,6 +261,6 @@ async def connect_streams(connection: TableAddress) -> AsyncIterator[Streams]:
         once = Table(client, connection.table).once
 
         async def call(operation: str, **arguments: Any) -> dict[str, Any]:
-            return await retry(partial(once, operation, **arguments))
+            return await retry(partial(once, operation, **arguments), operation)
 
         yield Streams(call)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from dal.errors import ConflictError
+from dal.table.deadline import time_left
 
 Result = TypeVar("Result")
 
@@ -49,10 +50,13 @@ class KeyedLocks:
 
     @asynccontextmanager
     async def hold(self, names: Iterable[str], *, deadline: float | None) -> AsyncIterator[None]:
-        """Hold the locks of all ``names``; ConflictError after waiting ``deadline`` seconds."""
+        """Hold the locks of all ``names``; ConflictError after waiting ``deadline`` seconds.
+
+        None waits for any time, but no longer than the deadline of the work under way.
+        """
         async with AsyncExitStack() as held:
             try:
-                async with asyncio.timeout(deadline):
+                async with asyncio.timeout(time_left(deadline)):
                     for name in sorted(set(names)):  # in one order, or two could wait in a circle
                         lock = self._locks.setdefault(name, asyncio.Lock())
                         await held.enter_async_context(lock)

@@ -4,15 +4,22 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_delay
+from tenacity import (
+    AsyncRetrying,
+    retry_if_exception,
+    retry_if_exception_type,
+    stop_before_delay,
+)
 from tenacity.wait import wait_random_exponential
 
 from dal import errors
+from dal.table.deadline import time_left
+from dal.table.failure_log import log_failure
 
 Answer = TypeVar("Answer")
 
 DEADLINE = 10.0
-"""Seconds a request may take, retries included."""
+"""Seconds a request to the store may take, retries included; less where a deadline is set."""
 
 MAINTENANCE_DEADLINE = 60.0
 """Seconds that bulk writes and rebuilds go on while others keep changing the very same items."""
@@ -20,30 +27,48 @@ MAINTENANCE_DEADLINE = 60.0
 _TRANSIENT = (errors.ThrottledError, errors.StoreUnavailableError, errors.ConflictError)
 
 
-async def retry(attempt: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:
-    """Return the first answer within ``DEADLINE``; else raise what last stood in the way.
+async def retry(
+    attempt: Callable[[], Coroutine[Any, Any, Answer]], operation: str = "request"
+) -> Answer:
+    """Return the first answer in time; else raise what last stood in the way.
 
-    Throttling, a table that does not answer, and conflicts are tried again; other errors are not.
+    Throttling, a table that does not answer, and conflicts are tried again; other errors are not,
+    nor is an open circuit where somebody waits with a deadline. A last attempt that was under way
+    is StoreUnavailableError: whether it was carried out is unknown.
     """
-    latest: BaseException = errors.StoreUnavailableError(
-        f"DynamoDB did not answer within {DEADLINE:.0f} seconds: try again in a moment."
+    unanswered = errors.StoreUnavailableError(
+        "DynamoDB did not answer in time: try again in a moment."
     )
+    latest: errors.DalError = unanswered
+    number = 0
 
-    def remember(state: RetryCallState) -> None:
-        nonlocal latest
-        if state.outcome is not None:
-            latest = state.outcome.exception() or latest
+    async def numbered() -> Answer:
+        nonlocal latest, number
+        latest, number = unanswered, number + 1
+        try:
+            return await attempt()
+        except errors.DalError as error:
+            latest = error
+            log_failure(operation, error, number)
+            raise
 
     retrying = AsyncRetrying(
-        retry=retry_if_exception_type(_TRANSIENT),
+        retry=retry_if_exception(_worth_another_try),
         wait=wait_random_exponential(multiplier=0.05, max=1),
-        before_sleep=remember,
     )
     try:
-        async with asyncio.timeout(DEADLINE):
-            return await retrying(attempt)
+        async with asyncio.timeout(time_left(DEADLINE)):
+            return await retrying(numbered)
     except TimeoutError:
+        if latest is unanswered:
+            log_failure(operation, unanswered, number)
         raise latest from None
+
+
+def _worth_another_try(error: BaseException) -> bool:
+    if isinstance(error, errors.CircuitOpenError) and time_left() is not None:
+        return False
+    return isinstance(error, _TRANSIENT)
 
 
 async def retry_on_conflict(
@@ -51,13 +76,15 @@ async def retry_on_conflict(
 ) -> Answer:
     """Return the answer of the first attempt that meets no ConflictError.
 
-    Attempts follow each other with jitter. After ``deadline`` seconds (None: a request's) the last
-    one's conflict is raised.
+    Attempts follow each other with jitter. After ``deadline`` seconds (None: a request's), or once
+    the deadline around it has passed, the last one's conflict is raised.
     """
+    most = time_left(DEADLINE if deadline is None else deadline)
+    assert most is not None  # noqa: S101 - it was given one
     retrying = AsyncRetrying(
         retry=retry_if_exception_type(errors.ConflictError),
         wait=wait_random_exponential(multiplier=0.02, max=0.5),
-        stop=stop_after_delay(DEADLINE if deadline is None else deadline),
+        stop=stop_before_delay(most),
         reraise=True,
     )
     return await retrying(attempt)

@@ -1,6 +1,7 @@
 """What has been read for one request, so that no field asks twice."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -14,13 +15,23 @@ class RequestCache:
 
     def __init__(self) -> None:
         self._asked: dict[tuple[object, ...], asyncio.Task[Any]] = {}
+        self._waiting: Counter[asyncio.Task[Any]] = Counter()
 
     async def read(self, store: Callable[..., Coroutine[Any, Any, Answer]], *of: str) -> Answer:
         """Return what ``store(*of)`` answered the first time."""
         key = (store, *of)
         if key not in self._asked:
             self._asked[key] = asyncio.create_task(store(*of))
-        answer: Answer = await asyncio.shield(self._asked[key])
+        task = self._asked[key]
+        self._waiting[task] += 1
+        try:
+            answer: Answer = await asyncio.shield(task)
+        finally:
+            self._waiting[task] -= 1
+            if self._waiting[task] == 0 and not task.done():  # everybody left
+                task.cancel()
+                if self._asked.get(key) is task:
+                    del self._asked[key]
         return answer
 
     def forget(self) -> None:

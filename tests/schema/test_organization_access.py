@@ -244,7 +244,7 @@ async def test_what_is_not_seen_looks_as_if_it_were_not_there(
     del run  # it has put the world in order
     noted = Table(world.table._client, world.table.name)
     calls = calls_of(noted)
-    execute = runner(schema, Stores.of(noted))
+    execute = runner(schema, Stores(noted))
     operation = MATRIX[field].operation
     answer = await execute(operation, ROLES[role])
     asked = calls.operations

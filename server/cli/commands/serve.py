@@ -78,6 +78,14 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    deadline: Annotated[
+        float,
+        typer.Option(
+            envvar="MARGINALIA_DEADLINE",
+            min=1,
+            help="Seconds that a request may take; what is not done by then is UNAVAILABLE.",
+        ),
+    ] = options.DEFAULTS.deadline,
 ) -> None:
     """Serve GraphQL and GraphiQL at /graphql.
 
@@ -99,5 +107,6 @@ def serve(
             jwks_url=jwks_url,
             jwt_audience=jwt_audience,
             cors_origins=cors_origin or (),
+            deadline=deadline,
         )
     )

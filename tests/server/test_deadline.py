@@ -1,0 +1,214 @@
+"""One deadline for each request over HTTP, before a store that is slow, silent or gone."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from dal.table import breaker, gate
+from dal.table.client import Table, TableAddress, connect
+from server.app import create_app
+from server.auth.jwt import Authenticator
+from tests.conftest import Clients, fresh_table
+from tests.proxy import (
+    Fault,
+    Proxy,
+    always,
+    hang,
+    in_turn,
+    late,
+    lose,
+    nothing,
+    proxy_of,
+    reset_before,
+    slow,
+)
+from tests.server.listening import listening
+from tests.server.serving import ADD, PAGE, SECRET, add_comment, all_comments, bearer
+
+DEADLINE = 1.2
+MARGIN = 1.5
+"""Seconds that a machine with much else to do may take beside the store."""
+
+Work = Callable[[httpx.AsyncClient], Awaitable[Any]]
+
+
+@pytest.fixture(autouse=True)
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 0.4)
+    monkeypatch.setattr(breaker, "OUTAGE_SECONDS", 0.5)
+    monkeypatch.setattr(breaker, "PROBE_SECONDS", 0.3)
+
+
+@pytest.fixture(scope="module")
+async def beyond(clients: Clients, dynoxide_url: str) -> AsyncIterator[tuple[Table, Proxy]]:
+    """A table as its server sees it, through a proxy."""
+    table = await fresh_table(clients, dynoxide_url)
+    async with (
+        proxy_of(dynoxide_url) as proxy,
+        connect(TableAddress(table.name, proxy.url, embedded=True)) as opened,
+    ):
+        yield opened, proxy
+
+
+@pytest.fixture
+def proxy(beyond: tuple[Table, Proxy]) -> Proxy:
+    _, proxy = beyond
+    proxy.choose = nothing
+    proxy.seen.clear()
+    return proxy
+
+
+@pytest.fixture
+async def client(beyond: tuple[Table, Proxy], proxy: Proxy) -> AsyncIterator[httpx.AsyncClient]:
+    opened, _ = beyond
+    app = create_app(
+        table=Table(opened._client, opened.name),
+        authenticator=Authenticator(secret=lambda: SECRET),
+        explain=False,
+        deadline=DEADLINE,
+    )
+    async with (
+        listening(app) as url,
+        httpx.AsyncClient(base_url=url, headers=bearer("ana"), timeout=30) as client,
+    ):
+        yield client
+
+
+async def page(client: httpx.AsyncClient) -> httpx.Response:
+    return await client.post("/graphql", json={"query": PAGE})
+
+
+async def add(client: httpx.AsyncClient) -> httpx.Response:
+    comment = {"productId": "42", "rating": 5, "language": "en", "text": "in time"}
+    return await client.post("/graphql", json={"query": ADD, "variables": {"input": comment}})
+
+
+async def statistics(client: httpx.AsyncClient) -> httpx.Response:
+    query = '{ product(productId: "42") { statistics { total } } }'
+    return await client.post("/graphql", json={"query": query})
+
+
+@pytest.mark.parametrize("work", [page, add, statistics])
+@pytest.mark.parametrize("fault", [hang, slow(0.3)], ids=["hangs", "is slow"])
+async def test_a_request_ends_with_its_deadline_however_many_calls_it_makes(
+    client: httpx.AsyncClient, proxy: Proxy, fault: Fault, work: Work
+) -> None:
+    proxy.choose = always(fault)
+    began = time.monotonic()
+    answer = await work(client)
+    assert time.monotonic() - began < DEADLINE + MARGIN
+    errors = answer.json().get("errors", [])
+    assert {error["extensions"]["code"] for error in errors} <= {"UNAVAILABLE"}
+    assert errors or fault is not hang
+
+
+@pytest.mark.parametrize("work", [page, add, statistics])
+async def test_one_lost_answer_is_asked_for_again(
+    client: httpx.AsyncClient, proxy: Proxy, work: Work
+) -> None:
+    operation = "TransactWriteItems" if work is add else "Query"
+    proxy.choose = in_turn(operation, [lose])
+    answer = await work(client)
+    assert "errors" not in answer.json()
+
+
+async def leave(client: httpx.AsyncClient, work: Work, proxy: Proxy, operation: str) -> None:
+    """Begin a request, and close its connection once an operation of it is on its way."""
+    task = asyncio.ensure_future(work(client))
+    await proxy.arrival(operation)
+    task.cancel()
+    await asyncio.wait([task])
+
+
+@pytest.mark.parametrize(
+    ("work", "operation"), [(page, "Query"), (statistics, "Query"), (add, "GetItem")]
+)
+async def test_nothing_is_asked_for_a_client_that_left(
+    client: httpx.AsyncClient, proxy: Proxy, work: Work, operation: str
+) -> None:
+    proxy.choose = always(late(0.2))
+    await leave(client, work, proxy, operation)
+    await asyncio.sleep(0.1)
+    asked = len(proxy.seen)
+    await asyncio.sleep(0.7)
+    assert len(proxy.seen) == asked
+
+
+async def test_a_write_that_was_sent_is_completed_for_a_client_that_left(
+    client: httpx.AsyncClient, proxy: Proxy
+) -> None:
+    before = len(await all_comments(client))
+    proxy.choose = in_turn("TransactWriteItems", [slow(0.3)])
+    await leave(client, add, proxy, "TransactWriteItems")
+    await asyncio.sleep(0.6)
+    assert len(proxy.asked("TransactWriteItems")) == 1
+    assert len(await all_comments(client)) == before + 1
+
+
+async def test_no_second_attempt_is_made_for_a_client_that_left(
+    client: httpx.AsyncClient, proxy: Proxy
+) -> None:
+    """Neither of a read nor of a write whose first attempt is lost."""
+    proxy.choose = always(lose)
+    for work, operation in ((page, "Query"), (add, "GetItem")):
+        await leave(client, work, proxy, operation)
+    proxy.choose = in_turn("TransactWriteItems", [lose] * 9)
+    await leave(client, add, proxy, "TransactWriteItems")
+    await asyncio.sleep(0.1)
+    asked = len(proxy.seen)
+    await asyncio.sleep(0.8)
+    assert len(proxy.seen) == asked
+
+
+async def test_a_slow_upload_does_not_use_up_the_deadline(client: httpx.AsyncClient) -> None:
+    """The clock starts once the body is there: how slow a body may be is another limit."""
+
+    async def body() -> AsyncIterator[bytes]:
+        yield b'{"query": "{ product(productId: '
+        await asyncio.sleep(DEADLINE + 0.2)
+        yield b'\\"42\\") { statistics { total } } }"}'
+
+    answer = await client.post(
+        "/graphql", content=body(), headers={"Content-Type": "application/json"}
+    )
+    assert "errors" not in answer.json()
+
+
+async def test_in_an_outage_requests_fail_fast_and_soon_work_again(
+    client: httpx.AsyncClient, proxy: Proxy
+) -> None:
+    await add_comment(client, "before the outage")
+    proxy.choose = always(reset_before)
+    await asyncio.gather(page(client), page(client))
+    proxy.seen.clear()
+    began = time.monotonic()
+    answers = [await page(client) for _ in range(20)]
+    assert time.monotonic() - began < 20 * DEADLINE / 4
+    codes = {error["extensions"]["code"] for one in answers for error in one.json()["errors"]}
+    assert codes == {"UNAVAILABLE"}
+    assert len(proxy.seen) < 10
+    proxy.choose = nothing
+    await asyncio.sleep(0.4)
+    assert "errors" not in (await page(client)).json()
+
+
+async def test_pipelined_requests_are_answered_in_turn(client: httpx.AsyncClient) -> None:
+    """What follows a request on its connection is no sign that its client left."""
+    address = urlsplit(str(client.base_url))
+    reader, writer = await asyncio.open_connection(address.hostname, address.port)
+    body = b'{"query": "{ __typename }"}'
+    request = (
+        b"POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+    )
+    writer.write(request * 2)
+    told = b""
+    async with asyncio.timeout(5):
+        while told.count(b'"__typename"') < 2:
+            told += await reader.read(1000)
+    writer.close()
