@@ -57,6 +57,8 @@ class Gate:
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._under_way.discard(task)
         self._free.release()
+        if not task.cancelled():
+            task.exception()  # who waited for it may have left, and asyncio would complain
 
     async def _attempt(self, operation: str, send: Send[Answer]) -> Answer:
         self._breaker.admit()

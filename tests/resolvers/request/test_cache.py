@@ -74,6 +74,30 @@ async def test_who_gives_up_takes_nothing_from_the_others() -> None:
         await leaving
 
 
+async def test_what_everybody_gave_up_is_read_no_further() -> None:
+    ended = asyncio.Event()
+
+    async def endless(of: str) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    once = RequestCache()
+    leaving = [asyncio.create_task(once.read(endless, "a")) for _ in range(2)]
+    await asyncio.sleep(0)
+    leaving[0].cancel()
+    await asyncio.sleep(0)
+    assert not ended.is_set()
+    leaving[1].cancel()
+    async with asyncio.timeout(5):
+        await ended.wait()
+    asking = asyncio.create_task(once.read(endless, "a"))
+    await asyncio.sleep(0.01)
+    assert not asking.done(), "it is read anew"
+    asking.cancel()
+
+
 def test_a_prefetched_page_is_shown_once_and_only_for_its_slice() -> None:
     prefetched = PrefetchedPages()
     prefetched.keep("acme", Slice(20, next_page=True), PAGE)
