@@ -69,6 +69,10 @@ class StoreFullError(DalError):
     """The embedded engine has no room on its disk; reads go on."""
 
 
+class StoreDamagedError(DalError):
+    """The embedded engine has found its data file damaged; only a backup helps."""
+
+
 class StoreRefusedError(DalError):
     """DynamoDB refused the request for good: credentials, permissions, a missing table."""
 

@@ -35,6 +35,7 @@ CODES: dict[type[Exception], str] = {
     errors.StoreUnavailableError: "UNAVAILABLE",
     errors.CircuitOpenError: "UNAVAILABLE",
     errors.StoreFullError: "UNAVAILABLE",
+    errors.StoreDamagedError: "UNAVAILABLE",
 }
 
 

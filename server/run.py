@@ -93,6 +93,7 @@ async def _prepare(settings: Settings, store: Store, listener: socket.socket) ->
     )
     app = create_app(
         table=store.table,
+        directory=store.directory,
         authenticator=authenticator,
         explain=settings.explain,
         cors_origins=settings.cors_origins,

@@ -16,7 +16,7 @@ class MarkerRepository:
 
     async def mark(self, name: str) -> None:
         """Remember in the table that something was done."""
-        await self._table.put_many([_marker(name)])
+        await self._table.write([{"Put": {"Item": _marker(name)}}])
 
 
 def _marker(name: str) -> Item:

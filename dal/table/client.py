@@ -6,6 +6,7 @@ is one policy. Items go in and out as AttributeValue maps.
 """
 
 import asyncio
+import logging
 import os
 import uuid
 from collections.abc import AsyncIterator, Sequence
@@ -29,6 +30,8 @@ from dal.table.item import Item
 from dal.table.requests import QueryAnswer, QueryRequest, Spend, query_arguments
 from dal.table.retries import DEADLINE, retry
 from dal.table.streams import Streams
+
+logger = logging.getLogger(__name__)
 
 _ACCOUNT = {"ReturnConsumedCapacity": "TOTAL"}
 """What makes an answer tell its cost, and a whole one from an empty one."""
@@ -105,6 +108,8 @@ class Table:
         self._client = client
         self.name = name
         self._gate = Gate()
+        self.damage: errors.StoreDamagedError | None = None
+        """Set once any request has met damaged data, which stays."""
 
     async def query(self, request: QueryRequest) -> QueryAnswer:
         """Run one Query; eventually consistent unless the request says otherwise."""
@@ -227,7 +232,7 @@ class Table:
         try:
             answer: dict[str, Any] = await getattr(self._client, operation)(**arguments)
         except ClientError as error:
-            raise dal_error(error.response) from error
+            raise self._noted(dal_error(error.response)) from error
         except (BotoConnectionError, HTTPClientError) as error:
             raise errors.StoreUnavailableError(
                 f"DynamoDB does not answer at {self._client.meta.endpoint_url}: "
@@ -236,6 +241,12 @@ class Table:
         except BotoCoreError as error:
             raise errors.StoreRefusedError(_sentence(error)) from error
         return answer
+
+    def _noted(self, error: errors.DalError) -> errors.DalError:
+        if isinstance(error, errors.StoreDamagedError) and self.damage is None:
+            self.damage = error
+            logger.critical("%s", error)
+        return error
 
 
 def _rows(answer: dict[str, Any]) -> QueryAnswer:

@@ -9,6 +9,9 @@ from dal import errors
 _BUSY = errors.ThrottledError, "DynamoDB is busy: try again in a moment."
 _CONTENDED = errors.ConflictError, "Others keep changing the same item: try again in a moment."
 
+_DAMAGED = ("database disk image is malformed", "file is not a database")
+"""What SQLite says of a damaged file, in the embedded engine's messages."""
+
 CHANGES_LOST = (
     "The table's stream keeps changes for a day, and some are gone that were not counted yet: "
     "run `marginalia stats rebuild`."
@@ -52,6 +55,11 @@ def dal_error(response: Mapping[str, Any]) -> errors.DalError:
         if known in _BY_CODE:
             error, sentence = _BY_CODE[known]
             return error(sentence)
+    if any(words in response["Error"].get("Message", "") for words in _DAMAGED):
+        return errors.StoreDamagedError(
+            "The data file is damaged: stop the server and put a backup in its place with "
+            "`marginalia restore`."
+        )
     if "disk is full" in response["Error"].get("Message", ""):
         return errors.StoreFullError("The disk is full: make room, then try again.")
     if response["ResponseMetadata"]["HTTPStatusCode"] >= HTTPStatus.INTERNAL_SERVER_ERROR:

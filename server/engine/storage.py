@@ -30,6 +30,8 @@ class Store:
     """Whether opening created it, as it does over the embedded engine."""
     alone: bool = False
     """Whether no other process can use it: the engine is a command's own."""
+    directory: DataDirectory | None = None
+    """Where the embedded engine keeps its file."""
 
 
 @asynccontextmanager
@@ -67,7 +69,7 @@ async def _embedded(settings: Settings, *, share: bool) -> AsyncIterator[Store]:
                 created = await create_table(table)
                 directory.begin()
                 place = f"{directory.database}, table {settings.table}"
-                yield Store(table, connection, place, engine.died, created, engine.own)
+                yield Store(table, connection, place, engine.died, created, engine.own, directory)
         except (StoreFullError, StoreRefusedError, StoreUnavailableError):
             # The engine answers a write to a full disk with an internal error.
             directory.check_room()

@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
-from dal.table.client import Table, TableAddress, connect
+from dal.table.client import Table
 from server.app import create_app
 from server.auth.jwt import Authenticator, make_token
 from server.http import graphiql
@@ -228,33 +228,6 @@ async def test_websockets_are_refused(app: Starlette) -> None:
     scope = {"type": "websocket", "path": "/graphql", "headers": [], "subprotocols": []}
     await app(scope, receive, send)
     assert [message["type"] for message in sent] == ["websocket.close"]
-
-
-async def test_health_when_the_store_answers(client: httpx.AsyncClient) -> None:
-    response = await client.get("/health")
-    assert (response.status_code, response.json()) == (200, {"status": "ok"})
-
-
-async def test_health_when_there_is_no_table(clients: Clients, dynoxide_url: str) -> None:
-    absent = Table(await clients.of(dynoxide_url), "absent")
-    app = create_app(table=absent, authenticator=Authenticator(secret=lambda: None), explain=False)
-    async with client_of(app) as client:
-        response = await client.get("/health")
-    assert response.status_code == 503
-    assert error_of(response)[0] == "UNAVAILABLE"
-
-
-async def test_health_when_nothing_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.app.HEALTH_DEADLINE", 0.3)
-    nowhere = TableAddress(endpoint_url="http://127.0.0.1:9", embedded=True)
-    async with connect(nowhere) as table:
-        app = create_app(
-            table=table, authenticator=Authenticator(secret=lambda: None), explain=False
-        )
-        async with client_of(app) as client:
-            response = await client.get("/health")
-    assert response.status_code == 503
-    assert error_of(response)[0] == "UNAVAILABLE"
 
 
 async def test_every_answer_carries_a_request_id(client: httpx.AsyncClient) -> None:
