@@ -19,6 +19,7 @@ from server.banner import address, banner
 from server.demo import load_demo
 from server.engine.storage import Store, open_store
 from server.errors import CommandError
+from server.logs import set_up_logs
 from server.settings import Settings
 
 _GRACE = 10
@@ -34,7 +35,7 @@ _WHY_NOT = {
 
 def run(settings: Settings) -> None:
     """Serve until SIGTERM or Ctrl-C; CommandError when it cannot start or the store is lost."""
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
+    set_up_logs(settings.log_format)
     with listening(settings.host, settings.port) as listener:
         try:
             asyncio.run(_run(settings, listener))

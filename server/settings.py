@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from server.errors import CommandError
+from server.logs import LogFormat
 
 ANY_ORIGIN = "*"
 
@@ -40,6 +41,7 @@ class Settings:
     """Origins whose pages may call the API from a browser; ``*`` is any."""
     deadline: float = DEADLINE
     """Seconds that a request may take once it is there, all its calls of the store included."""
+    log_format: LogFormat = "text"
 
     def __post_init__(self) -> None:
         if self.aws and self.endpoint_url is not None:

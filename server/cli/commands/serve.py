@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from server.cli import options
+from server.logs import LogFormat
 from server.run import run
 from server.settings import Settings
 
@@ -86,6 +87,12 @@ def serve(
             help="Seconds that a request may take; what is not done by then is UNAVAILABLE.",
         ),
     ] = options.DEFAULTS.deadline,
+    log_format: Annotated[
+        LogFormat,
+        typer.Option(
+            envvar="MARGINALIA_LOG_FORMAT", help="What the log on standard error is made of."
+        ),
+    ] = options.DEFAULTS.log_format,
 ) -> None:
     """Serve GraphQL and GraphiQL at /graphql.
 
@@ -108,5 +115,6 @@ def serve(
             jwt_audience=jwt_audience,
             cors_origins=cors_origin or (),
             deadline=deadline,
+            log_format=log_format,
         )
     )

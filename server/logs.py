@@ -1,0 +1,104 @@
+"""The server's log: a line for each event, of text or of JSON, with the id of the request.
+
+A fault of the server is told with its traceback. A storm of one fault is not: a traceback a minute,
+a line each after that, and in the end their number.
+"""
+
+import logging
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Literal, TextIO, TypeAlias
+
+from asgi_correlation_id import CorrelationIdFilter
+from pythonjsonlogger.orjson import OrjsonFormatter
+
+LogFormat: TypeAlias = Literal["text", "json"]
+
+WINDOW = 60.0
+"""Seconds from one traceback of a fault to the next."""
+
+LINES = 100
+"""Lines that one fault may take in that time."""
+
+_JSON_NAMES = {
+    "levelname": "level",
+    "name": "logger",
+    "message": "message",
+    "correlation_id": "request_id",
+    "exc_info": "traceback",
+}
+
+
+def set_up_logs(log_format: LogFormat) -> None:
+    """Log warnings and worse to standard error, those of libraries and of Python itself too."""
+    logging.basicConfig(level=logging.WARNING, handlers=[log_handler(log_format)])
+    logging.captureWarnings(capture=True)
+
+
+def log_handler(log_format: LogFormat, stream: TextIO | None = None) -> logging.Handler:
+    """Return a handler that writes lines to ``stream``; to standard error if that is None."""
+    handler = logging.StreamHandler(stream)
+    handler.addFilter(CorrelationIdFilter(default_value="-"))
+    handler.addFilter(_StormFilter())
+    if log_format == "text":
+        handler.setFormatter(
+            logging.Formatter("%(asctime)s %(levelname)s [%(correlation_id)s] %(message)s")
+        )
+    else:
+        fields = [name for name in _JSON_NAMES if name != "exc_info"]
+        handler.setFormatter(OrjsonFormatter(fields, rename_fields=_JSON_NAMES, timestamp="time"))
+    return handler
+
+
+@dataclass(slots=True)
+class _Storm:
+    """The records of one fault since its last traceback."""
+
+    begun: float
+    records: int = 0
+
+    @property
+    def left_out(self) -> int:
+        return max(0, self.records - LINES)
+
+
+class _StormFilter(logging.Filter):
+    """Shortens what is said of a fault again and again.
+
+    A fault is an exception of one class, raised at one place and told by one logger; so there are
+    no more of them than places in the code.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._storms: dict[tuple[object, ...], _Storm] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether to tell of the record; take its traceback off unless it is due."""
+        if not record.exc_info or record.exc_info[1] is None:
+            return True
+        error = record.exc_info[1]
+        fault = (record.name, type(error), *_place(record.exc_info[2]))
+        storm = self._storms.get(fault)
+        if storm is None or record.created - storm.begun >= WINDOW:
+            self._storms[fault] = _Storm(record.created, records=1)
+            if storm is not None and storm.left_out:
+                _reword(record, f" ({storm.left_out:,} more of these were not logged)")
+            return True
+        storm.records += 1
+        _reword(record, f": {type(error).__name__}: {' '.join(str(error).split())}")
+        record.exc_info = record.exc_text = None
+        return not storm.left_out
+
+
+def _place(trace: TracebackType | None) -> tuple[str, int]:
+    """Return the file and the line where an exception was raised."""
+    if trace is None:
+        return "", 0
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace.tb_frame.f_code.co_filename, trace.tb_lineno
+
+
+def _reword(record: logging.LogRecord, more: str) -> None:
+    record.msg, record.args = f"{record.getMessage()}{more}", ()

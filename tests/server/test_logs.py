@@ -1,0 +1,129 @@
+"""The log as lines of text and of JSON, in quiet times and in a storm."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+
+import httpx
+import orjson
+import pytest
+from asgi_correlation_id import correlation_id
+
+from server.logs import LINES, LogFormat, log_handler
+from tests.server.serving import bearer, served
+
+
+@pytest.fixture
+def logger() -> Iterator[logging.Logger]:
+    """A logger of which the root's handlers see nothing."""
+    made = logging.getLogger("tests.logs")
+    made.propagate = False
+    yield made
+    made.handlers.clear()
+
+
+def lines(logger: logging.Logger, log_format: LogFormat) -> StringIO:
+    stream = StringIO()
+    logger.addHandler(log_handler(log_format, stream))
+    return stream
+
+
+@contextmanager
+def request(request_id: str) -> Iterator[None]:
+    token = correlation_id.set(request_id)
+    yield
+    correlation_id.reset(token)
+
+
+def fail(sentence: str) -> None:
+    raise RuntimeError(sentence)
+
+
+def test_text_says_time_level_request_and_message(logger: logging.Logger) -> None:
+    stream = lines(logger, "text")
+    logger.warning("before")
+    with request("abc"):
+        logger.error("of %s", "a request")
+    first, second = stream.getvalue().splitlines()
+    assert first.endswith(" WARNING [-] before")
+    assert second.endswith(" ERROR [abc] of a request")
+
+
+def test_json_says_the_same_by_name(logger: logging.Logger) -> None:
+    stream = lines(logger, "json")
+    with request("abc"):
+        logger.error("of %s", "a request", extra={"operation": "query", "attempt": 2})
+    (line,) = stream.getvalue().splitlines()
+    said = orjson.loads(line)
+    assert said.pop("time").endswith("+00:00")
+    assert said == {
+        "level": "ERROR",
+        "logger": "tests.logs",
+        "message": "of a request",
+        "request_id": "abc",
+        "operation": "query",
+        "attempt": 2,
+    }
+
+
+def storm(logger: logging.Logger, count: int) -> None:
+    for number in range(count):
+        try:
+            fail(f"number\n{number}")
+        except RuntimeError:
+            logger.exception("It failed")
+
+
+def test_a_storm_of_one_fault_is_told_by_one_traceback(logger: logging.Logger) -> None:
+    stream = lines(logger, "text")
+    storm(logger, 3)
+    said = stream.getvalue()
+    assert said.count("Traceback") == 1
+    *_, second, third = said.splitlines()
+    assert second.endswith(" ERROR [-] It failed: RuntimeError: number 1")
+    assert third.endswith(" ERROR [-] It failed: RuntimeError: number 2")
+
+
+def test_what_is_left_out_of_a_storm_is_counted(
+    logger: logging.Logger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = lines(logger, "json")
+    storm(logger, LINES + 1_000)
+    assert len(stream.getvalue().splitlines()) == LINES
+    monkeypatch.setattr("server.logs.WINDOW", 0.0)
+    storm(logger, 1)
+    last = orjson.loads(stream.getvalue().splitlines()[-1])
+    assert last["message"] == "It failed (1,000 more of these were not logged)"
+    assert "Traceback" in last["traceback"]
+
+
+def test_other_faults_have_tracebacks_of_their_own(logger: logging.Logger) -> None:
+    stream = lines(logger, "text")
+    storm(logger, 2)
+    try:
+        int("x")
+    except ValueError:
+        logger.exception("It failed")
+    logger.error("It failed", exc_info=RuntimeError("never raised"))
+    logger.error("It failed", exc_info=(None, None, None))
+    said = stream.getvalue()
+    assert said.count("Traceback") == 2
+    assert "\nRuntimeError: never raised\n" in said
+
+
+def test_a_server_logs_json_and_no_second_traceback(tmp_path: Path) -> None:
+    """The secret is read at each request; one that is too short is a fault of the server."""
+    with served(tmp_path, "--log-format", "json", MARGINALIA_JWT_SECRET="") as server:
+        (tmp_path / "jwt-secret").write_text("short")
+        for number in range(20):
+            headers = bearer("ana") | {"X-Request-ID": f"request-{number}"}
+            answer = httpx.post(f"{server.url}/graphql", json={"query": "{a}"}, headers=headers)
+            assert answer.status_code == 500
+        code, log = server.end()
+    said = [orjson.loads(line) for line in log.splitlines()]
+    assert code == 0
+    assert [line["request_id"] for line in said] == [f"request-{number}" for number in range(20)]
+    assert [line for line in said if "traceback" in line] == said[:1]
+    assert "HS256 needs at least 32" in said[19]["message"]
