@@ -1,5 +1,6 @@
 """What all connections share: Relay's four arguments as a slice, and the plan of their page."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ from dal.query import cursors
 from dal.query.cursors import CursorKind
 from dal.query.execution_stats import ExecutionStatistics
 from dal.query.pagination import Page, Slice
-from resolvers.request.selection import Info, below, selects
+from resolvers.request.selection import Info, below, selects, weight
 
 DEFAULT_SIZE = 20
 
@@ -76,6 +77,21 @@ def plain_slice(
         after=_position("after", after, kind),
         before=_position("before", before, kind),
     )
+
+
+def edges(root: strawberry.Parent[Page[Any]], info: Info) -> Any:
+    """Return the rows of the page with their cursors, at their turn."""
+    return _paced(info, root.edges)
+
+
+def nodes(root: strawberry.Parent[Page[Any]], info: Info) -> Any:
+    """Return the rows of the page, at their turn."""
+    return _paced(info, root.nodes)
+
+
+def _paced(info: Info, rows: Sequence[Any]) -> Any:
+    pace = info.context.pace
+    return pace.rows(rows, weight(info)) if pace.slow else rows
 
 
 def plan(root: strawberry.Parent[Page[Any]], info: Info) -> ExecutionStatistics | None:

@@ -16,5 +16,4 @@ async def leaderboard(
     cut = slice_of(info, SIZE if first is None else first, after, kind=CursorKind.COUNT)
     ranked = selects(info, "nodes", "rank") or selects(info, "edges", "node", "rank")
     tag = None if language is None else rules.language("language", language)
-    info.context.budget.spend()
     return await info.context.stores.comments.leaderboard.page(tag, cut, ranked=ranked)

@@ -78,7 +78,6 @@ async def order(info: Info, order_id: str) -> Order | None:
 async def load(info: Info, order_id: str) -> Order | None:
     """Return an order that the viewer may see."""
     viewer = require_viewer(info.context)
-    info.context.budget.spend()
     found = await info.context.stores.orders.get(order_id)
     return found if found is not None and sees_own(viewer, found.username) else None
 
@@ -98,7 +97,6 @@ async def orders(  # noqa: PLR0913, PLR0917 - the field's arguments
     statuses = None if status is None else frozenset(status)
     period = rules.period(created_from, created_before)
     cut = slice_of(info, first, after, last, before)
-    info.context.budget.spend()
     return await info.context.stores.orders.page(
         OrderSelection(root.username, statuses, *period), cut
     )
@@ -114,7 +112,6 @@ async def open_orders(
     """Return a page of everyone's open orders, newest first; for staff."""
     require_staff(require_viewer(info.context), "see everyone's orders")
     cut = slice_of(info, first, after, last, before)
-    info.context.budget.spend()
     return await info.context.stores.orders.open_page(cut)
 
 

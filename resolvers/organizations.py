@@ -113,7 +113,6 @@ async def users(
 ) -> Page[OrganizationUser]:
     """Return a page of an organisation's users, by name."""
     cut = slice_of(info, first, after, last, before, kind=CursorKind.NAME)
-    info.context.budget.spend()
     page = info.context.prefetched.take(root, cut)
     return page or await info.context.stores.organizations.users(root.name, cut)
 

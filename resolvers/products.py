@@ -45,7 +45,6 @@ async def comments(
         languages=None if language is None else rules.languages("language", language),
     )
     cut = slice_of(info, first, after, last, before)
-    info.context.budget.spend()
     if selects(info, "totalCount"):
         return await info.context.stores.comments.counted_page(selection, cut)
     return await info.context.stores.comments.page(selection, cut)
@@ -56,7 +55,6 @@ async def statistics(
 ) -> CommentStatistics:
     """Return the counts of the product's comments, in some languages or in all."""
     languages = None if language is None else rules.languages("language", language)
-    info.context.budget.spend()
     read = info.context.stores.comments.statistics.read(root.product_id, consistent=True)
     return (await read).of(languages)
 
@@ -78,5 +76,4 @@ async def last_commented_at(root: strawberry.Parent[Product], info: Info) -> dat
 
 
 async def _newest(info: Info, selection: Selection) -> Comment | None:
-    info.context.budget.spend()
     return await info.context.stores.comments.newest(selection)

@@ -88,7 +88,6 @@ async def tickets(
     """Return a page of a user's tickets, newest first."""
     await require_tickets(info.context, root.organization, root.username)
     cut = slice_of(info, first, after, last, before)
-    info.context.budget.spend()
     if status is not None:
         statuses = frozenset(status)
         return await info.context.stores.tickets.page(

@@ -41,7 +41,6 @@ async def user(info: Info, username: str) -> User | None:
 
 async def profile(root: strawberry.Parent[User], info: Info) -> Profile | None:
     """Return what a user says of themselves."""
-    info.context.budget.spend()
     return await info.context.stores.users.profile(root.username)
 
 

@@ -89,8 +89,8 @@ class Edge(Generic[Row]):
 class Connection(Generic[Row]):
     """Shows dal.query.pagination.Page."""
 
-    edges: list[Edge[Row]]
-    nodes: list[Row]
+    edges: list[Edge[Row]] = strawberry.field(resolver=connections.edges)
+    nodes: list[Row] = strawberry.field(resolver=connections.nodes)
     page_info: PageInfo
     plan: execution_stats.ExecutionStatistics | None = strawberry.field(
         resolver=connections.plan,

@@ -1,21 +1,19 @@
 """The cost of an operation in DynamoDB's terms, predicted before anything is read.
 
-Every field that reads has its number of calls in one table. Lists multiply what is below them by
-the rows that they are asked for, so nested lists are refused before the first read.
+Every field that reads has its requests in one table. Lists multiply what is below them by the rows
+that they are asked for, so nested lists are refused before the first read.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from math import ceil, prod
 from typing import Any
 
 from graphql import (
     DocumentNode,
     FieldNode,
-    FragmentDefinitionNode,
-    FragmentSpreadNode,
     GraphQLNamedType,
     GraphQLSchema,
-    InlineFragmentNode,
     OperationDefinitionNode,
     SelectionNode,
     Undefined,
@@ -23,42 +21,67 @@ from graphql import (
     value_from_ast_untyped,
 )
 
+from dal.entities.order import OPEN_SHARDS
+from dal.query.access_paths import MAX_SEGMENTS
 from resolvers.connections import DEFAULT_SIZE, MAX_SIZE
 from resolvers.leaderboard import SIZE as LEADERBOARD_SIZE
+from schema.fragments import fields_of, fragments_of
+from schema.introspection_size import introspected_rows
 
-MAX_CALLS = 250
-"""Calls of DynamoDB that one operation may be expected to make."""
+MAX_REQUESTS = 250
+"""Requests to DynamoDB that one operation may be expected to make."""
 
-MAX_VALUES = 20_000
-"""Values that its answer may be expected to hold: each is worked on while nobody else is served."""
+MAX_VALUES = 10_000
+"""Values that its answer may be expected to hold: some microseconds of work each."""
+
+ROW_BYTES = 500
+"""What a row takes in DynamoDB, as it usually is."""
+
+_UNIT_BYTES = 4096
 
 
 class QueryTooCostlyError(Exception):
     """The operation is expected to read or to answer more than one request may."""
 
 
-_WRITE = 5
-CALLS: Mapping[str, int] = {
-    "Query.node": 1,
-    "Query.nodes": 1,  # for each id
-    "Query.comment": 1,
-    "Query.leaderboard": 2,
-    "Query.user": 0,
-    "Query.order": 1,
-    "Query.openOrders": 8,
-    "Query.organization": 2,
-    "Query.ticket": 2,
-    "Product.comments": 1,
-    "Product.statistics": 1,
-    "Product.mostRecentPositive": 1,
-    "Product.mostRecentNegative": 1,
-    "Product.lastCommentedAt": 1,
-    "CommentConnection.totalCount": 1,
-    "User.profile": 1,
-    "User.orders": 1,
-    "Organization.users": 1,
-    "Organization.user": 2,
-    "OrganizationUser.tickets": 1,
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """The requests of one field, as they usually are, and what 4 KB cost each of them in RCU.
+
+    A ``paged`` field reads the rows that it is asked for, any other one row.
+    """
+
+    requests: int = 1
+    unit: float = 1.0
+    paged: bool = False
+
+
+_PAGE, _FRESH_PAGE = Reads(unit=0.5, paged=True), Reads(paged=True)
+_ROW = Reads(unit=0.5)
+_KEY, _TWO_KEYS = Reads(), Reads(2)
+_WRITE = Reads(5)
+
+READS: Mapping[str, Reads] = {
+    "Query.node": _KEY,
+    "Query.nodes": _KEY,  # for each id
+    "Query.comment": _KEY,
+    "Query.leaderboard": Reads(2, 0.5, paged=True),
+    "Query.user": Reads(0),
+    "Query.order": _ROW,
+    "Query.openOrders": Reads(OPEN_SHARDS, 0.5, paged=True),
+    "Query.organization": _TWO_KEYS,
+    "Query.ticket": _TWO_KEYS,
+    "Product.comments": _PAGE,
+    "Product.statistics": _KEY,
+    "Product.mostRecentPositive": _ROW,
+    "Product.mostRecentNegative": _ROW,
+    "Product.lastCommentedAt": _ROW,
+    "CommentConnection.totalCount": _KEY,
+    "User.profile": _KEY,
+    "User.orders": _FRESH_PAGE,
+    "Organization.users": _FRESH_PAGE,
+    "Organization.user": _TWO_KEYS,
+    "OrganizationUser.tickets": _PAGE,
     "Mutation.addComment": _WRITE,
     "Mutation.updateComment": _WRITE,
     "Mutation.deleteComment": _WRITE,
@@ -70,25 +93,45 @@ CALLS: Mapping[str, int] = {
     "Mutation.createTicket": _WRITE,
     "Mutation.closeTicket": _WRITE,
 }
-"""Calls of each field that reads or writes, by type and field, as they usually are."""
+"""What each field that reads or writes asks of DynamoDB, by type and field."""
+
+_ROWS: Mapping[str, float] = {
+    "CommentStatistics.histogram": 5,
+    "CommentStatistics.languages": 5,
+    "Order.lines": 5,
+    "QueryPlan.segments": 5,
+}
+"""Rows of lists that no argument bounds, as they usually are."""
+
+_FILTERS = ("rating", "language", "status")
+"""Arguments of which each value may be a partition of its own."""
 
 
 @dataclass(slots=True)
 class Cost:
-    """What an operation is expected to take: calls of DynamoDB, and values of its answer."""
+    """What an operation is expected to take: requests, read capacity, values of its answer."""
 
-    calls: int = 0
-    values: int = 0
+    requests: float = 0
+    rcu: float = 0
+    values: float = 0
+
+    def rounded(self) -> dict[str, float]:
+        """Return it as clients see it."""
+        return {
+            "requests": round(self.requests),
+            "rcu": round(self.rcu, 1),
+            "values": round(self.values),
+        }
 
     def check(self) -> None:
         """Raise QueryTooCostlyError for more than one request may take."""
         for amount, most, of in (
-            (self.calls, MAX_CALLS, "calls of DynamoDB"),
+            (self.requests, MAX_REQUESTS, "requests to DynamoDB"),
             (self.values, MAX_VALUES, "values in its answer"),
         ):
             if amount > most:
                 raise QueryTooCostlyError(
-                    f"The operation would take about {amount:,} {of}; the most is {most:,}: "
+                    f"The operation would take about {amount:,.0f} {of}; the most is {most:,}: "
                     "ask for fewer rows or fewer lists at a time."
                 )
 
@@ -119,11 +162,7 @@ class _Prediction:
     ) -> None:
         self.cost = Cost()
         self._schema = schema
-        self._fragments = {
-            one.name.value: one
-            for one in document.definitions
-            if isinstance(one, FragmentDefinitionNode)
-        }
+        self._fragments = fragments_of(document)
         defaults = {
             one.variable.name.value: value_from_ast_untyped(one.default_value)
             for one in operation.variable_definitions or ()
@@ -136,7 +175,7 @@ class _Prediction:
         parent: GraphQLNamedType,
         selections: Iterable[SelectionNode],
         *,
-        times: int,
+        times: float,
         size: int = 1,
     ) -> None:
         """Add what ``selections`` of an object take that stands in the answer so many times.
@@ -144,43 +183,47 @@ class _Prediction:
         ``size`` is the rows that a connection is asked for.
         """
         for owner, field in self._fields(parent, selections):
-            declared = getattr(owner, "fields", {}).get(field.name.value)
-            if declared is None:  # __typename and introspection read nothing
+            declared = self._schema.get_field(owner, field.name.value)  # type: ignore[arg-type]
+            if declared is None:
                 continue
             name = f"{owner.name}.{field.name.value}"
             arguments = self._arguments(field)
-            rows = len(arguments["ids"]) if name == "Query.nodes" else 1
-            if field.name.value in {"nodes", "edges"} and owner.name.endswith("Connection"):
-                rows = size
-            self.cost.calls += times * rows * CALLS.get(name, 0)
+            asked = _size(name, arguments)
+            rows = size if _is_rows(name) else self._rows(name, arguments)
+            self._read(name, arguments, times * rows, asked)
             self.cost.values += times * rows
             if field.selection_set is not None:
                 self.add(
                     get_named_type(declared.type),
                     field.selection_set.selections,
                     times=times * rows,
-                    size=_size(name, arguments),
+                    size=asked,
                 )
+
+    def _read(self, name: str, arguments: Mapping[str, Any], times: float, size: int) -> None:
+        """Add a field's requests, and 1 or 0.5 RCU for each started 4 KB of its rows."""
+        reads = READS.get(name)
+        if reads is None:
+            return
+        requests, units = reads.requests, reads.requests
+        if reads.paged:
+            requests *= _partitions(arguments)
+            units = max(requests, ceil(size * ROW_BYTES / _UNIT_BYTES))
+        self.cost.requests += times * requests
+        self.cost.rcu += times * units * reads.unit
 
     def _fields(
         self, parent: GraphQLNamedType, selections: Iterable[SelectionNode]
     ) -> Iterator[tuple[GraphQLNamedType, FieldNode]]:
         """Yield each field with the type that it is selected of."""
-        for selection in selections:
-            match selection:
-                case FieldNode():
-                    yield parent, selection
-                case InlineFragmentNode():
-                    yield from self._of(selection.type_condition, parent, selection)
-                case FragmentSpreadNode():
-                    fragment = self._fragments[selection.name.value]
-                    yield from self._of(fragment.type_condition, parent, fragment)
+        for named, field in fields_of(selections, self._fragments):
+            yield (self._schema.get_type(named) if named else None) or parent, field
 
-    def _of(
-        self, condition: Any, parent: GraphQLNamedType, owner: Any
-    ) -> Iterator[tuple[GraphQLNamedType, FieldNode]]:
-        named = None if condition is None else self._schema.get_type(condition.name.value)
-        yield from self._fields(named or parent, owner.selection_set.selections)
+    def _rows(self, name: str, arguments: Mapping[str, Any]) -> float:
+        """Return how often a field's object stands in each of its owner's."""
+        if name == "Query.nodes":
+            return len(arguments["ids"])
+        return _ROWS.get(name) or introspected_rows(self._schema).get(name, 1)
 
     def _arguments(self, field: FieldNode) -> dict[str, Any]:
         """Return the arguments that say something; a single id is a list of one."""
@@ -191,6 +234,18 @@ class _Prediction:
         stated = {name: one for name, one in given.items() if one not in (None, Undefined)}
         ids = stated.get("ids", [])
         return stated | {"ids": ids if isinstance(ids, list) else [ids]}
+
+
+def _is_rows(name: str) -> bool:
+    """Return whether a field shows the rows of a connection."""
+    return name.endswith(("Connection.nodes", "Connection.edges"))
+
+
+def _partitions(arguments: Mapping[str, Any]) -> int:
+    """Return how many partitions a page may be read from; execution refuses too many."""
+    listed = (arguments.get(name) for name in _FILTERS)
+    sizes = (len(set(map(str, one))) for one in listed if isinstance(one, list))
+    return min(prod(sizes), MAX_SEGMENTS)
 
 
 def _size(name: str, arguments: Mapping[str, Any]) -> int:

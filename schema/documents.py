@@ -5,14 +5,14 @@ validation may grow with the square of what a document says.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from cachetools import LRUCache
 from graphql import (
     DocumentNode,
     GraphQLError,
     GraphQLSchema,
-    OperationDefinitionNode,
     get_operation_ast,
     parse,
     specified_rules,
@@ -22,7 +22,9 @@ from strawberry.extensions import SchemaExtension
 from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRule
 from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
 
-from schema.cost import QueryTooCostlyError, predicted
+from dal.table.account import Account, opened
+from schema.cost import Cost, QueryTooCostlyError, predicted
+from schema.fragments import operations_of
 from schema.introspection import NO_INTROSPECTION
 from schema.limits import faults_of
 
@@ -34,6 +36,9 @@ MAX_ERRORS = 10
 KEPT_BYTES = 32_000_000
 _TOKEN_BYTES = 600
 """What a token takes when it is parsed, about."""
+
+PACED_VALUES = 2_000
+"""An answer of more gives others turns of the event loop while it is made."""
 
 _RULES = (*specified_rules, MaybeNullValidationRule, OneOfInputValidationRule)
 
@@ -81,8 +86,7 @@ class DocumentCache:
             errors = faults_of(document) or self._validate(document)
         except RecursionError:
             raise GraphQLError("The document is nested too deeply to be read.") from None
-        operations = sum(isinstance(one, OperationDefinitionNode) for one in document.definitions)
-        return CheckedDocument(document, errors, operations)
+        return CheckedDocument(document, errors, len(operations_of(document)))
 
     def _validate(self, document: DocumentNode) -> list[GraphQLError]:
         return validate(
@@ -100,6 +104,8 @@ class Documents(SchemaExtension):
     def __init__(self, cache: DocumentCache) -> None:
         super().__init__()
         self._cache = cache
+        self._cost: Cost | None = None
+        self._account = Account()
 
     def on_parse(self) -> Iterator[None]:
         """Put the parsed document in place; GraphQLError where no operation can be chosen."""
@@ -120,15 +126,31 @@ class Documents(SchemaExtension):
         context.pre_execution_errors = self._errors or self._too_costly()
         yield
 
+    def on_execute(self) -> Iterator[None]:
+        """Keep an account of what is asked of DynamoDB, and give others turns meanwhile."""
+        context = self.execution_context
+        assert self._cost is not None  # noqa: S101 - what is executed was validated
+        if self._cost.values > PACED_VALUES and context.context is not None:
+            context.context.pace.slow_down()
+        with opened() as self._account:
+            yield
+
+    def get_results(self) -> dict[str, Any]:
+        """Return ``extensions.cost`` when the request asks for it."""
+        asked = self.execution_context.operation_extensions or {}
+        if asked.get("cost") is not True or self._cost is None:
+            return {}
+        return {"cost": {"predicted": self._cost.rounded(), "actual": asdict(self._account)}}
+
     def _too_costly(self) -> list[GraphQLError]:
         context = self.execution_context
         document = context.graphql_document
         assert document is not None  # noqa: S101 - on_parse has put it in place
         operation = get_operation_ast(document, context.operation_name)
         assert operation is not None  # noqa: S101 - on_parse has looked for it
-        cost = predicted(self._cache.schema, document, operation, context.variables or {})
+        self._cost = predicted(self._cache.schema, document, operation, context.variables or {})
         try:
-            cost.check()
+            self._cost.check()
         except QueryTooCostlyError as error:
             return [GraphQLError(str(error), original_error=error)]
         return []

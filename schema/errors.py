@@ -13,7 +13,6 @@ from graphql import GraphQLError
 from dal import errors
 from resolvers.mutations import UserErrorCode
 from resolvers.request.authorization import ForbiddenError, UnauthenticatedError
-from resolvers.request.context import TooManyPagesError
 from schema.cost import QueryTooCostlyError
 from schema.messages import plain
 
@@ -25,7 +24,6 @@ CODES: dict[type[Exception], str] = {
     errors.NoIndexError: "UNSUPPORTED_FILTER",
     errors.TooManySegmentsError: "QUERY_TOO_COSTLY",
     errors.RankTooDeepError: "QUERY_TOO_COSTLY",
-    TooManyPagesError: "QUERY_TOO_COSTLY",
     QueryTooCostlyError: "QUERY_TOO_COSTLY",
     errors.NotFoundError: "NOT_FOUND",
     UnauthenticatedError: "UNAUTHENTICATED",

@@ -12,19 +12,22 @@ from graphql import (
     DocumentNode,
     FieldNode,
     FloatValueNode,
-    FragmentDefinitionNode,
     FragmentSpreadNode,
     GraphQLError,
     InlineFragmentNode,
     IntValueNode,
     Node,
-    OperationDefinitionNode,
     SelectionNode,
     SelectionSetNode,
 )
 
+from schema.fragments import fields_of, fragments_of, operations_of
+
 MAX_DEPTH = 10
 MAX_ALIASES = 30
+MAX_DEFINITIONS = 100
+"""Operations and fragments: validation compares some of them with each other."""
+
 MAX_FIELDS = 1_000
 """Fields of all operations, fragments counted wherever they are spread."""
 
@@ -59,17 +62,18 @@ def faults_of(document: DocumentNode) -> list[GraphQLError]:
 
 
 def _faults(document: DocumentNode) -> Iterator[str]:
+    if len(document.definitions) > MAX_DEFINITIONS:
+        yield (
+            f"The document has {len(document.definitions):,} operations and fragments; "
+            f"the most is {MAX_DEFINITIONS}."
+        )
     for node in _nodes(document):
         if isinstance(node, IntValueNode | FloatValueNode) and len(node.value) > MAX_DIGITS:
             yield f"A number has {len(node.value):,} digits; the most is {MAX_DIGITS}."
         if isinstance(node, SelectionSetNode) and not node.selections:
             yield "A selection is empty: name at least one field between its braces."
     measure = _Measure(document)
-    asked = [
-        one.selection_set
-        for one in document.definitions
-        if isinstance(one, OperationDefinitionNode)
-    ]
+    asked = [one.selection_set for one in operations_of(document)]
     whole = Extent()
     for selection_set in asked:
         whole = whole.beside(measure.extent(selection_set.selections))
@@ -106,11 +110,7 @@ class _Measure:
     """
 
     def __init__(self, document: DocumentNode) -> None:
-        self._fragments = {
-            one.name.value: one
-            for one in document.definitions
-            if isinstance(one, FragmentDefinitionNode)
-        }
+        self._fragments = fragments_of(document)
         self._extents: dict[str, Extent] = {}
 
     def extent(self, selections: Iterable[SelectionNode]) -> Extent:
@@ -152,25 +152,10 @@ class _Measure:
         """
         by_key: defaultdict[str, list[FieldNode]] = defaultdict(list)
         for one in sets:
-            for field in self._fields(one.selections, frozenset()):
+            for _, field in fields_of(one.selections, self._fragments):
                 by_key[(field.alias or field.name).value].append(field)
         found = 0
         for fields in by_key.values():
             below = [field.selection_set for field in fields if field.selection_set]
             found += len(fields) * (len(fields) - 1) // 2 + (self.pairs(below) if below else 0)
         return found
-
-    def _fields(
-        self, selections: Iterable[SelectionNode], within: frozenset[str]
-    ) -> Iterator[FieldNode]:
-        for selection in selections:
-            match selection:
-                case FieldNode():
-                    yield selection
-                case InlineFragmentNode():
-                    yield from self._fields(selection.selection_set.selections, within)
-                case FragmentSpreadNode():
-                    name = selection.name.value
-                    if name in self._fragments and name not in within:
-                        fragment = self._fragments[name]
-                        yield from self._fields(fragment.selection_set.selections, within | {name})

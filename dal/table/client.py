@@ -22,6 +22,7 @@ from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, Wai
 from botocore.exceptions import ConnectionError as BotoConnectionError
 
 from dal import errors
+from dal.table.account import note_answer, note_request
 from dal.table.answers import check_answer
 from dal.table.concurrency import batched, in_parallel
 from dal.table.error_codes import dal_error
@@ -156,7 +157,7 @@ class Table:
         left: dict[str, Any] = {"Keys": list(keys), "ConsistentRead": True}
 
         async def get_left() -> None:
-            answer = await self.once("batch_get_item", RequestItems={self.name: left})
+            answer = await self.once("batch_get_item", RequestItems={self.name: left}, **_ACCOUNT)
             items.extend(answer["Responses"].get(self.name, []))
             left.update(answer["UnprocessedKeys"].get(self.name, {"Keys": []}))
             if left["Keys"]:
@@ -197,7 +198,7 @@ class Table:
         left: list[Any] = [{"PutRequest": {"Item": item}} for item in batch]
 
         async def put_left() -> None:
-            answer = await self.once("batch_write_item", RequestItems={self.name: left})
+            answer = await self.once("batch_write_item", RequestItems={self.name: left}, **_ACCOUNT)
             left[:] = answer.get("UnprocessedItems", {}).get(self.name, [])
             if left:
                 raise errors.ThrottledError("DynamoDB is busy: try again in a moment.")
@@ -229,6 +230,7 @@ class Table:
         await self._gate.drain()
 
     async def _send(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        note_request()
         try:
             answer: dict[str, Any] = await getattr(self._client, operation)(**arguments)
         except ClientError as error:
@@ -240,6 +242,7 @@ class Table:
             ) from error
         except BotoCoreError as error:
             raise errors.StoreRefusedError(_sentence(error)) from error
+        note_answer(operation, answer)
         return answer
 
     def _noted(self, error: errors.DalError) -> errors.DalError:

@@ -30,6 +30,18 @@ def selects(info: Info, *path: str) -> bool:
     return _reaches(raw.field_nodes, path, raw.fragments)
 
 
+def weight(info: Info) -> int:
+    """Return how many fields the request selects below the current one, at all depths."""
+    raw = _raw(info)
+    return sum(_weight(node, raw.fragments) for node in raw.field_nodes)
+
+
+def _weight(node: FieldNode, fragments: dict[str, FragmentDefinitionNode]) -> int:
+    if node.selection_set is None:
+        return 0
+    return sum(1 + _weight(below, fragments) for below in _fields(node.selection_set, fragments))
+
+
 @dataclass(frozen=True, slots=True)
 class Selected:
     """A field that the request selects: the arguments that say something, and its nodes."""

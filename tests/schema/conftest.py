@@ -8,7 +8,7 @@ from strawberry import Schema
 
 from dal.stores import Stores
 from dal.table.client import Table
-from resolvers.request.context import Budget, Context, Viewer
+from resolvers.request.context import Context, Viewer
 from schema.build import build_schema
 
 Answer = dict[str, Any]
@@ -45,10 +45,9 @@ def runner(schema: Schema, stores: Stores) -> Run:
         viewer: Viewer | None = None,
         *,
         explain: bool = False,
-        budget: Budget | None = None,
         **variables: object,
     ) -> Answer:
-        context = Context(viewer, stores, explain, budget or Budget())
+        context = Context(viewer, stores, explain)
         result = await schema.execute(operation, variables, context_value=context)
         errors = [error.formatted for error in result.errors or []]
         return {"data": result.data, "errors": errors}

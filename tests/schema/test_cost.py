@@ -1,26 +1,30 @@
 """Operations that would read too much are refused before the first read."""
 
 import inspect
+from typing import Any
 
 import pytest
-from graphql import OperationDefinitionNode, parse
+from graphql import OperationDefinitionNode, get_introspection_query, parse
 from strawberry.types.base import StrawberryObjectDefinition
 
+from dal.stores import Stores
 from dal.table.client import Table
+from resolvers.request.context import Context
 from schema.build import build_schema
-from schema.cost import CALLS, MAX_CALLS, predicted
+from schema.cost import MAX_REQUESTS, MAX_VALUES, READS, predicted
 from tests.calls import calls_of
-from tests.schema.conftest import Run
+from tests.schema.conftest import STAFF, Run
+from tests.strategies import comment
 
 SCHEMA = build_schema()
 
 
-def cost_of(text: str, **variables: object) -> tuple[int, int]:
+def cost_of(text: str, **variables: object) -> tuple[float, float]:
     document = parse(text)
     operation = document.definitions[0]
     assert isinstance(operation, OperationDefinitionNode)
     cost = predicted(SCHEMA._schema, document, operation, variables)
-    return cost.calls, cost.values
+    return cost.requests, cost.values
 
 
 def product(selection: str) -> str:
@@ -30,7 +34,7 @@ def product(selection: str) -> str:
 @pytest.mark.parametrize(
     ("text", "calls", "values"),
     [
-        ("{ __typename }", 0, 0),
+        ("{ __typename }", 0, 1),
         (product("productId"), 0, 2),
         (product("comments { nodes { id } }"), 1, 42),
         (product("comments(first: 3) { nodes { id } totalCount }"), 2, 9),
@@ -39,7 +43,10 @@ def product(selection: str) -> str:
         (product("comments(first: 1000000) { nodes { id } }"), 1, 202),
         (product("statistics { total } mostRecentPositive { id } lastCommentedAt"), 3, 6),
         ("{ leaderboard { nodes { product { lastCommentedAt } } } }", 12, 31),
-        ("{ openOrders(first: 1) { nodes { lines { quantity } } } }", 8, 4),
+        ("{ openOrders(first: 1) { nodes { lines { quantity } } } }", 8, 2 + 5 + 5),
+        (product("statistics { histogram { rating } }"), 1, 2 + 5 + 5),
+        (product('comments(rating: [1, 2], language: ["a", "b", "c"]) { plan { index } }'), 6, 4),
+        (product('comments(rating: 1, language: ["a", "b", "a"]) { plan { index } }'), 2, 4),
         ('{ nodes(ids: ["a", "b"]) { ... on Product { statistics { total } } } }', 4, 6),
         ('{ nodes(ids: "a") { ...p } } fragment p on Product { statistics { total } }', 2, 3),
         ('mutation { deleteComment(input: {id: "x"}) { deletedId } }', 5, 2),
@@ -67,7 +74,7 @@ def test_every_field_that_reads_has_a_cost() -> None:
         for field in one.fields
         if field.base_resolver and inspect.iscoroutinefunction(field.base_resolver.wrapped_func)
     }
-    assert reading == CALLS.keys() - {"CommentConnection.totalCount"}
+    assert reading == READS.keys() - {"CommentConnection.totalCount"}
 
 
 TOO_COSTLY = {
@@ -81,6 +88,18 @@ TOO_COSTLY = {
         for n in range(4)
     )
     + " }",
+    "statistics of the comments of many products": "{ nodes(ids: [%s]) { ... on Product {"
+    " comments(first: 100) { nodes { product { statistics { total } } } } } } }" % ('"x" ' * 100),
+    "partitions of many pages": product(
+        "comments(first: 100) { nodes { product { comments(rating: [1, 2, 3]) { totalCount } } } }"
+    ),
+    "introspection over and over": "{ __schema { "
+    + " ".join(f"a{n}: types {{ fields {{ type {{ fields {{ name }} }} }} }}" for n in range(29))
+    + " } }",
+    "introspection by a fragment": "{ "
+    + " ".join(f"a{n}: __schema {{ ...f }}" for n in range(29))
+    + " } fragment f on __Schema { types { fields { name args { name type { name } } type { fields"
+    " { name description } } } } }",
     "values": product(
         "comments(first: 100) { nodes { id rating title product { comments(first: 60) {"
         " edges { cursor node { id rating title } } } } } }"
@@ -101,6 +120,105 @@ async def test_what_is_too_costly_is_refused_before_the_first_read(
     assert calls == []
 
 
+@pytest.mark.parametrize(
+    ("text", "rcu"),
+    [
+        (product("comments(first: 8) { nodes { id } }"), 0.5),
+        (product("comments(first: 9) { nodes { id } }"), 1),
+        (product("comments(first: 100) { nodes { id } totalCount }"), 13 * 0.5 + 1),
+        ("{ openOrders(first: 5) { nodes { id } } }", 8 * 0.5),
+        ('{ user(username: "ann") { orders(first: 20) { nodes { id } } } }', 3),
+        ('{ nodes(ids: ["a", "b"]) { id } }', 2),
+        ('mutation { deleteComment(input: {id: "x"}) { deletedId } }', 5),
+    ],
+)
+def test_read_capacity_follows_rows_and_consistency(text: str, rcu: float) -> None:
+    """A row is taken as 500 bytes; 4 KB are 0.5 RCU, or 1 where the latest write must be seen."""
+    document = parse(text)
+    (operation,) = document.definitions
+    assert isinstance(operation, OperationDefinitionNode)
+    assert predicted(SCHEMA._schema, document, operation, {}).rcu == rcu
+
+
+async def test_introspection_as_tools_do_it_is_cheap_enough() -> None:
+    _, values = cost_of(get_introspection_query())
+    answer = await SCHEMA.execute(get_introspection_query())
+    assert answer.errors is None
+    actual = count_values(answer.data)
+    assert actual / 3 < values < actual * 3
+
+
+def count_values(value: object) -> int:
+    """Return how many fields an answer holds."""
+    match value:
+        case dict():
+            return len(value) + sum(map(count_values, value.values()))
+        case list():
+            return sum(map(count_values, value))
+    return 0
+
+
+async def test_the_cost_is_shown_to_who_asks_for_it(table: Table) -> None:
+    stores = Stores(table)
+    await stores.comments.put_many([comment(f"c{n}", product_id="42") for n in range(30)])
+    context = Context(STAFF, stores, explain=True)
+    calls = calls_of(table)
+    text = """{ product(productId: "42") { comments(first: 20) { nodes { id } plan {
+        requests planningRequests consumedCapacity planningCapacity } } } }"""
+    answer = await SCHEMA.execute(text, context_value=context, operation_extensions={"cost": True})
+    assert (answer.errors, answer.data is None) == (None, False)
+    assert answer.extensions is not None
+    plan = answer.data["product"]["comments"]["plan"]  # type: ignore[index]
+    assert answer.extensions["cost"] == {
+        "predicted": {"requests": 1, "rcu": 1.5, "values": 47},
+        "actual": {
+            "requests": len(calls),
+            "rcu": plan["consumedCapacity"] + plan["planningCapacity"],
+            "wcu": 0.0,
+        },
+    }
+    assert len(calls) == plan["requests"] + plan["planningRequests"] > 0
+
+
+async def test_an_account_has_gets_batches_and_writes(table: Table) -> None:
+    context = Context(STAFF, Stores(table))
+    extensions: dict[str, Any] = {"cost": True}
+
+    async def actual(text: str) -> dict[str, float]:
+        answer = await SCHEMA.execute(text, context_value=context, operation_extensions=extensions)
+        assert answer.extensions is not None
+        spent: dict[str, float] = answer.extensions["cost"]["actual"]
+        return spent
+
+    spent = await actual('{ comment(commentId: "1") { id } }')
+    assert spent == {"requests": 1, "rcu": 1.0, "wcu": 0.0}
+    spent = await actual('{ nodes(ids: ["Q29tbWVudDox", "Q29tbWVudDoy"]) { id } }')
+    assert spent == {"requests": 1, "rcu": 2.0, "wcu": 0.0}
+    line = '{productId: "1", quantity: 1, unitPrice: "1 EUR"}'
+    spent = await actual(
+        f'mutation {{ placeOrder(input: {{username: "ann", lines: [{line}]}}) {{ __typename }} }}'
+    )
+    assert (spent["requests"], spent["rcu"]) == (1, 0.0)
+    assert spent["wcu"] >= 2
+
+
+@pytest.mark.parametrize("asked", [None, {}, {"cost": False}, {"cost": "yes"}, {"other": True}])
+async def test_nobody_else_is_told_the_cost(asked: dict[str, Any] | None) -> None:
+    answer = await SCHEMA.execute("{ __typename }", operation_extensions=asked)
+    assert not answer.extensions
+
+
+async def test_what_was_too_costly_is_told(table: Table) -> None:
+    context = Context(None, Stores(table))
+    text = TOO_COSTLY["pages of pages"]
+    answer = await SCHEMA.execute(text, context_value=context, operation_extensions={"cost": True})
+    assert answer.extensions is not None
+    cost = answer.extensions["cost"]
+    assert cost["predicted"]["values"] > MAX_VALUES
+    assert cost["actual"] == {"requests": 0, "rcu": 0.0, "wcu": 0.0}
+    assert (await SCHEMA.execute("{ no }", operation_extensions={"cost": True})).extensions == {}
+
+
 async def test_the_same_document_is_refused_by_its_variables_alone(run: Run) -> None:
     text = (
         'query($n: Int) { product(productId: "1") { comments(first: $n) { nodes { product {'
@@ -110,4 +228,4 @@ async def test_the_same_document_is_refused_by_its_variables_alone(run: Run) -> 
     assert (await run(text, n=2))["errors"] == []
     (error,) = (await run(text, n=100))["errors"]
     assert error["extensions"]["code"] == "QUERY_TOO_COSTLY"
-    assert f"the most is {MAX_CALLS}" in error["message"]
+    assert f"the most is {MAX_REQUESTS}" in error["message"]

@@ -46,6 +46,9 @@ HURTFUL = {
         f"fragment f{n} on Query{{{'product(productId:1){comments{nodes{id}}} ' * 7}}}"
         for n in range(20)
     ),
+    "many fragments": "{__typename}"
+    + " ".join(f"fragment f{n} on Query{{__typename}}" for n in range(100)),
+    "many operations": " ".join(f"query q{n}{{__typename}}" for n in range(101)),
     "deep nesting": "{" + "a{" * 900 + "b" + "}" * 901,
     "deep lists": "{a(b:" + "[" * 900 + "]" * 900 + ")}",
     "a long chain of fragments": "{...f0}"

@@ -95,6 +95,16 @@ async def test_plans_show_only_with_explain(table: Table) -> None:
     assert response.json() == {"data": {"product": {"comments": {"plan": None}}}}
 
 
+async def test_the_cost_comes_along_for_who_asks(client: httpx.AsyncClient) -> None:
+    query = '{ product(productId: "42") { statistics { total } } }'
+    asked = {"query": query, "extensions": {"cost": True}}
+    answer = (await client.post("/graphql", json=asked)).json()
+    assert answer["extensions"]["cost"]["actual"]["requests"] > 0
+    assert answer["extensions"]["cost"]["predicted"]["requests"] > 0
+    answer = (await client.post("/graphql", json={"query": query})).json()
+    assert "extensions" not in answer
+
+
 ADD = """
   mutation Add($input: AddCommentInput!) {
     addComment(input: $input) { comment { username } userErrors { message } }

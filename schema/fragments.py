@@ -1,0 +1,55 @@
+"""A document's operations and fragments, and the fields that a selection names through these."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from graphql import (
+    DocumentNode,
+    FieldNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    InlineFragmentNode,
+    OperationDefinitionNode,
+    SelectionNode,
+)
+
+Fragments = Mapping[str, FragmentDefinitionNode]
+
+
+def fragments_of(document: DocumentNode) -> Fragments:
+    """Return a document's fragments by name."""
+    return {
+        one.name.value: one
+        for one in document.definitions
+        if isinstance(one, FragmentDefinitionNode)
+    }
+
+
+def operations_of(document: DocumentNode) -> list[OperationDefinitionNode]:
+    """Return a document's operations."""
+    return [one for one in document.definitions if isinstance(one, OperationDefinitionNode)]
+
+
+def fields_of(
+    selections: Iterable[SelectionNode],
+    fragments: Fragments,
+    of: str | None = None,
+    within: frozenset[str] = frozenset(),
+) -> Iterator[tuple[str | None, FieldNode]]:
+    """Yield each field with the type that a fragment says it is of; None where none says so.
+
+    A fragment that is not there, or is spread within itself, adds nothing: validation names it.
+    """
+    for selection in selections:
+        match selection:
+            case FieldNode():
+                yield of, selection
+            case InlineFragmentNode():
+                condition = selection.type_condition
+                named = condition.name.value if condition else of
+                yield from fields_of(selection.selection_set.selections, fragments, named, within)
+            case FragmentSpreadNode():
+                name = selection.name.value
+                if name in fragments and name not in within:
+                    one = fragments[name]
+                    named, inner = one.type_condition.name.value, within | {name}
+                    yield from fields_of(one.selection_set.selections, fragments, named, inner)
