@@ -22,7 +22,7 @@ from dal.model import (
     UserType,
 )
 
-MORE = settings(max_examples=4 * settings().max_examples)
+MORE = settings(max_examples=2 * settings().max_examples)
 """For properties whose examples cost no request."""
 
 FEW = settings(max_examples=settings().max_examples // 3)

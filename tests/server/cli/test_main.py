@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 import typer
 
@@ -133,12 +132,6 @@ def test_the_embedded_table_is_made_and_described(tmp_path: Path) -> None:
     assert list(tmp_path.glob("engine*")) == []
 
 
-def test_a_table_is_described_beside_a_running_server(tmp_path: Path) -> None:
-    with served(tmp_path):
-        answer = called("table", "describe", "--json", "--data-dir", tmp_path)
-        assert orjson.loads(answer.stdout)["TableName"] == "marginalia"
-
-
 def test_the_same_commands_work_at_an_endpoint(tmp_path: Path, dynoxide_url: str) -> None:
     store = {
         "MARGINALIA_ENDPOINT_URL": dynoxide_url,
@@ -146,12 +139,12 @@ def test_the_same_commands_work_at_an_endpoint(tmp_path: Path, dynoxide_url: str
         "MARGINALIA_DATA_DIR": str(tmp_path / "unused"),
         **AWS,
     }
-    outcome = marginalia("serve", "--port", "0", **store)
+    outcome = called("serve", "--port", "0", **store)
     assert outcome.returncode == 1
     assert outcome.stderr == (
         "marginalia: The table is not there: run `marginalia table create`.\n"
     )
-    assert "is created" in marginalia("table", "create", **store).stdout
+    assert "is created" in called("table", "create", **store).stdout
     assert "exists already" in called("table", "create", **store).stdout
     with served(tmp_path / "unused", **store) as server:
         assert dynoxide_url in server.said

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,6 +16,9 @@ import orjson
 import psutil
 import pytest
 
+from dal.repositories.comments import CommentRepository
+from server.engine.storage import open_table
+from server.settings import Settings
 from tests.server.embedded import engine_pid, fill, mounted, successor
 from tests.server.serving import (
     MARGINALIA,
@@ -32,13 +36,24 @@ def client_of(server: Served, headers: dict[str, str] | None = None) -> httpx.As
     return httpx.AsyncClient(base_url=server.url, headers=headers or bearer("ana"), timeout=30)
 
 
-async def test_it_serves_what_was_written_before_it_was_stopped(tmp_path: Path) -> None:
-    for _ in range(2):
-        with served(tmp_path / "data") as server:
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server for tests that leave it as it was."""
+    with served(tmp_path_factory.mktemp("running")) as server:
+        yield server
+
+
+async def test_a_signal_ends_server_and_engine_and_what_was_written_stays(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with served(data_dir) as server:
+            engine = server.engine()
             async with client_of(server) as client:
                 written = await add_comment(client, "to stay", key="the same")
                 assert await all_comments(client) == [(written, "to stay")]
-            assert server.end() == (0, "")
+            assert server.end(number) == (0, "")
+            assert not engine.is_running()
+            assert not (data_dir / "engine.json").exists()
 
 
 async def test_the_demo_shows_how_to_read_and_to_write(tmp_path: Path) -> None:
@@ -52,15 +67,6 @@ async def test_the_demo_shows_how_to_read_and_to_write(tmp_path: Path) -> None:
             assert (page.status_code, "GraphiQL" in page.text) == (200, True)
             written = await add_comment(client, "from the demo")
             assert await all_comments(client) == [(written, "from the demo")]
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_server_and_engine(tmp_path: Path, number: signal.Signals) -> None:
-    with served(tmp_path) as server:
-        engine = server.engine()
-        assert server.end(number) == (0, "")
-        assert not engine.is_running()
-        assert not (tmp_path / "engine.json").exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -98,26 +104,24 @@ async def test_a_request_in_flight_is_answered_before_the_end(tmp_path: Path) ->
             server.process.send_signal(signal.SIGTERM)
             answers = await asyncio.gather(*adding)
         assert server.process.wait(20) == 0
-    with served(tmp_path) as server:
-        async with client_of(server) as client:
-            kept = {comment for comment, _ in await all_comments(client)}
-    assert {answer for answer in answers if answer} <= kept
+    async with open_table(Settings(data_dir=tmp_path), share=False) as table:
+        kept = await CommentRepository(table).get_many([one for one in answers if one])
+    assert kept.keys() == {answer for answer in answers if answer}
 
 
-def test_a_body_that_is_too_large_ends_its_connection(tmp_path: Path) -> None:
+def test_a_body_that_is_too_large_ends_its_connection(running: Served) -> None:
     """What follows a refusal is not read: a client may go on to send for hours."""
     head = (
         b"POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
         b"Content-Length: 400000000\r\n\r\n"
     )
-    with served(tmp_path) as server:
-        address = urlsplit(server.url)
-        sent = 0
-        with socket.create_connection((address.hostname, address.port), timeout=5) as client:
-            client.sendall(head)
-            with suppress(BrokenPipeError, ConnectionResetError):
-                for _ in range(1_000):
-                    sent += client.send(b" " * 100_000)
+    address = urlsplit(running.url)
+    sent = 0
+    with socket.create_connection((address.hostname, address.port), timeout=5) as client:
+        client.sendall(head)
+        with suppress(BrokenPipeError, ConnectionResetError):
+            for _ in range(1_000):
+                sent += client.send(b" " * 100_000)
     assert 1_000_000 < sent < 30_000_000
 
 
@@ -166,14 +170,18 @@ def test_a_host_that_is_not_here_is_told(tmp_path: Path, host: str, sentence: st
     assert line == f"marginalia: {sentence}: choose another with --host."
 
 
-def test_a_second_server_on_the_same_directory_is_told(tmp_path: Path) -> None:
-    with served(tmp_path) as server:
-        assert refusal("serve", "--port", "0", "--data-dir", tmp_path) == (
-            f"marginalia: The data directory {tmp_path} is in use by another marginalia "
-            f"(process {server.process.pid}): stop that one, or choose another directory with "
-            "--data-dir."
-        )
-        assert httpx.get(f"{server.url}/health").status_code == 200
+def test_a_second_server_on_the_same_directory_is_told(running: Served) -> None:
+    assert refusal("serve", "--port", "0", "--data-dir", running.data_dir) == (
+        f"marginalia: The data directory {running.data_dir} is in use by another marginalia "
+        f"(process {running.process.pid}): stop that one, or choose another directory with "
+        "--data-dir."
+    )
+    assert httpx.get(f"{running.url}/health").status_code == 200
+
+
+def test_a_table_is_described_beside_a_running_server(running: Served) -> None:
+    answer = called("table", "describe", "--json", "--data-dir", running.data_dir)
+    assert orjson.loads(answer.stdout)["TableName"] == "marginalia"
 
 
 def test_bad_directories_are_told(tmp_path: Path) -> None:
