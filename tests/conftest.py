@@ -5,9 +5,11 @@ import signal
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 from dal.repositories.comments import CommentRepository
@@ -15,6 +17,7 @@ from dal.statistics.maintenance_mode import create_table
 from dal.stores import Stores
 from dal.table.client import Table, TableAddress, connect
 from tests.engines import dynoxide, ministack
+from tests.server.serving import served
 
 # A shell that runs the tests in the background makes them ignore Ctrl-C, and so would every process
 # that they start; some are tested by it.
@@ -46,6 +49,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("soak") is not None:
             item.add_marker(pytest.mark.timeout(7200))
+
+
+@pytest.fixture(scope="session")
+def demo_data(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A data directory that ``serve --demo`` has filled, once for all processes: for copies."""
+    root = tmp_path_factory.getbasetemp()
+    root = root if worker_id == "master" else root.parent
+    data_dir, done = root / "demo", root / "demo.done"
+    with FileLock(root / "demo.lock"):
+        if not done.exists():
+            with served(data_dir, "--demo") as server:
+                assert server.end() == (0, "")
+            done.touch()
+    return data_dir
 
 
 class Clients:

@@ -1,6 +1,7 @@
 """A real server with the demo, and headless Chromium that can reach nothing but 127.0.0.1."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -38,8 +39,9 @@ class Server:
 
 
 @pytest.fixture(scope="package")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Iterator[Server]:
     data_dir = tmp_path_factory.mktemp("browser")
+    shutil.copytree(demo_data, data_dir, dirs_exist_ok=True)
     url = f"http://127.0.0.1:{free_port()}"
     command = [str(MARGINALIA), "serve", "--demo", "--explain", "--data-dir", str(data_dir)]
     environment = {

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -56,7 +57,8 @@ async def test_a_signal_ends_server_and_engine_and_what_was_written_stays(tmp_pa
             assert not (data_dir / "engine.json").exists()
 
 
-async def test_the_demo_shows_how_to_read_and_to_write(tmp_path: Path) -> None:
+async def test_the_demo_shows_how_to_read_and_to_write(tmp_path: Path, demo_data: Path) -> None:
+    shutil.copytree(demo_data, tmp_path, dirs_exist_ok=True)
     with served(tmp_path, "--demo", "--explain", MARGINALIA_JWT_SECRET="") as server:
         assert f"  Pages     {server.url}/ " in server.said
         assert f"  GraphiQL  {server.url}/graphql\n" in server.said
