@@ -26,10 +26,13 @@ from dal.table.account import Account, opened
 from schema.cost import Cost, QueryTooCostlyError, predicted
 from schema.fragments import operations_of
 from schema.introspection import NO_INTROSPECTION
-from schema.limits import faults_of
+from schema.limits import faults_of, faults_of_variables
 
-MAX_TEXT = 100_000
-MAX_TOKENS = 2_000
+MAX_TEXT = 30_000
+MAX_TOKENS = 1_500
+"""A token takes some microseconds to be read, checked and executed, and nobody is served meanwhile.
+"""
+
 MAX_ERRORS = 10
 """Faults that are told of a document; whoever mends these finds the others."""
 
@@ -123,7 +126,9 @@ class Documents(SchemaExtension):
     def on_validate(self) -> Iterator[None]:
         """Put in place what was found wrong with the document, or with what it would cost."""
         context = self.execution_context
-        context.pre_execution_errors = self._errors or self._too_costly()
+        context.pre_execution_errors = (
+            self._errors or faults_of_variables(context.variables) or self._too_costly()
+        )
         yield
 
     def on_execute(self) -> Iterator[None]:

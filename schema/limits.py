@@ -28,11 +28,15 @@ MAX_ALIASES = 30
 MAX_DEFINITIONS = 100
 """Operations and fragments: validation compares some of them with each other."""
 
-MAX_FIELDS = 1_000
+MAX_FIELDS = 500
 """Fields of all operations, fragments counted wherever they are spread."""
 
 MAX_PAIRS = 10_000
 """Pairs of fields under one response key, which validation compares one by one."""
+
+MAX_VARIABLE_VALUES = 1_000
+"""Values in an operation's variables: an order of 90 lines has 300 of them. Each is coerced, and a
+fault of each would be told."""
 
 MAX_DIGITS = 40
 """Python reads an integer in the square of its length."""
@@ -85,6 +89,24 @@ def _faults(document: DocumentNode) -> Iterator[str]:
         yield f"The document selects {_number(whole.fields)} fields; the most is {MAX_FIELDS:,}."
     if sum(measure.pairs([selection_set]) for selection_set in asked) > MAX_PAIRS:
         yield "The document selects the same fields too often: select each of them once."
+
+
+def faults_of_variables(variables: object) -> list[GraphQLError]:
+    """Return what makes variables too many to be coerced; no error where nothing does."""
+    waiting, count = [variables], 0
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict | list):
+            waiting += value.values() if isinstance(value, dict) else value
+            count += len(value)
+    if count <= MAX_VARIABLE_VALUES:
+        return []
+    return [
+        GraphQLError(
+            f"The variables hold {count:,} values; the most is {MAX_VARIABLE_VALUES:,}: "
+            "send fewer at a time."
+        )
+    ]
 
 
 def _number(count: int) -> str:
