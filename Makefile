@@ -21,7 +21,7 @@ run: setup ## Serve http://127.0.0.1:8000 with storage in ./data and demo data
 	$(BIN)/marginalia serve --demo --explain
 
 test: setup-dev ## Run every test against real engines
-	$(PYTEST) --cov --cov-report=term $(ARGS)
+	$(PYTEST) $(ARGS)
 
 soak: setup-dev ## Hunt for longer: the long hypothesis profile and the exhaustive walks
 	HYPOTHESIS_PROFILE=soak $(PYTEST) -m "soak or not soak" --timeout 7200 -o faulthandler_timeout=10800 $(ARGS)
