@@ -16,14 +16,21 @@ PAGE = 4096
 KEPT = {"PK": {"S": "1"}, "SK": {"S": "1"}}
 
 
-@pytest.fixture
-async def used(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+async def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with a table of 200 items of 2 KB."""
+    data_dir = tmp_path_factory.mktemp("sample")
     text = {"text": {"S": "x" * 2000}}
     items = [{"PK": {"S": f"{i}"}, "SK": {"S": f"{i}"}} | text for i in range(200)]
-    async with open_table(Settings(data_dir=tmp_path), share=False) as table:
+    async with open_table(Settings(data_dir=data_dir), share=False) as table:
         await table.put_many(items)
-    return tmp_path
+    return data_dir
+
+
+@pytest.fixture
+def used(sample: Path, tmp_path: Path) -> Path:
+    """A copy of the sample, to be spoilt."""
+    return shutil.copytree(sample, tmp_path / "used")
 
 
 async def test_a_file_that_is_no_database_is_told_and_kept(tmp_path: Path) -> None:
