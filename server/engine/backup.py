@@ -2,6 +2,8 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -69,20 +71,26 @@ def restore(directory: DataDirectory, file: Path, progress: Progress) -> tuple[C
     """
     if not file.is_file():
         raise CommandError(f"There is no file {file}: name a backup.")
+    draft = directory.database.with_suffix(".db.restoring")
+    with _owned(directory):
+        try:
+            remove(draft)
+            return copy_database(file, draft, progress), _replace(directory, draft)
+        except OSError as error:
+            raise directory.unusable(error) from error
+        finally:
+            remove(draft)
+
+
+@contextmanager
+def _owned(directory: DataDirectory) -> Iterator[None]:
+    """Let no server or command work on the directory."""
     directory.prepare()
     if not directory.own():
         raise directory.in_use()
     try:
         end_orphan(directory)
-        draft = directory.database.with_suffix(".db.restoring")
-        remove(draft)
-        try:
-            copy = copy_database(file, draft, progress)
-            return copy, _replace(directory, draft)
-        finally:
-            remove(draft)
-    except OSError as error:
-        raise directory.unusable(error) from error
+        yield
     finally:
         directory.leave()
 

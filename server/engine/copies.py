@@ -17,6 +17,8 @@ from server.errors import CommandError
 Progress = Callable[[int, int], None]
 """Gets the pages that are copied and those that there are."""
 
+_BESIDE = ("-wal", "-shm", "-journal")
+
 _STEP = 1_000
 """Pages copied between two words of progress."""
 
@@ -48,9 +50,6 @@ def copy_database(source: Path, target: Path, progress: Progress) -> Copy:
 def files(database: Path) -> list[Path]:
     """Return the paths of a database: the file, and what SQLite may keep beside it."""
     return [database.with_name(database.name + suffix) for suffix in ("", *_BESIDE)]
-
-
-_BESIDE = ("-wal", "-shm", "-journal")
 
 
 def remove(database: Path) -> None:
