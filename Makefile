@@ -8,7 +8,7 @@ NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
 PYTEST = $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadscope
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run test soak fuzz check format sdl docs pictures lock clean
+.PHONY: help setup setup-dev run test soak fuzz faults check format sdl docs pictures lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ check: setup-dev ## Lint, types, import direction, SDL drift
 format: setup-dev ## Format and sort imports
 	$(BIN)/ruff check --fix --select I .
 	$(BIN)/ruff format .
+
+faults: setup-dev ## Read and write under every fault of the store, and count what is lost
+	$(BIN)/python -m tests.trials.faults $(ARGS)
 
 sdl: setup ## Export the schema to schema.graphql
 	$(BIN)/marginalia schema > schema.graphql

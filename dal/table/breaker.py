@@ -13,7 +13,7 @@ from dal.errors import CircuitOpenError
 
 logger = logging.getLogger(__name__)
 
-FAILURES = 5
+FAILURES = 8
 OUTAGE_SECONDS = 2.0
 PROBE_SECONDS = 1.0
 
@@ -32,8 +32,7 @@ class CircuitBreaker:
         """Return when a call may be made; raise CircuitOpenError when it would be in vain."""
         if self._next_probe is None:
             return
-        wait = self._next_probe - time.monotonic()
-        if wait > 0:
+        if time.monotonic() < self._next_probe:
             raise CircuitOpenError(
                 "DynamoDB has not answered for a while: try again in a few seconds."
             )
@@ -52,11 +51,12 @@ class CircuitBreaker:
         if self._failures == 0:
             self._began = now
         self._failures += 1
-        out = self._failures >= FAILURES and now - self._began >= OUTAGE_SECONDS
-        if out and self._next_probe is None:
-            self._next_probe = now + PROBE_SECONDS
+        if self._failures < FAILURES or now - self._began < OUTAGE_SECONDS:
+            return
+        if self._next_probe is None:
             logger.warning(
                 "DynamoDB has not answered %d calls in a row: requests fail at once now, and one a "
                 "second tries it.",
                 self._failures,
             )
+        self._next_probe = now + PROBE_SECONDS

@@ -17,7 +17,7 @@ from dal.table.deadline import Deadline, deadline, time_left
 from dal.table.retries import retry_on_conflict
 from tests import oracle, recount
 from tests.conftest import Clients, fresh_table
-from tests.proxy import Proxy, always, hang, in_turn, late, lose, nothing, proxy_of, slow
+from tests.proxy import Fault, Proxy, always, hang, in_turn, late, lose, nothing, proxy_of, slow
 
 ROWS = oracle.make_comments("42", 3, seed=5)
 KEY = {"PK": {"S": "a"}, "SK": {"S": "a"}}
@@ -96,6 +96,30 @@ async def test_a_lost_answer_is_asked_for_again_within_it(beyond: Table, proxy: 
     async with within(3):
         assert await beyond.get(KEY) is None
     assert len(proxy.seen) == 3
+
+
+@pytest.mark.parametrize("fault", [lose, late(0.7), slow(0.7)])
+async def test_a_write_whose_answer_does_not_come_is_sent_again_and_done_once(
+    each_table: Table, fault: Fault
+) -> None:
+    """Whether the first attempt was done, is being done, or arrives after the second."""
+    add = {
+        "Key": KEY,
+        "UpdateExpression": "ADD n :one",
+        "ExpressionAttributeValues": {":one": {"N": "1"}},
+    }
+    async with (
+        proxy_of(each_table._client.meta.endpoint_url) as proxy,
+        connect(TableAddress(each_table.name, proxy.url, embedded=True)) as beyond,
+        within(3),
+    ):
+        proxy.choose = in_turn("TransactWriteItems", [fault])
+        await beyond.write([{"Update": add}])
+        await asyncio.sleep(0.4)
+    sent = proxy.asked("TransactWriteItems")
+    assert len(sent) == 2
+    assert sent[0] == sent[1], "under one token"
+    assert ((await each_table.get(KEY)) or {})["n"] == {"N": "1"}
 
 
 async def test_it_ends_the_retries_of_conflicts() -> None:

@@ -95,10 +95,13 @@ class Store:
 GONE = errors.StoreUnavailableError("Gone.")
 
 
-async def test_who_has_a_deadline_fails_at_once_while_the_circuit_is_open(opened: Gate) -> None:
+async def test_who_has_a_deadline_fails_at_once_while_the_circuit_is_open(
+    opened: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(breaker, "PROBE_SECONDS", 10)
     store = Store(GONE)
     end = Deadline()
-    end.restart(20)
+    end.restart(60)
     with deadline(end):
         for _ in range(10):
             with pytest.raises(errors.CircuitOpenError, match="try again"):
