@@ -7,8 +7,10 @@ NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
 # A process for each core, four at most, each with engines of its own; a module stays in one process.
 PYTEST = $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadscope
 
+AUDIT := tests/trials/audit
+
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run test soak fuzz faults check format sdl docs pictures lock clean
+.PHONY: help setup setup-dev run test soak fuzz faults audit check format sdl docs pictures lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +30,9 @@ soak: setup-dev ## Hunt for longer: the long hypothesis profile and the exhausti
 
 fuzz: setup-dev ## Send a server 100,000 requests that no client means
 	$(BIN)/python -m tests.trials.fuzz $(ARGS)
+
+audit: setup-dev .venv/installed-audit $(AUDIT)/node_modules/installed ## Audit a server with others' tools
+	$(BIN)/python -m tests.trials.audit
 
 check: setup-dev ## Lint, types, import direction, SDL drift
 	$(BIN)/ruff format --check .
@@ -76,6 +81,17 @@ clean: ## Remove what setup installed (./data stays)
 	$(PIP) --constraint constraints.txt --editable '.[dev]'
 	$(PYTHON) -m venv .venv/engines
 	.venv/engines/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/engines/ministack.txt
+	@touch $@
+
+# clairvoyance pins another release of rich than the server, hence its own environment; and it names a
+# package that Python has had for long, hence --no-deps.
+.venv/installed-audit: .venv/created $(AUDIT)/clairvoyance.txt
+	$(PYTHON) -m venv .venv/audit
+	.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement $(AUDIT)/clairvoyance.txt
+	@touch $@
+
+$(AUDIT)/node_modules/installed: $(AUDIT)/package.json $(AUDIT)/package-lock.json
+	cd $(AUDIT) && $(NPM) ci --no-fund --no-audit --ignore-scripts
 	@touch $@
 
 node_modules/installed: .venv/created package.json package-lock.json .npmrc

@@ -19,7 +19,7 @@ from tests.engines import free_port
 MARGINALIA = Path(sys.executable).with_name("marginalia")
 CHROMIUM = Path("/usr/bin/chromium")
 
-_ARGUMENTS = [
+ARGUMENTS = [
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
@@ -84,7 +84,7 @@ def _await_health(process: subprocess.Popen[bytes], url: str, log: str) -> None:
 async def chromium() -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
-            executable_path=CHROMIUM, args=_ARGUMENTS, timeout=60_000
+            executable_path=CHROMIUM, args=ARGUMENTS, timeout=60_000
         )
         yield browser
         await browser.close()

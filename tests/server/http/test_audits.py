@@ -1,0 +1,36 @@
+"""The quick part of `make audit`, on servers that listen."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.server.serving import served
+from tests.trials.audit import graphql_cop, graphql_http
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with served(tmp_path_factory.mktemp("audit")) as server:
+        yield server.url
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with served(tmp_path_factory.mktemp("audit"), "--no-introspection") as server:
+        yield server.url
+
+
+def test_every_audit_of_graphql_http_passes(shown: str) -> None:
+    found = graphql_http.findings(shown)
+    assert len(found) > 60
+    assert [finding for finding in found if not finding.holds] == []
+
+
+def test_graphql_cop_reports_what_is_by_design(shown: str) -> None:
+    found = graphql_cop.findings(shown)
+    assert [finding for finding in found if not finding.holds] == []
+
+
+def test_graphql_cop_learns_nothing_of_a_schema_that_is_kept_back(kept: str) -> None:
+    found = graphql_cop.findings(kept, introspection=False)
+    assert [finding for finding in found if not finding.holds] == []

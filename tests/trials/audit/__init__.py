@@ -1,0 +1,1 @@
+"""What others' tools find in a running server: protocol, browsers, attacks, schema."""

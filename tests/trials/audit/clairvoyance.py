@@ -1,0 +1,72 @@
+"""clairvoyance, which guesses a schema from a server's errors."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from strawberry import Schema
+
+from schema.build import build_schema
+from tests.trials.audit.findings import Finding
+
+_PROGRAM = Path(sys.prefix) / "audit/bin/clairvoyance"
+
+_SOME = ("leaderboard", "order", "produkt", "rank", "total")
+"""Enough for a server that helps."""
+
+
+def findings(open_url: str, closed_url: str) -> list[Finding]:
+    """Return how many fields it recovers where the schema is shown, and where it is kept back.
+
+    The first shows that the tool works. In the second it is given every name that there is.
+    """
+    shown = _recovered(open_url, _SOME)
+    names = sorted({name for fields in _fields(build_schema()).values() for name in fields})
+    kept, from_its_own = _recovered(closed_url, names), _recovered(closed_url, None)
+    return [
+        Finding("introspection on, 5 names given", shown > 0, f"recovered {shown} fields"),
+        Finding(
+            f"introspection off, all {len(names)} names given",
+            kept == 0,
+            f"recovered {kept} fields",
+        ),
+        Finding(
+            "introspection off, its own list of 9,894 words",
+            from_its_own == 0,
+            f"recovered {from_its_own} fields",
+        ),
+    ]
+
+
+def _recovered(url: str, words: tuple[str, ...] | list[str] | None) -> int:
+    """Return how many fields it has right; where it finds none it ends without a schema."""
+    with TemporaryDirectory() as directory:
+        found, given = Path(directory, "schema.json"), Path(directory, "words")
+        given.write_text("\n".join(words or ()))
+        options = [] if words is None else ["-w", str(given)]
+        subprocess.run(
+            [_PROGRAM, "-o", found, *options, f"{url}/graphql"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=300,
+            check=False,
+        )
+        guessed = json.loads(found.read_text())["data"]["__schema"] if found.exists() else {}
+    real = _fields(build_schema())
+    return sum(
+        field["name"] in real.get(kind["name"], ())
+        for kind in guessed.get("types", ())
+        for field in kind.get("fields") or ()
+    )
+
+
+def _fields(schema: Schema) -> dict[str, set[str]]:
+    types: list[dict[str, Any]] = schema.introspect()["__schema"]["types"]
+    return {
+        kind["name"]: {field["name"] for field in kind["fields"] or ()}
+        for kind in types
+        if not kind["name"].startswith("__")
+    }
