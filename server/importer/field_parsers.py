@@ -44,8 +44,13 @@ def subject(field: str, cell: object) -> str:
     return rules.stated_title(field, text(field, cell))
 
 
+def review(field: str, cell: object) -> str:
+    """Return text that fits a comment's; shops' exports have ratings without a word too."""
+    return rules.text(field, text(field, cell))
+
+
 def body(field: str, cell: object) -> str:
-    """Return text that fits a comment's text and says something."""
+    """Return text that is no longer than a comment's, and says something."""
     return rules.stated_text(field, text(field, cell))
 
 

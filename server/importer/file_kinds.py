@@ -72,7 +72,7 @@ COMMENTS = FileKind(
         Field("rating", field_parsers.rating),
         Field("language", field_parsers.language),
         Field("title", field_parsers.title, required=False),
-        Field("text", field_parsers.body),
+        Field("text", field_parsers.review),
         Field("created_at", instant),
         Field("updated_at", instant, required=False),
         Field("verified_purchase", field_parsers.boolean, required=False),

@@ -52,6 +52,10 @@ def test_a_text_says_something(parse: Callable[[str, object], str]) -> None:
         parse("text", " \u202e\n")
 
 
+def test_a_loaded_comment_may_be_a_rating_alone() -> None:
+    assert field_parsers.review("text", "") == ""
+
+
 def test_text_has_a_most() -> None:
     assert len(field_parsers.body("text", "é" * 10_000)) == 10_000
     with pytest.raises(InvalidArgumentError, match="10,001 characters long; the most is 10,000"):
