@@ -10,7 +10,7 @@ PYTEST = $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadscope
 AUDIT := tests/trials/audit
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run test soak fuzz faults audit check format sdl docs pictures lock clean
+.PHONY: help setup setup-dev run test soak fuzz faults neighbour overload audit check format sdl docs pictures lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,15 @@ soak: setup-dev ## Hunt for longer: the long hypothesis profile and the exhausti
 fuzz: setup-dev ## Send a server 100,000 requests that no client means
 	$(BIN)/python -m tests.trials.fuzz $(ARGS)
 
+faults: setup-dev ## Read and write under every fault of the store, and count what is lost
+	$(BIN)/python -m tests.trials.faults $(ARGS)
+
+neighbour: setup-dev ## Ask for pages beside requests that would hurt, and compare with a quiet time
+	$(BIN)/python -m tests.trials.neighbour
+
+overload: setup-dev ## Load a server with ten times what it can answer, and show what becomes of it
+	$(BIN)/python -m tests.trials.overload $(ARGS)
+
 audit: setup-dev .venv/installed-audit $(AUDIT)/node_modules/installed ## Audit a server with others' tools
 	$(BIN)/python -m tests.trials.audit
 
@@ -44,9 +53,6 @@ check: setup-dev ## Lint, types, import direction, SDL drift
 format: setup-dev ## Format and sort imports
 	$(BIN)/ruff check --fix --select I .
 	$(BIN)/ruff format .
-
-faults: setup-dev ## Read and write under every fault of the store, and count what is lost
-	$(BIN)/python -m tests.trials.faults $(ARGS)
 
 sdl: setup ## Export the schema to schema.graphql
 	$(BIN)/marginalia schema > schema.graphql
