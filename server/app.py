@@ -1,7 +1,6 @@
 """The HTTP application: the pages, GraphQL, GraphiQL and health checks."""
 
 import re
-from collections.abc import Sequence
 
 from asgi_correlation_id import CorrelationIdMiddleware
 from starlette.applications import Starlette
@@ -20,32 +19,27 @@ from server.http.cors import CrossOriginMiddleware
 from server.http.deadline import DeadlineMiddleware
 from server.http.failures import FailureMiddleware
 from server.http.graphql import GraphQLView
+from server.http.rate_limit import rate_limited
 from server.pages.routes import page_routes, refusal
-from server.settings import DEADLINE
+from server.settings import Settings
 
 
 def create_app(
+    settings: Settings,
     *,
     table: Table,
-    directory: DataDirectory | None = None,
     authenticator: Authenticator,
-    explain: bool,
-    cors_origins: Sequence[str] = (),
-    cors_local: bool = False,
-    introspection: bool = True,
-    deadline: float = DEADLINE,
+    directory: DataDirectory | None = None,
 ) -> Starlette:
-    """Return the application over an open table; with ``explain``, pages show their plan.
+    """Return the application over an open table.
 
     ``directory`` has the embedded engine's file, which then counts among what makes it ready.
-    A request may take ``deadline`` seconds. Browsers may call the API from pages of
-    ``cors_origins``, and of this machine with ``cors_local``.
     """
     view = GraphQLView(
-        build_schema(introspection=introspection),
+        build_schema(introspection=settings.introspection),
         stores=Stores(table),
         authenticator=authenticator,
-        explain=explain,
+        explain=settings.explain,
     )
 
     return Starlette(
@@ -57,9 +51,10 @@ def create_app(
         ],
         middleware=[
             Middleware(CorrelationIdMiddleware, validator=_is_request_id),
-            Middleware(CrossOriginMiddleware, origins=cors_origins, local=cors_local),
+            Middleware(CrossOriginMiddleware, origins=settings.cors_origins, local=settings.demo),
             Middleware(FailureMiddleware),
-            Middleware(DeadlineMiddleware, seconds=deadline),
+            *rate_limited(settings),
+            Middleware(DeadlineMiddleware, seconds=settings.deadline),
         ],
         exception_handlers={HTTPException: refusal(view)},
     )

@@ -2,8 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
+
+from throttled.exceptions import DataError
+from throttled.rate_limiter.quota_parser import parse
 
 from server.errors import CommandError
 from server.logs import LogFormat
@@ -11,6 +15,7 @@ from server.logs import LogFormat
 ANY_ORIGIN = "*"
 
 DEADLINE = 10.0
+NO_RATE_LIMIT = "off"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +47,21 @@ class Settings:
     deadline: float = DEADLINE
     """Seconds that a request may take once it is there, all its calls of the store included."""
     log_format: LogFormat = "text"
+    keep_alive: int = 75
+    """Seconds that a connection may be idle: more than the 60 of usual balancers, which must be the
+    ones that close."""
+    request_timeout: int = 20
+    """Seconds for a request to arrive; the largest takes 8 at 1 Mbit/s."""
+    max_connections: int | None = None
+    """None leaves it to the descriptors that the system allows."""
+    max_concurrency: int = 16
+    """Requests that run at once on a busy process. With more, all wait for longer: the event loop
+    goes through them before it looks at the next client."""
+    rate_limit: str = "100/s"
+    """Requests of one client. A person stays far below, and a storefront's server below what one
+    process can answer."""
+    trusted_proxies: Sequence[str] = ("127.0.0.1", "::1")
+    """Addresses and networks whose ``X-Forwarded-For`` is believed."""
 
     def __post_init__(self) -> None:
         if self.aws and self.endpoint_url is not None:
@@ -56,6 +76,16 @@ class Settings:
                     f"--cors-origin {origin} is no origin such as https://shop.example, nor '*'."
                 )
 
+        for proxy in self.trusted_proxies:
+            if not _is_network(proxy):
+                raise CommandError(
+                    f"--trusted-proxy {proxy} is no address and no network such as 10.0.0.0/8."
+                )
+        if self.rate_limit != NO_RATE_LIMIT and not _is_rate(self.rate_limit):
+            raise CommandError(
+                f"--rate-limit {self.rate_limit} is no rate such as 100/s or 600/min, nor 'off'."
+            )
+
     @property
     def embedded(self) -> bool:
         """Whether the store is an engine of our own over a file in ``data_dir``."""
@@ -64,6 +94,21 @@ class Settings:
 
 def _is_origin(text: str) -> bool:
     return _is_url(text) and text == "{0.scheme}://{0.netloc}".format(urlsplit(text))
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ip_network(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_rate(text: str) -> bool:
+    try:
+        return len(parse(text)) == 1
+    except DataError:
+        return False
 
 
 def _is_url(text: str) -> bool:

@@ -12,7 +12,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 logger = logging.getLogger(__name__)
 
-_CODES = {401: "UNAUTHENTICATED", 404: "NOT_FOUND", 500: "INTERNAL", 503: "UNAVAILABLE"}
+_CODES = {
+    401: "UNAUTHENTICATED",
+    404: "NOT_FOUND",
+    429: "THROTTLED",
+    500: "INTERNAL",
+    503: "UNAVAILABLE",
+}
 
 
 def failure(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
@@ -20,6 +26,19 @@ def failure(status: int, message: str, headers: Mapping[str, str] | None = None)
     code = _CODES.get(status, "BAD_REQUEST")
     body = {"errors": [{"message": message, "extensions": {"code": code}}]}
     return Response(orjson.dumps(body), status, headers, "application/json")
+
+
+def refusal(status: int, message: str, retry_after: int) -> Response:
+    """Return what a client is told before its request is looked at; seconds until it may retry.
+
+    Pages of any origin may read it: it tells nothing, and their scripts should know when to retry.
+    """
+    headers = {
+        "Retry-After": str(retry_after),
+        "Access-Control-Allow-Origin": "*",
+        "Access-Control-Expose-Headers": "Retry-After",
+    }
+    return failure(status, message, headers)
 
 
 async def http_failure(request: Request, error: Exception) -> Response:

@@ -17,6 +17,7 @@ from server.app import create_app
 from server.auth.jwt import Authenticator, make_token
 from server.http import graphiql
 from server.http.request_body import MAX_BODY
+from server.settings import Settings
 from tests.conftest import Clients, fresh_table
 
 SECRET = "a secret of thirty-two bytes, or more"
@@ -37,7 +38,9 @@ async def table(clients: Clients, dynoxide_url: str) -> Table:
 
 @pytest.fixture(scope="module")
 def app(table: Table) -> Starlette:
-    return create_app(table=table, authenticator=Authenticator(secret=lambda: SECRET), explain=True)
+    return create_app(
+        Settings(explain=True), table=table, authenticator=Authenticator(secret=lambda: SECRET)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +91,7 @@ async def test_a_query_answers_from_the_store(client: httpx.AsyncClient, table: 
 
 
 async def test_plans_show_only_with_explain(table: Table) -> None:
-    app = create_app(table=table, authenticator=Authenticator(secret=lambda: None), explain=False)
+    app = create_app(Settings(), table=table, authenticator=Authenticator(secret=lambda: None))
     query = '{ product(productId: "42") { comments { plan { requests } } } }'
     async with client_of(app) as client:
         response = await client.post("/graphql", json={"query": query})
@@ -142,9 +145,7 @@ async def test_a_bad_jwt_is_told_before_anything_runs(client: httpx.AsyncClient)
 async def test_keys_out_of_reach_are_unavailable(table: Table) -> None:
     from_nowhere = Authenticator(secret=lambda: None, jwks_url="http://127.0.0.1:9/keys")
     head = "eyJhbGciOiJSUzI1NiIsImtpZCI6ImsifQ"  # {"alg":"RS256","kid":"k"}
-    async with client_of(
-        create_app(table=table, authenticator=from_nowhere, explain=False)
-    ) as client:
+    async with client_of(create_app(Settings(), table=table, authenticator=from_nowhere)) as client:
         response = await client.post(
             "/graphql", json={"query": VIEW}, headers={"Authorization": f"Bearer {head}.e30.eA"}
         )
@@ -258,7 +259,7 @@ async def test_a_fault_is_told_by_its_request_id_and_logged_once(
     def fail() -> str:
         raise RuntimeError("the disk is on fire")
 
-    app = create_app(table=table, authenticator=Authenticator(secret=fail), explain=False)
+    app = create_app(Settings(), table=table, authenticator=Authenticator(secret=fail))
     async with client_of(app) as client:
         response = await client.post("/graphql", json={"query": VIEW}, headers=bearer("ada"))
     assert response.status_code == 500

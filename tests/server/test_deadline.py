@@ -13,6 +13,7 @@ from dal.table import breaker, gate
 from dal.table.client import Table, TableAddress, connect
 from server.app import create_app
 from server.auth.jwt import Authenticator
+from server.settings import Settings
 from tests.conftest import Clients, fresh_table
 from tests.proxy import (
     Fault,
@@ -67,10 +68,9 @@ def proxy(beyond: tuple[Table, Proxy]) -> Proxy:
 async def client(beyond: tuple[Table, Proxy], proxy: Proxy) -> AsyncIterator[httpx.AsyncClient]:
     opened, _ = beyond
     app = create_app(
+        Settings(deadline=DEADLINE),
         table=Table(opened._client, opened.name),
         authenticator=Authenticator(secret=lambda: SECRET),
-        explain=False,
-        deadline=DEADLINE,
     )
     async with (
         listening(app) as url,

@@ -28,7 +28,7 @@ async def client_of(
     table: Table, directory: DataDirectory | None = None
 ) -> AsyncIterator[httpx.AsyncClient]:
     authenticator = Authenticator(secret=lambda: None)
-    app = create_app(table=table, directory=directory, authenticator=authenticator, explain=False)
+    app = create_app(Settings(), table=table, directory=directory, authenticator=authenticator)
     transport = httpx.ASGITransport(app=app)
     async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
         yield client

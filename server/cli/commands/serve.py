@@ -10,6 +10,7 @@ from server.run import run
 from server.settings import Settings
 
 _JWT = "Who may write"
+_LOAD = "How much it takes on"
 
 
 def serve(
@@ -93,6 +94,62 @@ def serve(
             envvar="MARGINALIA_LOG_FORMAT", help="What the log on standard error is made of."
         ),
     ] = options.DEFAULTS.log_format,
+    keep_alive: Annotated[
+        int,
+        typer.Option(
+            envvar="MARGINALIA_KEEP_ALIVE",
+            min=1,
+            rich_help_panel=_LOAD,
+            help="Seconds that a connection may be idle; more than a balancer's own.",
+        ),
+    ] = options.DEFAULTS.keep_alive,
+    request_timeout: Annotated[
+        int,
+        typer.Option(
+            envvar="MARGINALIA_REQUEST_TIMEOUT",
+            min=1,
+            rich_help_panel=_LOAD,
+            help="Seconds in which a request must arrive, head and body.",
+        ),
+    ] = options.DEFAULTS.request_timeout,
+    max_connections: Annotated[
+        int | None,
+        typer.Option(
+            envvar="MARGINALIA_MAX_CONNECTIONS",
+            min=1,
+            rich_help_panel=_LOAD,
+            help="Connections at once; as many as the system has descriptors for if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    max_concurrency: Annotated[
+        int,
+        typer.Option(
+            envvar="MARGINALIA_MAX_CONCURRENCY",
+            min=1,
+            rich_help_panel=_LOAD,
+            help="Requests that run at once; others wait for a moment and get 503.",
+        ),
+    ] = options.DEFAULTS.max_concurrency,
+    rate_limit: Annotated[
+        str,
+        typer.Option(
+            envvar="MARGINALIA_RATE_LIMIT",
+            rich_help_panel=_LOAD,
+            help="Requests of one client, such as 100/s or 600/min; beyond it is 429. "
+            "'off' is no limit.",
+        ),
+    ] = options.DEFAULTS.rate_limit,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="MARGINALIA_TRUSTED_PROXY",
+            rich_help_panel=_LOAD,
+            help="A proxy's address or network: its X-Forwarded-For names the client, and without "
+            "one it is not limited. Repeatable. This machine is trusted if none is given.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Serve GraphQL and GraphiQL at /graphql.
 
@@ -116,5 +173,11 @@ def serve(
             cors_origins=cors_origin or (),
             deadline=deadline,
             log_format=log_format,
+            keep_alive=keep_alive,
+            request_timeout=request_timeout,
+            max_connections=max_connections,
+            max_concurrency=max_concurrency,
+            rate_limit=rate_limit,
+            trusted_proxies=trusted_proxy or options.DEFAULTS.trusted_proxies,
         )
     )

@@ -33,6 +33,11 @@ from tests.server.serving import (
 )
 
 
+def alive(process: psutil.Process) -> bool:
+    """Return whether a process still runs: a dead one waits for its parent to ask how it ended."""
+    return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+
+
 def client_of(server: Served, headers: dict[str, str] | None = None) -> httpx.AsyncClient:
     return httpx.AsyncClient(base_url=server.url, headers=headers or bearer("ana"), timeout=30)
 
@@ -87,7 +92,7 @@ def test_a_signal_during_the_start_ends_it_too(tmp_path: Path, number: signal.Si
         process.send_signal(number)
         assert process.communicate(timeout=10)[1] == b""
         assert process.returncode == 0
-        assert not children[0].is_running()
+        assert not alive(children[0])
 
 
 def test_ctrl_c_in_a_terminal_reaches_the_server_alone(tmp_path: Path) -> None:
@@ -170,6 +175,26 @@ def test_a_taken_port_is_told(tmp_path: Path) -> None:
 def test_a_host_that_is_not_here_is_told(tmp_path: Path, host: str, sentence: str) -> None:
     line = refusal("serve", "--host", host, "--port", "0", "--data-dir", tmp_path)
     assert line == f"marginalia: {sentence}: choose another with --host."
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "sentence"),
+    [
+        ("--rate-limit", "often", "is no rate such as 100/s or 600/min, nor 'off'."),
+        ("--rate-limit", "1/s, 9/min", "is no rate such as 100/s or 600/min, nor 'off'."),
+        ("--trusted-proxy", "shop.example", "is no address and no network such as 10.0.0.0/8."),
+    ],
+)
+def test_limits_that_make_no_sense_are_told(option: str, value: str, sentence: str) -> None:
+    assert refusal("serve", option, value) == f"marginalia: {option} {value} {sentence}"
+
+
+def test_limits_are_set_by_options_and_by_the_environment(tmp_path: Path) -> None:
+    with served(tmp_path, "--rate-limit", "off", MARGINALIA_REQUEST_TIMEOUT="1") as server:
+        address = urlsplit(server.url)
+        with socket.create_connection((address.hostname, address.port), timeout=10) as client:
+            client.sendall(b"GET / HT")
+            assert client.recv(100).startswith(b"HTTP/1.1 408 ")
 
 
 def test_a_second_server_on_the_same_directory_is_told(running: Served) -> None:

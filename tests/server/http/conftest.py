@@ -6,6 +6,7 @@ import pytest
 from dal.table.client import Table
 from server.app import create_app
 from server.auth.jwt import Authenticator
+from server.settings import Settings
 from tests.conftest import Clients, fresh_table
 from tests.server.serving import SECRET
 
@@ -18,7 +19,7 @@ async def table(clients: Clients, dynoxide_url: str) -> Table:
 
 @pytest.fixture(scope="module")
 async def client(table: Table) -> AsyncIterator[httpx.AsyncClient]:
-    app = create_app(table=table, authenticator=Authenticator(secret=lambda: SECRET), explain=False)
+    app = create_app(Settings(), table=table, authenticator=Authenticator(secret=lambda: SECRET))
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(app), base_url="http://marginalia", headers={"Accept": "*/*"}
     ) as client:

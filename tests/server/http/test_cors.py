@@ -35,11 +35,7 @@ def open_client(table: Table) -> Client:
         authenticator: Authenticator = ANYBODY,
     ) -> AsyncIterator[httpx.AsyncClient]:
         app = create_app(
-            table=table,
-            authenticator=authenticator,
-            explain=False,
-            cors_origins=origins,
-            cors_local=local,
+            Settings(cors_origins=origins, demo=local), table=table, authenticator=authenticator
         )
         async with httpx.AsyncClient(
             transport=httpx.ASGITransport(app), base_url="http://api"
@@ -173,10 +169,7 @@ async def test_a_cache_keeps_the_answers_to_origins_apart(open_client: Client) -
 
 async def test_a_site_below_a_path_is_open_too(table: Table) -> None:
     app = create_app(
-        table=table,
-        authenticator=Authenticator(secret=lambda: None),
-        explain=False,
-        cors_origins=[SHOP],
+        Settings(cors_origins=[SHOP]), table=table, authenticator=Authenticator(secret=lambda: None)
     )
     transport = httpx.ASGITransport(app, root_path="/shop")
     async with httpx.AsyncClient(transport=transport, base_url="http://api") as client:

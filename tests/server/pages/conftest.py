@@ -23,6 +23,7 @@ from dal.table import admin
 from dal.table.client import Table
 from server.app import create_app
 from server.auth.jwt import Authenticator, make_token
+from server.settings import Settings
 from tests.conftest import Clients
 from tests.engines import ROOT
 
@@ -52,7 +53,9 @@ async def table(clients: Clients, dynoxide_url: str) -> Table:
 
 @pytest.fixture(scope="package")
 def app(table: Table) -> Starlette:
-    return create_app(table=table, authenticator=Authenticator(secret=lambda: SECRET), explain=True)
+    return create_app(
+        Settings(explain=True), table=table, authenticator=Authenticator(secret=lambda: SECRET)
+    )
 
 
 def client_of(app: Starlette, jwt: str | None = None) -> httpx.AsyncClient:

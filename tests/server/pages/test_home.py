@@ -13,6 +13,7 @@ from dal.table import admin
 from dal.table.client import Table
 from server.app import create_app
 from server.auth.jwt import Authenticator
+from server.settings import Settings
 from tests.bulk import fill
 from tests.conftest import Clients
 from tests.server.pages.conftest import (
@@ -49,7 +50,9 @@ async def table(clients: Clients, dynoxide_url: str) -> Table:
 
 @pytest.fixture
 async def client(table: Table) -> AsyncIterator[httpx.AsyncClient]:
-    app = create_app(table=table, authenticator=Authenticator(secret=lambda: None), explain=True)
+    app = create_app(
+        Settings(explain=True), table=table, authenticator=Authenticator(secret=lambda: None)
+    )
     async with client_of(app) as client:
         yield client
 
@@ -101,7 +104,9 @@ async def test_crawlers_find_the_products(client: httpx.AsyncClient) -> None:
 
 
 async def test_addresses_follow_the_place_where_a_proxy_serves(table: Table) -> None:
-    app = create_app(table=table, authenticator=Authenticator(secret=lambda: None), explain=True)
+    app = create_app(
+        Settings(explain=True), table=table, authenticator=Authenticator(secret=lambda: None)
+    )
     transport = httpx.ASGITransport(app, root_path="/shop")
     async with httpx.AsyncClient(transport=transport, base_url=SITE) as client:
         page = await opened(client, "/shop/")

@@ -8,6 +8,7 @@ import pytest
 from dal.table.client import Table
 from server.app import create_app
 from server.auth.jwt import Authenticator
+from server.settings import Settings
 from tests.server.pages.conftest import COMMENT, SITE, Parsed, client_of, numbered, opened, stored
 
 
@@ -196,7 +197,7 @@ async def test_texts_are_texts(client: httpx.AsyncClient, table: Table) -> None:
 
 
 async def test_without_explain_no_plan_is_shown(table: Table) -> None:
-    app = create_app(table=table, authenticator=Authenticator(secret=lambda: None), explain=False)
+    app = create_app(Settings(), table=table, authenticator=Authenticator(secret=lambda: None))
     async with client_of(app) as client:
         page = await opened(client, "/products/kettle")
     assert page.account == {}

@@ -1,0 +1,281 @@
+"""Connections: how many there may be, and for how long each may keep the server waiting.
+
+A request reaches the application when all of it is here. Until then it costs a connection and its
+bytes, both bounded, and no place among the requests that run.
+"""
+
+import re
+import resource
+from asyncio import AbstractEventLoop, TimerHandle, Transport
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from starlette.responses import Response
+from uvicorn import Config
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
+from uvicorn.server import ServerState
+
+from server.http.admission import Admission, is_health
+from server.http.failures import failure, refusal
+from server.http.request_body import MAX_BODY
+
+_DESCRIPTORS = 65_536
+"""As many as are of use; some systems allow a thousand million and keep a table of them."""
+
+_RESERVE = 256
+"""Descriptors for the store's connections, files, and clients that are told to come back."""
+
+_SURPLUS = 64
+"""Connections beyond the most: enough for probes of health."""
+
+_MAX_HEAD = 65_536
+
+_MAX_RECEIVED = 2 * MAX_BODY
+"""Bytes of a request as sent: a body in small chunks is longer than what it holds."""
+
+_MAX_ARRIVING = 64_000_000
+"""Bytes of bodies that are not complete yet, of all connections."""
+
+_UPGRADE = re.compile(rb"\r\nupgrade(?=[ \t]*:)", re.IGNORECASE)
+
+_LINGER = 1.0
+"""Seconds that a client has to read its last answer; to close at once would destroy it."""
+
+
+def raise_descriptor_limit() -> int:
+    """Raise the number of descriptors that this process may have; return it."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    return most
+
+
+def max_connections(descriptors: int) -> int:
+    """Return how many connections leave enough descriptors for everything else."""
+    return max(descriptors - _RESERVE, descriptors // 2)
+
+
+def _wire(response: Response, connection: bytes = b"close") -> bytes:
+    """Return an answer as it is sent; after the last one, the connection ends."""
+    headers = [(b"connection", connection), *response.raw_headers]
+    lines = [name + b": " + value for name, value in headers]
+    return STATUS_LINE[response.status_code] + b"\r\n".join([*lines, b"", bytes(response.body)])
+
+
+_TOO_SLOW = _wire(failure(408, "The request did not arrive in time."))
+_HEAD_TOO_LARGE = _wire(failure(431, f"The head is larger than {_MAX_HEAD:,} bytes."))
+_BODY_TOO_LARGE = _wire(failure(413, f"The body is larger than {MAX_BODY:,} bytes."))
+_BUSY = _wire(refusal(503, "The server is busy: try again in a second.", 1), b"keep-alive")
+_BUSY_LAST = _BUSY.replace(b"connection: keep-alive", b"connection: close")
+_FULL = _wire(refusal(503, "The server has no connection left: try again in a second.", 1))
+
+
+def _without_upgrade(data: bytes) -> bytes:
+    """Return a request without its offer of another protocol: the parser would take up on it.
+
+    Java's client offers HTTP/2 with the first request of each connection, and its body was lost.
+    """
+    end = data.find(b"\r\n\r\n")
+    return _UPGRADE.sub(b"\r\nx-offer", data[:end]) + data[end:] if end >= 0 else data
+
+
+@dataclass
+class Connections:
+    """What all connections share: their limits, and which of them have no request yet."""
+
+    admission: Admission
+    most: int
+    request_timeout: float
+    expectant: dict["Connection", None] = field(default_factory=dict)
+    """Connections without a whole request, the one that waits for longest first."""
+    arriving: int = 0
+    """Bytes of bodies that are not complete yet."""
+
+    def make_room(self) -> bool:
+        """End the connection that waits for longest; False when each has a request to answer."""
+        oldest = next((each for each in self.expectant if not each.surplus), None)
+        if oldest is None:
+            return False
+        oldest.end(_FULL, linger=0)
+        return True
+
+
+class Connection(HttpToolsProtocol):
+    """One client's connection.
+
+    Where there are too many, the one that has been without a whole request for longest makes room.
+    If each of them has one, the newcomer may ask for the server's health and nothing else.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: AbstractEventLoop | None = None,
+        *,
+        shared: Connections,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._shared = shared
+        self.surplus = False
+        """Whether this was one connection too many."""
+        self._timer: TimerHandle | None = None
+        self._partial = False
+        """Whether a request has begun and is not complete."""
+        self._in_head = False
+        self._received = 0
+        """Bytes of this request so far."""
+        self._arriving = 0
+        """What of them is body."""
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        """Expect a request, and make room for it where there are too many connections."""
+        super().connection_made(transport)
+        surplus = len(self.connections) - self._shared.most
+        if surplus > _SURPLUS:
+            transport.abort()
+            return
+        self.surplus = surplus > 0 and not self._shared.make_room()
+        self._shared.expectant[self] = None
+        self._set_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the client."""
+        self._arrived()
+        self._shared.expectant.pop(self, None)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse what came, within bounds of size and time."""
+        if b"pgrade" in data and not self._partial:
+            data = _without_upgrade(data)
+        super().data_received(data)
+        if self._partial and not self.transport.is_closing():
+            self._bound(len(data))
+
+    def _bound(self, more: int) -> None:
+        self._received += more
+        if self._in_head and self._received > _MAX_HEAD:
+            self.end(_HEAD_TOO_LARGE)
+        elif self._received > _MAX_RECEIVED:
+            self.end(_BODY_TOO_LARGE)
+        elif self._shared.arriving > _MAX_ARRIVING:
+            self.end(_FULL)
+        elif self._timer is None:
+            self._set_timer()
+
+    def on_message_begin(self) -> None:
+        """Count from here: this is the first byte of a request."""
+        super().on_message_begin()
+        self._partial = self._in_head = True
+        self._received = 0
+
+    def on_headers_complete(self) -> None:
+        """Ask for the body where the client waits for that."""
+        self._in_head = False
+        super().on_headers_complete()
+        if self.expect_100_continue and not self.pipeline:
+            self.cycle.waiting_for_100_continue = False
+            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def on_body(self, body: bytes) -> None:
+        """Keep a part of the body, and read on until it is complete or too large."""
+        super().on_body(body)
+        if self.pipeline or self not in self._shared.expectant:
+            return
+        self._arriving += len(body)
+        self._shared.arriving += len(body)
+        if self._arriving > MAX_BODY:
+            self._start_asgi_task(self.cycle, self.app)
+        else:
+            self.flow.resume_reading()
+
+    def on_message_complete(self) -> None:
+        """Hand the request on."""
+        super().on_message_complete()
+        self._arrived()
+        if not self.pipeline:
+            self._start_asgi_task(self.cycle, self.app)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        """Announce a request once all of it is here, or enough to refuse it.
+
+        uvicorn calls this for a request whose body is yet to come, and for the next of a pipeline.
+        """
+        whole = not cycle.more_body or self._arriving > MAX_BODY
+        if not whole or self not in self._shared.expectant:
+            return
+        path = cycle.scope["path"]
+        if self.surplus and not is_health(path):
+            self._partial = True
+            self.end(_FULL)
+            return
+        del self._shared.expectant[self]
+        serve, refuse = partial(self._serve, cycle, app), partial(self._refuse, cycle)
+        self._shared.admission.ask(path, serve, refuse)
+
+    def _serve(self, cycle: RequestResponseCycle, app: ASGI3Application) -> bool:
+        if cycle.disconnected:
+            return False
+        super()._start_asgi_task(cycle, app)
+        return True
+
+    def _refuse(self, cycle: RequestResponseCycle) -> None:
+        """Answer without the application: under load this happens ten times as often as serving."""
+        if cycle.disconnected:
+            return
+        cycle.response_started = cycle.response_complete = True
+        self.transport.write(_BUSY if cycle.keep_alive else _BUSY_LAST)
+        if not cycle.keep_alive:
+            self.transport.close()
+        self.on_response_complete()
+
+    def on_response_complete(self) -> None:
+        """Expect the next request; what is left of this one is not read."""
+        self._shared.expectant[self] = None
+        if self.cycle.response_complete and self.cycle.more_body:
+            self.end(b"")
+        else:
+            super().on_response_complete()
+
+    def shutdown(self) -> None:
+        """Close at once unless there is a request to answer."""
+        if self in self._shared.expectant:
+            self.transport.close()
+        else:
+            super().shutdown()
+
+    def end(self, answer: bytes, linger: float = _LINGER) -> None:
+        """Send an answer to a request that has begun, and close; seconds for the client to read."""
+        if self not in self._shared.expectant:  # an earlier request of a pipeline is unanswered
+            self.transport.abort()
+            return
+        del self._shared.expectant[self]
+        self._unset_keepalive_if_required()
+        self.transport.write(answer if self._partial else b"")
+        self._arrived()
+        if linger and not self.transport.is_closing():
+            self.flow.pause_reading()
+            self.transport.write_eof()
+            self.loop.call_later(linger, self.transport.close)
+        else:
+            self.transport.close()
+
+    def _set_timer(self) -> None:
+        self._timer = self.loop.call_later(self._shared.request_timeout, self.end, _TOO_SLOW)
+
+    def _arrived(self) -> None:
+        """Stop to count and to time what arrives."""
+        self._partial = False
+        self._shared.arriving -= self._arriving
+        self._arriving = 0
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -1,0 +1,95 @@
+"""A server of this process for an application, and clients that speak to it byte by byte."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from server.run import HttpServer
+from server.settings import Settings
+
+GET = b"GET /page HTTP/1.1\r\nHost: x\r\n\r\n"
+HEALTH = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+@asynccontextmanager
+async def listening(app: ASGIApp, settings: Settings | None = None) -> AsyncIterator[int]:
+    """Serve ``app`` as ``marginalia serve`` does; yield the port."""
+    with socket.create_server(("127.0.0.1", 0), backlog=512) as listener:
+        server = HttpServer(app, settings or Settings(), "")
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            server.end()
+            await serving
+
+
+class Client:
+    """One connection."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+        self.head = ""
+        """The last answer's."""
+
+    async def answer(self) -> tuple[int, str]:
+        """Return the next answer's status and body."""
+        async with asyncio.timeout(5):
+            self.head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
+            length = int(self.head.partition("content-length: ")[2].split()[0])
+            body = await self.reader.readexactly(length)
+        return int(self.head.split()[1]), body.decode()
+
+    async def ask(self, request: bytes) -> tuple[int, str]:
+        """Send a request and return its answer."""
+        self.writer.write(request)
+        return await self.answer()
+
+    async def rest(self) -> bytes:
+        """Return what comes until the server closes the connection."""
+        async with asyncio.timeout(5):
+            return await self.reader.read()
+
+
+@asynccontextmanager
+async def clients(port: int, count: int = 1, send: bytes = b"") -> AsyncIterator[list[Client]]:
+    """Connect so many clients, each of which sends some bytes."""
+    opened = [Client(*await asyncio.open_connection("127.0.0.1", port)) for _ in range(count)]
+    for client in opened:
+        client.writer.write(send)
+    try:
+        yield opened
+    finally:
+        for client in opened:
+            client.writer.close()
+
+
+class Echo:
+    """An application that answers with the body it got, and may be held up."""
+
+    def __init__(self) -> None:
+        self.served = 0
+        self.serving = asyncio.Event()
+        """Set once a request runs."""
+        self.held = asyncio.Event()
+        self.held.set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = b""
+        while not body.endswith(b"!"):
+            message = await receive()
+            body += message.get("body", b"")
+            if not message.get("more_body", False) or len(body) > 1_000_000:
+                break
+        if scope["path"] != "/health":
+            self.served += 1
+            self.serving.set()
+            await self.held.wait()
+        answer = scope["path"].encode() + b":" + body[:100]
+        headers = [(b"content-length", str(len(answer)).encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": answer})

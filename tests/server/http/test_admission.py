@@ -1,0 +1,151 @@
+"""More requests than run at once: a moment of patience, then 503, and health always."""
+
+import asyncio
+import logging
+import time
+
+import pytest
+
+from server.http import admission
+from server.settings import Settings
+from tests.server.http.listening import GET, HEALTH, Client, Echo, clients, listening
+
+POST = b"POST /page HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
+ONE = Settings(max_concurrency=1)
+
+
+@pytest.fixture(autouse=True)
+def busy_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take requests that are held up for requests that work."""
+    monkeypatch.setattr(admission, "MOST_WAITING", 1)
+
+
+async def running(app: Echo, client: Client) -> None:
+    """Let a request run until ``app.held`` is set."""
+    app.held.clear()
+    client.writer.write(GET)
+    await app.serving.wait()
+
+
+async def test_what_finds_no_place_is_told_to_come_back_at_once() -> None:
+    app = Echo()
+    async with listening(app, ONE) as port, clients(port, 3) as (busy, client, probe):
+        await running(app, busy)
+        asked = time.monotonic()
+        status, text = await client.ask(POST)
+        assert time.monotonic() - asked < 2
+        assert status == 503
+        assert text == (
+            '{"errors":[{"message":"The server is busy: try again in a second.",'
+            '"extensions":{"code":"UNAVAILABLE"}}]}'
+        )
+        assert "retry-after: 1" in client.head
+        assert "access-control-allow-origin: *" in client.head
+        assert (await probe.ask(HEALTH))[0] == 200
+        app.held.set()
+        assert (await busy.answer())[0] == 200
+        # The refusal was no reason to close the connection.
+        assert await client.ask(POST) == (200, "/page:abc")
+        assert app.served == 2
+
+
+async def test_a_client_that_keeps_no_connection_is_told_too() -> None:
+    app = Echo()
+    async with listening(app, ONE) as port, clients(port, 2) as (busy, client):
+        await running(app, busy)
+        last = POST.replace(b"Host", b"Connection: close\r\nHost")
+        assert (await client.ask(last))[0] == 503
+        assert "connection: close" in client.head
+        assert await client.rest() == b""
+        app.held.set()
+
+
+async def test_a_burst_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "WAIT", 10)
+    app = Echo()
+    async with listening(app, ONE) as port, clients(port, 11) as (busy, *burst):
+        await running(app, busy)
+        for client in burst:
+            client.writer.write(POST)
+        await asyncio.sleep(0.05)
+        assert app.served == 1
+        app.held.set()
+        answers = [await client.answer() for client in burst]
+        assert answers == [(200, "/page:abc")] * 10
+
+
+async def test_a_slow_store_is_no_reason_to_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "MOST_WAITING", 4)
+    monkeypatch.setattr(admission, "ON_TIME", 5)  # also on a machine that is busy with other things
+    app = Echo()
+    async with listening(app, ONE) as port, clients(port, 6) as (busy, *others):
+        await running(app, busy)
+        for client in others:
+            client.writer.write(POST)
+            await asyncio.sleep(2 * admission.WAIT)
+        assert app.served == 4
+        assert [(await client.answer())[0] for client in others[3:]] == [503, 503]
+        app.held.set()
+        assert [(await client.answer())[0] for client in others[:3]] == [200, 200, 200]
+
+
+async def test_a_process_that_lags_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "MOST_WAITING", 4)
+    monkeypatch.setattr(admission, "ON_TIME", 0)
+    app = Echo()
+    async with listening(app, ONE) as port, clients(port, 2) as (busy, client):
+        await running(app, busy)
+        assert (await client.ask(POST))[0] == 503
+        app.held.set()
+
+
+async def test_whoever_left_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "WAIT", 0.2)
+    app = Echo()
+    async with listening(app, ONE) as port, clients(port, 2) as (busy, client):
+        await running(app, busy)
+        async with clients(port, 2, POST):
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(0.3)
+        async with clients(port, 2, POST):
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(0.05)
+        app.held.set()
+        assert (await busy.answer())[0] == 200
+        assert await client.ask(POST) == (200, "/page:abc")
+        assert app.served == 2
+
+
+async def test_a_place_is_given_back_by_a_request_that_fails() -> None:
+    class Fails(Echo):
+        async def __call__(self, scope: object, receive: object, send: object) -> None:
+            raise RuntimeError
+
+    async with listening(Fails(), ONE) as port:
+        for _ in range(2):
+            async with clients(port) as (client,):
+                assert (await client.ask(GET))[0] == 500
+
+
+async def test_bodies_that_are_yet_to_come_take_no_place() -> None:
+    app = Echo()
+    async with (
+        listening(app, ONE) as port,
+        clients(port, 10, POST[:-1]) as slow,
+        clients(port) as (client,),
+    ):
+        assert await client.ask(POST) == (200, "/page:abc")
+        assert await slow[0].ask(b"c") == (200, "/page:abc")
+
+
+async def test_refusals_are_logged_once_in_a_while(caplog: pytest.LogCaptureFixture) -> None:
+    app = Echo()
+    with caplog.at_level(logging.WARNING, logger="server.http.admission"):
+        async with listening(app, ONE) as port, clients(port, 5) as (busy, *others):
+            await running(app, busy)
+            for _ in range(2):
+                for client in others:
+                    assert (await client.ask(GET))[0] == 503
+            app.held.set()
+    assert len(caplog.messages) == 1
+    assert caplog.messages[0].endswith("answered 503.")
