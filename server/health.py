@@ -15,6 +15,7 @@ from starlette.routing import Route
 from dal.errors import DalError
 from dal.repositories.markers import MarkerRepository
 from dal.table.client import Table
+from dal.table.deadline import Deadline, deadline
 from server.engine.data_directory import DataDirectory
 from server.errors import CommandError
 from server.http.failures import failure
@@ -85,11 +86,11 @@ class Readiness:
         try:
             if self.directory is not None:
                 self.directory.check_begun()
-            async with asyncio.timeout(DEADLINE):
+            limit = Deadline()
+            limit.restart(DEADLINE)
+            with deadline(limit):
                 await markers.mark(_MARKER)
                 await markers.marked(_MARKER)
-        except TimeoutError:
-            return f"The store did not answer within {DEADLINE:.0f} seconds."
         except (CommandError, DalError) as error:
             return str(error)
         return None
