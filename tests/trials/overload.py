@@ -75,7 +75,7 @@ async def _probe(url: str, probes: list[bool]) -> None:
     while True:
         try:
             async with httpx.AsyncClient(timeout=1) as client:
-                answer = await client.get(f"{url}/health")
+                answer = await client.get(f"{url}/health/live")
             probes.append(answer.is_success)
         except httpx.TransportError:
             probes.append(False)
@@ -147,7 +147,10 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=10, help="clients, of those at the peak")
     arguments = parser.parse_args()
     console, missed = Console(), []
-    with TemporaryDirectory() as directory, served(Path(directory), "--demo") as server:
+    with (
+        TemporaryDirectory() as directory,
+        served(Path(directory), "--demo", "--rate-limit", "off") as server,
+    ):
         for title, fresh in (("connections kept alive", False), ("new connections", True)):
             rounds = [
                 asyncio.run(one_round(server.url, arguments.times, arguments.seconds, fresh=fresh))
