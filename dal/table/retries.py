@@ -39,6 +39,8 @@ async def retry(
     unanswered = errors.StoreUnavailableError(
         "DynamoDB did not answer in time: try again in a moment."
     )
+    if time_left() == 0:
+        raise unanswered
     latest: errors.DalError = unanswered
     number = 0
 

@@ -107,6 +107,16 @@ async def test_a_request_ends_with_its_deadline_however_many_calls_it_makes(
     assert errors or fault is not hang
 
 
+async def test_a_page_for_people_ends_with_the_deadline_too(
+    client: httpx.AsyncClient, proxy: Proxy
+) -> None:
+    proxy.choose = always(hang)
+    began = time.monotonic()
+    shown = await client.get("/products/42", headers={"Accept": "text/html"})
+    assert time.monotonic() - began < DEADLINE + MARGIN
+    assert (shown.status_code, "Traceback" in shown.text) == (503, False)
+
+
 @pytest.mark.parametrize("work", [page, add, statistics])
 async def test_one_lost_answer_is_asked_for_again(
     client: httpx.AsyncClient, proxy: Proxy, work: Work

@@ -91,6 +91,16 @@ async def _get_again_and_again(table: Table) -> None:
         await table.get(KEY)
 
 
+async def test_nothing_is_sent_once_it_has_passed(beyond: Table, proxy: Proxy) -> None:
+    async with within(0):
+        with pytest.raises(errors.StoreUnavailableError):
+            await beyond.write([{"Put": {"Item": KEY}}])
+        with pytest.raises(errors.StoreUnavailableError):
+            await beyond.get(KEY)
+    await asyncio.sleep(0.1)
+    assert proxy.seen == []
+
+
 async def test_a_lost_answer_is_asked_for_again_within_it(beyond: Table, proxy: Proxy) -> None:
     proxy.choose = in_turn("GetItem", [hang, lose])
     async with within(3):
