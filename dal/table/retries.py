@@ -33,8 +33,8 @@ async def retry(
     """Return the first answer in time; else raise what last stood in the way.
 
     Throttling, a table that does not answer, and conflicts are tried again; other errors are not,
-    nor is an open circuit where somebody waits with a deadline. A last attempt that was under way
-    is StoreUnavailableError: whether it was carried out is unknown.
+    nor is an open circuit where somebody waits with a deadline. Once an attempt has had no answer,
+    also at the very end, that is StoreUnavailableError: whether it was carried out is unknown.
     """
     unanswered = errors.StoreUnavailableError(
         "DynamoDB did not answer in time: try again in a moment."
@@ -42,15 +42,17 @@ async def retry(
     if time_left() == 0:
         raise unanswered
     latest: errors.DalError = unanswered
+    unknown: errors.DalError | None = None
     number = 0
 
     async def numbered() -> Answer:
-        nonlocal latest, number
+        nonlocal latest, unknown, number
         latest, number = unanswered, number + 1
         try:
             return await attempt()
         except errors.DalError as error:
             latest = error
+            unknown = error if isinstance(error, errors.StoreUnavailableError) else unknown
             log_failure(operation, error, number)
             raise
 
@@ -64,7 +66,7 @@ async def retry(
     except TimeoutError:
         if latest is unanswered:
             log_failure(operation, unanswered, number)
-        raise latest from None
+        raise (unknown or latest) from None
 
 
 def _worth_another_try(error: BaseException) -> bool:

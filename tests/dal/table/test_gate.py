@@ -194,6 +194,19 @@ async def test_a_conflict_before_a_lost_answer_is_not_the_last_word() -> None:
     assert attempts == 2
 
 
+async def test_throttling_after_a_lost_answer_is_not_the_last_word() -> None:
+    """Throttling says that nothing was done; the attempt before it may have been."""
+    answers: list[errors.DalError] = [errors.StoreUnavailableError("Lost.")]
+
+    async def attempt() -> None:
+        raise answers.pop() if answers else errors.ThrottledError("Busy.")
+
+    end = Deadline()
+    end.restart(0.3)
+    with deadline(end), pytest.raises(errors.StoreUnavailableError, match="Lost"):
+        await retry(attempt)
+
+
 def test_a_storm_is_a_line_a_second_for_each_kind(caplog: pytest.LogCaptureFixture) -> None:
     now = [100.0]
     log = FailureLog(clock=lambda: now[0])
