@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from dal.repositories.comments import CommentRepository
 from dal.statistics.maintenance_mode import create_table
 from dal.stores import Stores
+from dal.table import gate
 from dal.table.client import Table, TableAddress, connect
 from tests.engines import dynoxide, ministack
 from tests.server.serving import served
@@ -30,6 +31,14 @@ settings.register_profile(
 )
 settings.register_profile("soak", max_examples=1000, deadline=None, suppress_health_check=_SHARED)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "short"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patient_attempts() -> Iterator[None]:
+    """Calls are counted: on a busy machine a slow answer must not be asked for again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gate, "ATTEMPT_SECONDS", 10.0)
+        yield
 
 
 @pytest.fixture(scope="session")
