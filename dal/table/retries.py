@@ -52,7 +52,9 @@ async def retry(
             return await attempt()
         except errors.DalError as error:
             latest = error
-            unknown = error if isinstance(error, errors.StoreUnavailableError) else unknown
+            sent = not isinstance(error, errors.CircuitOpenError)
+            if sent and isinstance(error, errors.StoreUnavailableError):
+                unknown = error
             log_failure(operation, error, number)
             raise
 

@@ -1,5 +1,6 @@
 """``marginalia``: the command line, and how its faults are told."""
 
+import logging
 import sys
 from dataclasses import dataclass
 from importlib import import_module
@@ -10,6 +11,8 @@ import typer
 
 from dal.errors import DalError
 from server.errors import CommandError
+
+_NOWHERE = logging.NullHandler()
 
 _INTERRUPTED = 130
 """What a shell reports of a program that Ctrl-C ended."""
@@ -93,6 +96,8 @@ def build(arguments: list[str]) -> typer.Typer:
 
 def main() -> None:
     """Run the command line; expected faults end it with one sentence and exit code 1."""
+    # What failed on the way is for a server's log, which takes it from here all the same.
+    logging.getLogger("dal").addHandler(_NOWHERE)
     try:
         build(sys.argv[1:])()
     except (CommandError, DalError) as error:

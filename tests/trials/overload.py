@@ -149,7 +149,7 @@ def main() -> None:
     console, missed = Console(), []
     with (
         TemporaryDirectory() as directory,
-        served(Path(directory), "--demo", "--rate-limit", "off") as server,
+        served(Path(directory), "--demo") as server,
     ):
         for title, fresh in (("connections kept alive", False), ("new connections", True)):
             rounds = [
