@@ -54,7 +54,7 @@ class Settings:
     """Seconds for a request to arrive; the largest takes 8 at 1 Mbit/s."""
     max_connections: int | None = None
     """None leaves it to the descriptors that the system allows."""
-    max_concurrency: int = 16
+    max_concurrency: int = 8
     """Requests that run at once on a busy process. With more, all wait for longer: the event loop
     goes through them before it looks at the next client."""
     rate_limit: str = "100/s"

@@ -17,9 +17,9 @@ logger = logging.getLogger(__name__)
 QUEUE = 64
 """Requests that wait for their turn: what is served in a fraction of a second."""
 
-PAUSE = 0.03
-"""Seconds before a request is refused: clients that ask again at once go round no faster than that.
-With the event loop's own delay it stays below 100 ms."""
+PAUSE = 0.01
+"""Seconds before a request is refused: clients that ask again at once go round no faster than that
+and a few turns of the event loop."""
 
 ON_TIME = 0.01
 """Seconds by which the event loop may be late and still has time to spare."""

@@ -268,7 +268,7 @@ def report(rows: Iterable[Row]) -> bool:
             statuses,
             "" if row.holds else "too much",
         )
-    Console().print(table)
+    Console(width=140).print(table)
     return all(row.holds for row in rows)
 
 

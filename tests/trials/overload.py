@@ -104,7 +104,8 @@ def table(title: str, rounds: list[Round]) -> Table:
         "ratio",
         "p99 of a page",
         "503/s",
-        "p99 of a 503",
+        "median of a 503",
+        "its p99",
         "failed",
         "liveness",
         "recovered",
@@ -118,6 +119,7 @@ def table(title: str, rounds: list[Round]) -> Table:
             f"{each.ratio:.0%}",
             f"{p99_ms([took for _, took in overload.served]):.0f} ms",
             f"{len(overload.shed) / overload.seconds:.0f}",
+            f"{median(overload.shed or [0.0]) * 1_000:.0f} ms",
             f"{p99_ms(overload.shed):.0f} ms",
             " ".join(f"{count} {what}" for what, count in overload.failed.items()) or "0",
             f"{sum(each.probes)} of {len(each.probes)}",
@@ -146,7 +148,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=6.0, help="of each phase")
     parser.add_argument("--times", type=int, default=10, help="clients, of those at the peak")
     arguments = parser.parse_args()
-    console, missed = Console(), []
+    console, missed = Console(width=120), []
     with (
         TemporaryDirectory() as directory,
         served(Path(directory), "--demo") as server,
