@@ -26,13 +26,9 @@ from dal.table.account import Account, opened
 from schema.cost import Cost, QueryTooCostlyError, predicted
 from schema.fragments import operations_of
 from schema.introspection import NO_INTROSPECTION
-from schema.limits import faults_of, faults_of_variables
+from schema.limits import MAX_TOKENS, faults_of, faults_of_variables, has_too_many_units
 
 MAX_TEXT = 30_000
-MAX_TOKENS = 1_500
-"""A token takes some microseconds to be read, checked and executed, and nobody is served meanwhile.
-"""
-
 MAX_ERRORS = 10
 """Faults that are told of a document; whoever mends these finds the others."""
 
@@ -83,6 +79,10 @@ class DocumentCache:
             raise GraphQLError(
                 f"The document has {len(text):,} characters; the most is {MAX_TEXT:,}: "
                 "send long values as variables."
+            )
+        if has_too_many_units(text):
+            raise GraphQLError(
+                f"The document has more than {MAX_TOKENS:,} lexical units: ask for less at a time."
             )
         try:
             document = parse(text, max_tokens=MAX_TOKENS)
