@@ -44,9 +44,11 @@ async def _run(url: str, body: bytes, phases: list[Phase], *, fresh: bool) -> No
 
 
 class Client:
-    """Asks for one page, over and over."""
+    """Asks for one page, over and over, with ``pause`` seconds between an answer and the next."""
 
-    def __init__(self, url: str, body: bytes, phase: Phase, *, fresh: bool) -> None:
+    def __init__(
+        self, url: str, body: bytes, phase: Phase, *, fresh: bool, pause: float = 0.0
+    ) -> None:
         address = urlsplit(url)
         self._place = address.hostname, address.port
         head = [
@@ -59,6 +61,7 @@ class Client:
         ]
         self._request = "\r\n".join([*head, "", ""]).encode() + body
         self._phase = phase
+        self._pause = pause
         self._start = time.perf_counter()
 
     async def ask_on(self) -> None:
@@ -78,6 +81,8 @@ class Client:
             if b"connection: close" in head and connection is not None:
                 connection[1].close()
                 connection = None
+            if self._pause:
+                await asyncio.sleep(self._pause)
         if connection is not None:
             connection[1].close()
 

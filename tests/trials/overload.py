@@ -2,7 +2,8 @@
 
 ``python -m tests.trials.overload`` serves the demo data from a process of its own, loads it from
 another, and asks for its liveness all the while. Each round goes from a peak over the overload back
-to the peak, so that a machine which is busy with other things changes both alike.
+to the peak, so that a machine which is busy with other things changes both alike. How long a 503
+takes is measured by a client of its own: those that make the load wait for one another.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.server.serving import served
-from tests.trials.load import Phase, run
+from tests.trials.load import Client, Phase, run
 
 PAGE = """{ product(productId: "1") { comments(first: 20) {
   nodes { commentId rating language title text username createdAt }
@@ -36,6 +37,7 @@ SHED_MS = 100
 RECOVERY = 5.0
 
 _PROBE_EVERY = 0.1
+_WITNESS_EVERY = 0.03
 _BIN = 0.5
 """Seconds over which goodput is counted to see it come back."""
 
@@ -47,6 +49,8 @@ class Round:
     peak: Phase
     overload: Phase
     after: Phase
+    witness: Phase
+    """What one client saw that asks now and then, all the time."""
     probes: list[bool]
     """Whether each question for liveness was answered within a second."""
 
@@ -70,11 +74,17 @@ def p99_ms(seconds: list[float]) -> float:
     return quantiles(seconds, n=100)[-1] * 1_000 if len(seconds) > 1 else 0.0
 
 
+async def _witness(url: str, body: bytes, seconds: float, *, fresh: bool) -> Phase:
+    phase = Phase(1, seconds)
+    await Client(url, body, phase, fresh=fresh, pause=_WITNESS_EVERY).ask_on()
+    return phase
+
+
 async def _probe(url: str, probes: list[bool]) -> None:
     """Ask for liveness as a balancer does, with a connection for each question."""
     while True:
         try:
-            async with httpx.AsyncClient(timeout=1) as client:
+            async with httpx.AsyncClient(timeout=1, verify=False) as client:
                 answer = await client.get(f"{url}/health/live")
             probes.append(answer.is_success)
         except httpx.TransportError:
@@ -88,11 +98,12 @@ async def one_round(url: str, times: int, seconds: float, *, fresh: bool) -> Rou
     body = orjson.dumps({"query": PAGE})
     probes: list[bool] = []
     probing = asyncio.create_task(_probe(url, probes))
+    watching = asyncio.create_task(_witness(url, body, len(phases) * seconds, fresh=fresh))
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         loop = asyncio.get_running_loop()
         peak, overload, after = await loop.run_in_executor(pool, run, url, body, phases, fresh)
     probing.cancel()
-    return Round(peak, overload, after, probes)
+    return Round(peak, overload, after, await watching, probes)
 
 
 def table(title: str, rounds: list[Round]) -> Table:
@@ -119,8 +130,8 @@ def table(title: str, rounds: list[Round]) -> Table:
             f"{each.ratio:.0%}",
             f"{p99_ms([took for _, took in overload.served]):.0f} ms",
             f"{len(overload.shed) / overload.seconds:.0f}",
-            f"{median(overload.shed or [0.0]) * 1_000:.0f} ms",
-            f"{p99_ms(overload.shed):.0f} ms",
+            f"{median(each.witness.shed or [0.0]) * 1_000:.0f} ms",
+            f"{p99_ms(each.witness.shed):.0f} ms",
             " ".join(f"{count} {what}" for what, count in overload.failed.items()) or "0",
             f"{sum(each.probes)} of {len(each.probes)}",
             f"{each.recovery:.1f} s",
@@ -132,8 +143,7 @@ def misses(title: str, rounds: list[Round]) -> list[str]:
     """Return what does not hold, judged by the median of the rounds."""
     held = {
         f"goodput of {GOODPUT:.0%}": median(each.ratio for each in rounds) >= GOODPUT,
-        f"503 within {SHED_MS} ms": median(p99_ms(each.overload.shed) for each in rounds)
-        <= SHED_MS,
+        f"503 within {SHED_MS} ms": median(p99_ms(each.witness.shed) for each in rounds) <= SHED_MS,
         "liveness": all(all(each.probes) for each in rounds),
         f"recovery in {RECOVERY:.0f} s": all(each.recovery <= RECOVERY for each in rounds),
         "nothing but pages and 503": not any(each.overload.failed for each in rounds),

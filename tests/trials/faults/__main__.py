@@ -33,7 +33,7 @@ from dal.table.client import Table, TableAddress, connect
 from tests import oracle
 from tests.engines import ROOT, dynoxide
 from tests.proxy import Proxy, nothing, proxy_of
-from tests.server.serving import AWS, Served, bearer, served
+from tests.server.serving import bearer
 from tests.trials.faults.cases import READS, Case, cases
 from tests.trials.faults.clients import (
     FIXED,
@@ -46,6 +46,7 @@ from tests.trials.faults.clients import (
     until_answered,
     write,
 )
+from tests.trials.serving import serving
 
 DEADLINE = 10.0
 MARGIN = 1.0
@@ -185,24 +186,14 @@ async def trial() -> AsyncIterator[Trial]:
         async with (
             connect(TableAddress(endpoint_url=engine, embedded=True)) as table,
             proxy_of(engine) as proxy,
-            _serving(Path(directory), proxy.url) as server,
+            serving(
+                Path(directory), "--endpoint-url", proxy.url, "--deadline", str(DEADLINE)
+            ) as server,
             httpx.AsyncClient(base_url=server.url, headers=bearer("ana"), timeout=60) as client,
         ):
             rows = oracle.make_comments(FIXED, 300, seed=11)
             await CommentRepository(table).put_many(rows)
             yield Trial(proxy, table, process, client, rows)
-
-
-@asynccontextmanager
-async def _serving(directory: Path, endpoint_url: str) -> AsyncIterator[Served]:
-    """Serve in a process of its own; what it waits for meanwhile is the proxy, in this one."""
-    options = ("--endpoint-url", endpoint_url, "--deadline", str(DEADLINE))
-    opened = served(directory, *options, **AWS)
-    server = await asyncio.to_thread(opened.__enter__)
-    try:
-        yield server
-    finally:
-        await asyncio.to_thread(opened.__exit__, None, None, None)
 
 
 def table_of(rows: Sequence[Row]) -> str:

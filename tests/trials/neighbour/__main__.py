@@ -9,92 +9,42 @@ than 64 MB, or when anybody is answered with 5xx or INTERNAL.
 
 import asyncio
 import itertools
-import json
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
+from typing import Any
 from urllib.parse import urlsplit
 
 import psutil
 from rich.console import Console
 from rich.table import Table
 
-from tests.schema.test_limits import HURTFUL, doubling
-from tests.server.serving import bearer, served
+from dal.statistics.maintenance_mode import create_table
+from dal.table.client import TableAddress, connect
+from tests.engines import dynoxide
+from tests.proxy import Choose, Proxy, nothing, proxy_of
+from tests.trials.neighbour.attacks import ATTACKS, FAULTS, HOLDS, Bodies, add_comment, body, head
+from tests.trials.serving import serving
 
 SLICES = 3
 SECONDS = 2.0
 """A figure is the median of so many times: a machine that others use stalls now and then."""
 
 PAUSE = 0.01
+WRITERS = 8
 TIMES = 3.0
 KEPT_MB = 64
 
-Bodies = Iterable[bytes]
-
-
-def _body(query: str, **variables: object) -> bytes:
-    return json.dumps({"query": query, "variables": variables}).encode()
-
-
-_ADD = "mutation($input: AddCommentInput!) { addComment(input: $input) { comment { id } } }"
-_FILTERED = (
-    'query($tags: [String!]) { product(productId: "1") { comments(language: $tags) {'
-    " nodes { id } } } }"
-)
 _PAGE = (
     '{ product(productId: "1") { comments(rating: [4, 5], language: "en") {'
     " nodes { id rating title } pageInfo { endCursor hasNextPage } } } }"
 )
-_UNKNOWN = {
-    "productId": "1",
-    "rating": "x" * 100_000,
-    "language": ["y"] * 100_000,
-    **{f"unknown{number}": number for number in range(10_000)},
-}
-_TWO = 'mutation a{deleteComment(input:{id:"x"}){deletedId}} query b{__typename}'
-_PAGES = "comments(first: 100) { nodes { product { comments(first: 100) { nodes { id } } } } }"
-_OF_IDS = (
-    "query($ids: [ID!]!) { nodes(ids: $ids) { ... on Product { comments(first: 100) {"
-    " nodes { product { statistics { total } } } } } } }"
-)
-
-
-_TAGS = [
-    _body(_FILTERED, tags=[f"x{number:07x}" for number in range(start, start + 30_000)])
-    for start in range(0, 300_000, 30_000)
-]
-
-
-ATTACKS: Mapping[str, Bodies] = {
-    "1 fragments that double": [_body(doubling("__typename"))],
-    "1 documents that are none": [_body(text) for text in HURTFUL.values()],
-    "2 several operations": [_body(_TWO)],
-    "3 0.9 MB of faults": [_body(_ADD, input=_UNKNOWN)],
-    "3 4 kB of unknown fields": [_body("{" + " ".join(f"u{n}" for n in range(900)) + "}")],
-    "4 the same field 210 times": [_body(HURTFUL["many identical fields"])],
-    "4 lists in fragments": [_body(HURTFUL["many lists in fragments"])],
-    "4 integers of 4,200 digits": [_body(HURTFUL["many long integers"])],
-    "4 pages of pages": [_body(f'{{ product(productId: "1") {{ {_PAGES} }} }}')],
-    "4 statistics of 10,000": [_body(_OF_IDS, ids=["UHJvZHVjdDox"] * 100)],
-    "4 the largest page": [
-        _body('{ product(productId: "1") { comments(first: 100) { nodes { id title text } } } }')
-    ],
-    "5 documents of 90 kB": (
-        _body(f"# {number}{'x' * 90_000}\n{{__typename}}") for number in itertools.count()
-    ),
-    "5 documents of 900 kB": (
-        _body(f"# {number}{'x' * 900_000}\n{{__typename}}") for number in itertools.count()
-    ),
-    "5 30,000 language tags": _TAGS,
-    "6 a body beyond the limit": [b" " * 5_000_000],
-}
 
 
 @dataclass
@@ -149,24 +99,12 @@ class Client:
         answer = bytearray()
         try:
             async with self.connected() as (reader, writer):
-                writer.write(_head(len(body)) + body)
+                writer.write(head(len(body)) + body)
                 while part := await reader.read(65_536):
                     answer += part
         except ConnectionError:
             pass  # an answer that came before the end of the body is one all the same
         seen.note(bytes(answer), time.monotonic() - began)
-
-
-def _head(length: int) -> bytes:
-    lines = (
-        "POST /graphql HTTP/1.1",
-        "Host: 127.0.0.1",
-        "Connection: close",
-        "Content-Type: application/json",
-        f"Content-Length: {length}",
-        f"Authorization: {bearer('ana')['Authorization']}",
-    )
-    return "\r\n".join([*lines, "", ""]).encode()
 
 
 async def neighbour(client: Client) -> Seen:
@@ -176,7 +114,7 @@ async def neighbour(client: Client) -> Seen:
         seen.slices.append([])
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
-            await client.ask(_body(_PAGE), seen)
+            await client.ask(body(_PAGE), seen)
             await asyncio.sleep(PAUSE)
     return seen
 
@@ -192,6 +130,20 @@ async def attack(client: Client, bodies: Bodies) -> Seen:
     raise AssertionError("an attack ended by itself")
 
 
+async def write(client: Client, proxy: Proxy, choose: Choose) -> Seen:
+    """Write from several clients while the store fails them, until it is cancelled."""
+    proxy.choose = choose
+    writers = [asyncio.create_task(attack(client, [add_comment()])) for _ in range(WRITERS)]
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        proxy.choose = nothing
+        for writer in writers:
+            writer.cancel()
+    seen = await asyncio.gather(*writers)
+    return Seen(statuses=sum((one.statuses for one in seen), Counter()))
+
+
 async def hold(client: Client, sent: bytes) -> Seen:
     """Keep 300 connections open that have sent no whole request, until it is cancelled."""
     held = [await asyncio.open_connection(*client._address) for _ in range(300)]
@@ -203,13 +155,6 @@ async def hold(client: Client, sent: bytes) -> Seen:
         for _, writer in held:
             writer.close()
     return Seen()
-
-
-HOLDS: Mapping[str, bytes] = {
-    "6 300 idle connections": b"",
-    "6 300 half-sent heads": b"POST /graphql HTTP/1.1\r\nHost: 127.0.0.1\r\n",
-    "6 300 half-sent bodies": _head(1000) + b"{",
-}
 
 
 @dataclass(frozen=True)
@@ -234,15 +179,15 @@ class Row:
         )
 
 
-async def trial(url: str, server: psutil.Process) -> list[Row]:
+Attacks = Mapping[str, Coroutine[Any, Any, Seen]]
+
+
+async def rows_of(client: Client, server: psutil.Process, attacks: Attacks) -> list[Row]:
     """Run each attack between quiet times; a quiet figure is of the times on both of its sides."""
-    client = Client(url)
     await neighbour(client)  # what is made once is made before the first measurement
     quiet = await neighbour(client)
     rows = []
-    running = [(name, attack(client, bodies)) for name, bodies in ATTACKS.items()]
-    running += [(name, hold(client, sent)) for name, sent in HOLDS.items()]
-    for name, coroutine in running:
+    for name, coroutine in attacks.items():
         before = server.memory_info().rss
         task = asyncio.create_task(coroutine)
         await asyncio.sleep(PAUSE)
@@ -255,6 +200,26 @@ async def trial(url: str, server: psutil.Process) -> list[Row]:
         rows.append(Row(name, around, beside, attacker, kept))
         quiet = after
     return rows
+
+
+async def trial() -> list[Row]:
+    """Run all attacks: on a server with its own engine, and on one whose engine fails writers."""
+    with TemporaryDirectory() as folder:
+        async with serving(Path(folder), "--demo") as server:
+            client = Client(server.url)
+            attacks = {name: attack(client, bodies) for name, bodies in ATTACKS.items()}
+            holds = {name: hold(client, sent) for name, sent in HOLDS.items()}
+            rows = await rows_of(client, psutil.Process(server.process.pid), attacks | holds)
+    with TemporaryDirectory() as folder, dynoxide() as engine:
+        async with connect(TableAddress(endpoint_url=engine, embedded=True)) as table:
+            await create_table(table)
+        async with (
+            proxy_of(engine) as proxy,
+            serving(Path(folder), "--demo", "--endpoint-url", proxy.url) as server,
+        ):
+            client = Client(server.url)
+            faults = {name: write(client, proxy, choose) for name, choose in FAULTS.items()}
+            return rows + await rows_of(client, psutil.Process(server.process.pid), faults)
 
 
 def report(rows: Iterable[Row]) -> bool:
@@ -279,10 +244,7 @@ def report(rows: Iterable[Row]) -> bool:
 
 def main() -> int:
     """Run the trial; 0 when nobody was hurt."""
-    with TemporaryDirectory() as folder, served(Path(folder), "--demo") as server:
-        rows = asyncio.run(trial(server.url, psutil.Process(server.process.pid)))
-        alive = server.process.poll() is None
-    return 0 if report(rows) and alive else 1
+    return 0 if report(asyncio.run(trial())) else 1
 
 
 if __name__ == "__main__":

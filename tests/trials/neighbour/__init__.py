@@ -1,0 +1,1 @@
+"""Somebody who asks for pages, beside somebody whose requests would hurt."""
