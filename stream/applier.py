@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from dal.errors import ConditionFailedError, ConflictError, StoreRefusedError
-from dal.statistics.counter_transaction import CountedWrite, commit
+from dal.statistics.comment_changes import CountedWrite
+from dal.statistics.counter_transaction import commit
 from dal.statistics.counts import Deltas
 from dal.statistics.maintenance_mode import Maintenance, MaintenanceStore
 from dal.table.client import Table

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from dal.entities.comment import comment_in, is_comment
-from dal.statistics.counter_transaction import fitting
+from dal.statistics.comment_changes import fitting
 from dal.statistics.counts import Deltas, deltas, summed
 from dal.table.item import Item
 

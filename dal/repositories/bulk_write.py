@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dal.entities.comment import COMMENT, COUNTED, comment_key
 from dal.errors import ConditionFailedError, ConflictError
 from dal.model import Comment
-from dal.statistics.counter_transaction import CommentChange, CounterTransactions, TransactionBatch
+from dal.statistics.comment_changes import CommentChange, TransactionBatch
+from dal.statistics.counter_transaction import CounterTransactions
 from dal.table.client import Table
 from dal.table.concurrency import batched, in_parallel
 from dal.table.item import Item

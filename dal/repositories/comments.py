@@ -15,7 +15,8 @@ from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.query import Query
 from dal.repositories.bulk_write import BulkWriter
 from dal.repositories.leaderboard import LeaderboardRepository
-from dal.statistics.counter_transaction import CommentChange, CounterTransactions
+from dal.statistics.comment_changes import CommentChange
+from dal.statistics.counter_transaction import CounterTransactions
 from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.statistics.reader import StatisticsReader
 from dal.statistics.table_statistics import ProductStatisticsProvider

@@ -4,175 +4,27 @@ All comments of a product change the same counters, so one transaction of a prod
 in a process. Changes that arrive meanwhile do not follow one by one: the next transaction does all
 of them. Other processes get in between: a transaction whose counters they have changed is built
 anew, and so is one that finds another maintenance mode.
-
-While a rebuild runs, the mark ``counted`` (N) of a comment's item is the number of the rebuild that
-has counted it. A write adds the new image to the rebuild's counters, and takes the old one out if
-that was marked.
 """
 
 import asyncio
-import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import TypeVar
 
-from dal.entities.comment import COMMENT, COUNTED, comment_in
 from dal.errors import (
     ConditionFailedError,
     ConflictError,
     StoreRefusedError,
     StoreUnavailableError,
 )
-from dal.model import Comment
 from dal.statistics import counter_items
-from dal.statistics.counts import Deltas, StatisticsKey, deltas, in_generation, summed
-from dal.statistics.maintenance_mode import Maintenance, MaintenanceMode, MaintenanceStore
+from dal.statistics.comment_changes import CommentChange, CountedWrite, TransactionBatch, joined
+from dal.statistics.maintenance_mode import Maintenance, MaintenanceStore
 from dal.statistics.reader import StatisticsReader
 from dal.table import retries
 from dal.table.client import Table
 from dal.table.concurrency import KeyedLocks
 from dal.table.deadline import current_deadline, deadline, time_left
-from dal.table.item import ABSENT, Action, Item, key_of
 from dal.table.retries import retry_on_conflict
-
-MOST_ACTIONS = 100
-"""The most that TransactWriteItems takes."""
-
-MOST_BYTES = 900_000
-"""Of a transaction's actions, in ASCII JSON as they are sent. DynamoDB takes four times as much,
-but a body of more than 1 MiB would keep the event loop from everything else while it is sent."""
-
-
-@dataclass(frozen=True, slots=True)
-class CountedWrite:
-    """Actions that are done together or not at all, and the deltas of the counters."""
-
-    actions: Sequence[Action]
-    changes: Deltas
-
-
-@dataclass(frozen=True, slots=True)
-class CommentChange:
-    """A comment's item ``old`` becomes ``new``; None is no comment.
-
-    The condition is that ``old`` is still as it was read. ``beside`` are actions that are done with
-    it or not at all.
-    """
-
-    old: Item | None
-    new: Comment | None
-    beside: Sequence[Action] = ()
-
-    @property
-    def changes(self) -> Deltas:
-        """What it changes of the counters."""
-        return deltas(comment_in(self.old), self.new)
-
-    @property
-    def products(self) -> frozenset[str]:
-        """The products whose counters change."""
-        return frozenset(key.product_id for key in self.changes)
-
-    @property
-    def counters(self) -> frozenset[StatisticsKey]:
-        """The counters that any write of it may change, those of a rebuild aside."""
-        parts = deltas(comment_in(self.old), None), deltas(None, self.new)
-        return frozenset(key for part in parts for key in part)
-
-    def write(self, maintenance: Maintenance) -> CountedWrite:
-        """Return the write: the comment's action first, then those beside it."""
-        actions = [self._action(maintenance), *self.beside]
-        if maintenance.mode is MaintenanceMode.STREAM:
-            return CountedWrite(actions, {})
-        if not maintenance.dual_writes:
-            return CountedWrite(actions, self.changes)
-        generation = maintenance.generation
-        marked = self.old is not None and generation_of(self.old) == generation
-        taken_out = comment_in(self.old) if marked else None
-        of_rebuild = in_generation(deltas(taken_out, self.new), generation)
-        return CountedWrite(actions, summed([self.changes, of_rebuild]))
-
-    def _action(self, maintenance: Maintenance) -> Action:
-        condition = ABSENT if self.old is None else COMMENT.unchanged(self.old)
-        if self.new is not None:
-            item = COMMENT.encode(self.new)
-            if maintenance.dual_writes:
-                item[COUNTED] = {"N": str(maintenance.generation)}
-            return {"Put": {"Item": item, **condition}}
-        assert self.old is not None  # noqa: S101 - a change of nothing into nothing is none
-        return {"Delete": {"Key": key_of(self.old), **condition}}
-
-
-def generation_of(item: Item) -> int:
-    """Return the number of the rebuild that a comment was last counted by; 0 is none."""
-    return int(item[COUNTED]["N"]) if COUNTED in item else 0
-
-
-def joined(writes: Sequence[CountedWrite]) -> CountedWrite:
-    """Return several writes as one."""
-    actions = [action for write in writes for action in write.actions]
-    return CountedWrite(actions, summed(write.changes for write in writes))
-
-
-Counted = TypeVar("Counted")
-
-
-def fitting(
-    changes: Iterable[Counted],
-    counters: Callable[[Counted], Collection[StatisticsKey]],
-    *,
-    actions_each: int,
-) -> Iterator[list[Counted]]:
-    """Yield the changes that one transaction each can do, in order.
-
-    Beside the ``counters`` that they change, a transaction has room for ``actions_each`` of a
-    change, and for one action more.
-    """
-    taken: list[Counted] = []
-    keys: frozenset[StatisticsKey] = frozenset()
-    for change in changes:
-        more = keys.union(counters(change))
-        if taken and len(more) + 1 + actions_each * (len(taken) + 1) > MOST_ACTIONS:
-            yield taken
-            taken, more = [], frozenset(counters(change))
-        taken.append(change)
-        keys = more
-    if taken:
-        yield taken
-
-
-class TransactionBatch:
-    """Takes in changes for as long as one transaction can do them all, in any mode."""
-
-    def __init__(self) -> None:
-        self._items: set[tuple[str, str]] = set()
-        self._counters: set[StatisticsKey] = set()
-        self._bytes = 0
-
-    def add(self, change: CommentChange) -> bool:
-        """Take a change in and return True, or return False when it does not fit.
-
-        Changes of one item never share a transaction. A first change is always taken. There is room
-        for the counters of a rebuild beside the others.
-        """
-        actions = change.write(Maintenance()).actions
-        items = self._items | {_item(action) for action in actions}
-        counters = self._counters | change.counters
-        size = self._bytes + len(json.dumps(actions))
-        distinct = len(items) == len(self._items) + len(actions)
-        fits = len(items) + 2 * len(counters) <= MOST_ACTIONS and size <= MOST_BYTES
-        if self._items and not (distinct and fits):
-            return False
-        self._items, self._counters, self._bytes = items, counters, size
-        return True
-
-
-def _item(action: Action) -> tuple[str, str]:
-    """Return which item an action writes."""
-    (entry,) = action.values()
-    key = entry.get("Key", entry.get("Item"))
-    return key["PK"]["S"], key["SK"]["S"]
 
 
 class _PendingWrite:

@@ -12,7 +12,7 @@ from time import time
 from dal.entities.comment import COMMENT, comment_in
 from dal.errors import ConditionFailedError
 from dal.statistics import counter_items
-from dal.statistics.counter_transaction import MOST_ACTIONS, fitting, generation_of
+from dal.statistics.comment_changes import MOST_ACTIONS, fitting, generation_of
 from dal.statistics.counts import Deltas, RatingCounts, deltas, in_generation, summed
 from dal.table.client import Table
 from dal.table.concurrency import KeyedLocks, batched

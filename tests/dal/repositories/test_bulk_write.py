@@ -9,7 +9,7 @@ import pytest
 from dal import errors
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
-from dal.statistics.counter_transaction import MOST_ACTIONS
+from dal.statistics.comment_changes import MOST_ACTIONS
 from dal.table.client import Table
 from tests import oracle, recount
 from tests.engines import SECOND_IN_SOAK

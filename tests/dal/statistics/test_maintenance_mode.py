@@ -10,7 +10,7 @@ from dal import errors
 from dal.entities.comment import COUNTED, comment_key
 from dal.repositories.comments import CommentRepository
 from dal.statistics import maintenance_mode
-from dal.statistics.counter_transaction import CommentChange
+from dal.statistics.comment_changes import CommentChange
 from dal.statistics.maintenance_mode import (
     KEPT_SECONDS,
     SETTLE_SECONDS,

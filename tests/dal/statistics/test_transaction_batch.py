@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from dal.entities.comment import COMMENT
-from dal.statistics.counter_transaction import (
+from dal.statistics.comment_changes import (
     MOST_ACTIONS,
     MOST_BYTES,
     CommentChange,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dal.entities.comment import COMMENT
-from dal.statistics.counter_transaction import CommentChange
+from dal.statistics.comment_changes import CommentChange
 from dal.statistics.counts import deltas, in_generation
 from dal.statistics.maintenance_mode import Maintenance, MaintenanceMode
 from dal.table.item import Item
