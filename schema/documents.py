@@ -69,9 +69,7 @@ class DocumentCache:
         """Return a document; GraphQLError where it cannot be read at all."""
         found = self._kept.get(text)
         if found is None:
-            found = self._check(text)
-            if found.bytes <= KEPT_BYTES // 8:
-                self._kept[text] = found
+            found = self._kept[text] = self._check(text)
         return found
 
     def _check(self, text: str) -> CheckedDocument:
