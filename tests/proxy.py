@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 import orjson
 from aiohttp import ClientSession, web
 
+from dal.table.client import Table, TableAddress, connect
+
 Spoil = Callable[[bytes], bytes]
 Forward = Callable[[], Awaitable[web.Response]]
 """Passes the request on, and returns the engine's answer."""
@@ -58,6 +60,11 @@ class Proxy:
             told = spoil.pop(0)(told)
         return web.Response(body=told, status=status, headers=checksum)
 
+    def pass_all(self) -> None:
+        """Let requests through from now on, and forget those that were seen."""
+        self.choose = nothing
+        self.seen.clear()
+
     async def arrival(self, operation: str) -> None:
         """Wait until an operation has been asked for."""
         async with asyncio.timeout(10), self.arrived:
@@ -84,6 +91,16 @@ async def proxy_of(engine: str) -> AsyncIterator[Proxy]:
             yield proxy
         finally:
             await runner.cleanup()
+
+
+@asynccontextmanager
+async def through_proxy(table: Table) -> AsyncIterator[tuple[Table, Proxy]]:
+    """Open a table as a client sees it that asks its engine through a proxy."""
+    async with (
+        proxy_of(table._client.meta.endpoint_url) as proxy,
+        connect(TableAddress(table.name, proxy.url, embedded=True)) as beyond,
+    ):
+        yield beyond, proxy
 
 
 def always(fault: Fault) -> Choose:

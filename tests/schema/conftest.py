@@ -1,6 +1,6 @@
 """Runs operations on the real schema over a real engine."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ from dal.stores import Stores
 from dal.table.client import Table
 from resolvers.request.context import Context, Viewer
 from schema.build import build_schema
+from tests.calls import calls_of
 
 Answer = dict[str, Any]
 Run = Callable[..., Awaitable[Answer]]
@@ -35,6 +36,22 @@ def run(schema: Schema, table: Table) -> Run:
 def run_each(schema: Schema, each_table: Table) -> Run:
     """Execute operations as ``run`` does, on each engine in turn."""
     return runner(schema, Stores(each_table))
+
+
+async def looks_missing(
+    schema: Schema, table: Table, operation: str, viewer: Viewer | None, missing: Mapping[str, str]
+) -> None:
+    """See that what is there is answered as what is not, at the same cost; by ``missing``."""
+    noted = Table(table._client, table.name)
+    calls = calls_of(noted)
+    run = runner(schema, Stores(noted))
+    answer = await run(operation, viewer)
+    asked = calls.operations
+    calls.clear()
+    for there, absent in missing.items():
+        operation = operation.replace(there, absent)
+    assert await run(operation, viewer) == answer
+    assert calls.operations == asked
 
 
 def runner(schema: Schema, stores: Stores) -> Run:

@@ -16,9 +16,8 @@ from dal.model import OrderStatus, Profile
 from dal.stores import Stores
 from dal.table.client import Table
 from resolvers.request.context import Viewer
-from tests.calls import calls_of
 from tests.conftest import Clients, fresh_table
-from tests.schema.conftest import ANN, BOB, MODERATOR, STAFF, Run, runner
+from tests.schema.conftest import ANN, BOB, MODERATOR, STAFF, Run, looks_missing, runner
 from tests.schema.ordering import codes
 from tests.schema.paths import asked_by, leading_to
 from tests.strategies import TIES, order
@@ -192,17 +191,7 @@ def refusals(row: Row, role: str) -> list[str]:
 async def test_what_belongs_to_another_looks_as_if_it_were_not_there(
     run_matrix: Run, schema: Schema, table: Table, field: str, role: str
 ) -> None:
-    noted = Table(table._client, table.name)
-    calls = calls_of(noted)
-    run = runner(schema, Stores(noted))
-    operation = MATRIX[field].operation
-    answer = await run(operation, ROLES[role])
-    asked = calls.operations
-    calls.clear()
-    for there, missing in MISSING.items():
-        operation = operation.replace(there, missing)
-    assert await run(operation, ROLES[role]) == answer
-    assert calls.operations == asked
+    await looks_missing(schema, table, MATRIX[field].operation, ROLES[role], MISSING)
 
 
 def test_every_field_that_leads_to_what_is_private_is_in_the_matrix(schema: Schema) -> None:

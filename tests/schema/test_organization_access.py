@@ -13,10 +13,9 @@ from dal.stores import Stores
 from dal.table.client import Table
 from dal.table.keys import escape
 from resolvers.request.context import Viewer
-from tests.calls import calls_of
 from tests.conftest import Clients, fresh_table
 from tests.organizations import ACME, ADMIN, COLLEAGUE, MEMBER, OUTSIDER, TICKETS, fill
-from tests.schema.conftest import MODERATOR, STAFF, Answer, Run, runner
+from tests.schema.conftest import MODERATOR, STAFF, Answer, Run, looks_missing, runner
 from tests.schema.ordering import codes
 from tests.schema.paths import asked_by, leading_to
 
@@ -242,17 +241,7 @@ async def test_what_is_not_seen_looks_as_if_it_were_not_there(
     run: Run, schema: Schema, world: World, field: str, role: str
 ) -> None:
     del run  # it has put the world in order
-    noted = Table(world.table._client, world.table.name)
-    calls = calls_of(noted)
-    execute = runner(schema, Stores(noted))
-    operation = MATRIX[field].operation
-    answer = await execute(operation, ROLES[role])
-    asked = calls.operations
-    calls.clear()
-    for there, missing in MISSING.items():
-        operation = operation.replace(there, missing)
-    assert await execute(operation, ROLES[role]) == answer
-    assert calls.operations == asked
+    await looks_missing(schema, world.table, MATRIX[field].operation, ROLES[role], MISSING)
 
 
 def test_every_field_that_leads_to_what_is_private_is_in_the_matrix(schema: Schema) -> None:

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from dal.table import breaker, gate
-from dal.table.client import Table, TableAddress, connect
+from dal.table.client import Table
 from server.app import create_app
 from server.auth.jwt import Authenticator
 from server.settings import Settings
@@ -24,11 +24,11 @@ from tests.proxy import (
     late,
     lose,
     nothing,
-    proxy_of,
     reset_before,
     slow,
+    through_proxy,
 )
-from tests.server.listening import listening
+from tests.server.http.listening import listening
 from tests.server.serving import ADD, PAGE, SECRET, add_comment, all_comments, bearer
 
 DEADLINE = 1.2
@@ -48,19 +48,14 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 async def beyond(clients: Clients, dynoxide_url: str) -> AsyncIterator[tuple[Table, Proxy]]:
     """A table as its server sees it, through a proxy."""
-    table = await fresh_table(clients, dynoxide_url)
-    async with (
-        proxy_of(dynoxide_url) as proxy,
-        connect(TableAddress(table.name, proxy.url, embedded=True)) as opened,
-    ):
-        yield opened, proxy
+    async with through_proxy(await fresh_table(clients, dynoxide_url)) as both:
+        yield both
 
 
 @pytest.fixture
 def proxy(beyond: tuple[Table, Proxy]) -> Proxy:
     _, proxy = beyond
-    proxy.choose = nothing
-    proxy.seen.clear()
+    proxy.pass_all()
     return proxy
 
 
@@ -73,8 +68,10 @@ async def client(beyond: tuple[Table, Proxy], proxy: Proxy) -> AsyncIterator[htt
         authenticator=Authenticator(secret=lambda: SECRET),
     )
     async with (
-        listening(app) as url,
-        httpx.AsyncClient(base_url=url, headers=bearer("ana"), timeout=30) as client,
+        listening(app) as port,
+        httpx.AsyncClient(
+            base_url=f"http://127.0.0.1:{port}", headers=bearer("ana"), timeout=30
+        ) as client,
     ):
         yield client
 

@@ -7,11 +7,11 @@ import pytest
 
 from dal import errors
 from dal.table import retries
-from dal.table.client import Table, TableAddress, connect
+from dal.table.client import Table
 from dal.table.index import TABLE
 from dal.table.item import Item
 from dal.table.requests import QueryRequest
-from tests.proxy import Proxy, Spoil, proxy_of
+from tests.proxy import Proxy, Spoil, through_proxy
 
 SPOILT: dict[str, Spoil] = {
     "an empty object": lambda _: b"{}",
@@ -28,16 +28,20 @@ def item(name: str) -> Item:
 
 
 @pytest.fixture
-async def proxy(each_table: Table) -> AsyncIterator[Proxy]:
-    async with proxy_of(each_table._client.meta.endpoint_url) as opened:
-        yield opened
+async def opened(each_table: Table) -> AsyncIterator[tuple[Table, Proxy]]:
+    async with through_proxy(each_table) as both:
+        yield both
 
 
 @pytest.fixture
-async def beyond(proxy: Proxy, each_table: Table) -> AsyncIterator[Table]:
+def proxy(opened: tuple[Table, Proxy]) -> Proxy:
+    return opened[1]
+
+
+@pytest.fixture
+def beyond(opened: tuple[Table, Proxy]) -> Table:
     """The table, as a client sees it that asks through the proxy."""
-    async with connect(TableAddress(each_table.name, proxy.url, embedded=True)) as table:
-        yield table
+    return opened[0]
 
 
 @pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)

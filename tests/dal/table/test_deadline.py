@@ -17,7 +17,17 @@ from dal.table.deadline import Deadline, deadline, time_left
 from dal.table.retries import retry_on_conflict
 from tests import oracle, recount
 from tests.conftest import Clients, fresh_table
-from tests.proxy import Fault, Proxy, always, hang, in_turn, late, lose, nothing, proxy_of, slow
+from tests.proxy import (
+    Fault,
+    Proxy,
+    always,
+    hang,
+    in_turn,
+    late,
+    lose,
+    slow,
+    through_proxy,
+)
 
 ROWS = oracle.make_comments("42", 3, seed=5)
 KEY = {"PK": {"S": "a"}, "SK": {"S": "a"}}
@@ -30,19 +40,14 @@ def brief_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 async def opened(clients: Clients, dynoxide_url: str) -> AsyncIterator[tuple[Table, Proxy]]:
-    table = await fresh_table(clients, dynoxide_url)
-    async with (
-        proxy_of(dynoxide_url) as proxy,
-        connect(TableAddress(table.name, proxy.url, embedded=True)) as beyond,
-    ):
-        yield beyond, proxy
+    async with through_proxy(await fresh_table(clients, dynoxide_url)) as both:
+        yield both
 
 
 @pytest.fixture
 def proxy(opened: tuple[Table, Proxy]) -> Proxy:
     _, proxy = opened
-    proxy.choose = nothing
-    proxy.seen.clear()
+    proxy.pass_all()
     return proxy
 
 
@@ -119,8 +124,7 @@ async def test_a_write_whose_answer_does_not_come_is_sent_again_and_done_once(
         "ExpressionAttributeValues": {":one": {"N": "1"}},
     }
     async with (
-        proxy_of(each_table._client.meta.endpoint_url) as proxy,
-        connect(TableAddress(each_table.name, proxy.url, embedded=True)) as beyond,
+        through_proxy(each_table) as (beyond, proxy),
         within(3),
     ):
         proxy.choose = in_turn("TransactWriteItems", [fault])
