@@ -82,6 +82,7 @@ async def test_a_write_with_a_spoilt_answer_is_done_once_under_one_token(
 async def test_a_store_that_says_nothing_sensible_is_unavailable(
     proxy: Proxy, beyond: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    await beyond.get({"PK": {"S": "a"}, "SK": {"S": "s"}})  # the first call also connects
     monkeypatch.setattr(retries, "DEADLINE", 0.3)
     proxy.spoils = {"GetItem": [SPOILT["an empty object"]] * 1_000}
     with pytest.raises(errors.StoreUnavailableError, match="cannot be believed"):
