@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dal.table.client import Table
+from dal.table.service import Service
 
 
 @dataclass(frozen=True)
@@ -30,23 +31,20 @@ class Calls(list[Call]):
 
 
 class _Noting:
-    """A client that notes what is asked of it."""
+    """A service that notes what is asked of it."""
 
-    def __init__(self, client: Any, calls: Calls) -> None:
+    def __init__(self, client: Service, calls: Calls) -> None:
         self._client = client
         self._calls = calls
+        self.endpoint_url = client.endpoint_url
 
-    def __getattr__(self, name: str) -> Any:
-        wanted = getattr(self._client, name)
-        operation = self._client.meta.method_to_api_mapping.get(name)
-        if operation is None:
-            return wanted
+    async def wait_until_active(self, table: str) -> None:
+        await self._client.wait_until_active(table)
 
-        async def noted(**arguments: Any) -> Any:
-            self._calls.append(Call(operation, arguments))
-            return await wanted(**arguments)
-
-        return noted
+    async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        name = "".join(word.capitalize() for word in operation.split("_"))
+        self._calls.append(Call(name, arguments))
+        return await self._client.call(operation, arguments)
 
 
 def calls_of(table: Table) -> Calls:

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from botocore.exceptions import ClientError, ReadTimeoutError
-
 from dal.entities.declared import INDEXES
-from dal.errors import StoreRefusedError
+from dal.errors import DalError, StoreRefusedError
 from dal.statistics import maintenance_mode
+from dal.table.error_codes import dal_error, unreachable
 from dal.table.index import Index
 from dal.table.item import Item
 from dal.table.ranges import Range
 from dal.table.requests import QueryAnswer, QueryRequest
+from dal.table.service import Service
 
 
 @dataclass
@@ -155,40 +155,42 @@ Fault = Callable[[Operation, Answer], Awaitable[Answer]]
 
 
 class FaultyClient:
-    """A DynamoDB client whose first calls meet ``faults`` in turn; the rest reach the engine.
+    """A service whose first calls meet ``faults`` in turn; the rest reach the engine.
 
     Who counts is asked now and then, between any calls; that is neither noted nor disturbed.
     """
 
-    def __init__(self, client: Any, *faults: Fault) -> None:
+    def __init__(self, client: Service, *faults: Fault) -> None:
         self._client = client
         self._faults = list(faults)
-        self.meta = client.meta
+        self.endpoint_url = client.endpoint_url
         self.calls: list[tuple[str, Answer]] = []
 
-    def __getattr__(self, operation: str) -> Operation:
-        if operation == "get_waiter":
-            waiter: Operation = self._client.get_waiter
-            return waiter
-        return partial(self._call, operation)
+    async def wait_until_active(self, table: str) -> None:
+        await self._client.wait_until_active(table)
 
-    async def _call(self, operation: str, **arguments: Any) -> Answer:
-        real: Operation = getattr(self._client, operation)
+    async def call(self, operation: str, arguments: Answer) -> Answer:
         if arguments.get("Key") == maintenance_mode.KEY:
-            return await real(**arguments)
+            return await self._client.call(operation, arguments)
         self.calls.append((operation, deepcopy(arguments)))
         if self._faults:
-            return await self._faults.pop(0)(real, arguments)
-        return await real(**arguments)
+            return await self._faults.pop(0)(partial(self._real, operation), arguments)
+        return await self._client.call(operation, arguments)
+
+    async def _real(self, operation: str, **arguments: Any) -> Answer:
+        return await self._client.call(operation, arguments)
 
 
-def client_error(code: str, status: int = 400, reasons: tuple[str, ...] = ()) -> ClientError:
-    response = {
+def client_error(code: str, status: int = 400, reasons: tuple[str, ...] = ()) -> DalError:
+    return dal_error(error_told(code, status, reasons))
+
+
+def error_told(code: str, status: int = 400, reasons: tuple[str, ...] = ()) -> Answer:
+    return {
         "Error": {"Code": code, "Message": f"{code} happened"},
         "ResponseMetadata": {"HTTPStatusCode": status},
         "CancellationReasons": [{"Code": reason} for reason in reasons],
     }
-    return ClientError(response, "Operation")
 
 
 def refuse(error: Exception) -> Fault:
@@ -203,4 +205,4 @@ def refuse(error: Exception) -> Fault:
 async def lose_answer(real: Operation, arguments: Answer) -> Answer:
     """Do the operation, and lose its answer on the way back."""
     await real(**arguments)
-    raise ReadTimeoutError(endpoint_url="http://lost")
+    raise unreachable("http://lost")

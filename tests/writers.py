@@ -45,16 +45,16 @@ class Engine(FaultyClient):
         self.left: int | None = None
         self.done_before_death = False
 
-    async def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:
+    async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         if operation == "scan":
-            arguments["Limit"] = 20
+            arguments = {**arguments, "Limit": 20}
         if self.left is not None:
             self.left -= 1
             if self.left < 0:
                 if self.done_before_death:
-                    await super()._call(operation, **arguments)
+                    await super().call(operation, arguments)
                 raise Killed
-        return await super()._call(operation, **arguments)
+        return await super().call(operation, arguments)
 
 
 _EXPECTED = (

@@ -26,6 +26,27 @@ REQUIRED: Mapping[str, Mapping[str, type]] = {
 """Members that a whole answer has, with those that are there because a request asks for them."""
 
 
+def whole_answer(operation: str, status: int, body: bytes, checksum: bytes) -> dict[str, Any]:
+    """Return what an answer says; StoreUnavailableError for one that is not whole."""
+    if status != HTTPStatus.OK:
+        raise _malformed(f"its status is {status}")
+    if checksum.isdigit() and int(checksum) != zlib.crc32(body):
+        raise _malformed("its checksum differs")
+    try:
+        answer = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise _malformed("it is not JSON") from None
+    if not isinstance(answer, dict):
+        raise _malformed("it is no object")
+    members = REQUIRED.get(operation, {})
+    for member, kind in members.items():
+        if not isinstance(answer.get(member), kind):
+            raise _malformed(f"it lacks members of {operation}'s answers")
+    if members is _ROWS and len(answer.get("Items", ())) not in {0, answer["Count"]}:
+        raise _malformed("it has other rows than it counts")
+    return answer
+
+
 def check_answer(
     operation_model: Any,
     response_dict: dict[str, Any],
@@ -36,30 +57,15 @@ def check_answer(
 
     Bodies of rows are decoded here, once: botocore's shape-driven parser takes twice as long.
     """
-    if response_dict["status_code"] != HTTPStatus.OK:
+    status = response_dict["status_code"]
+    if status != HTTPStatus.OK:
         return
     name = operation_model.name
-    answer = _decoded(response_dict["body"], response_dict["headers"])
-    if not all(isinstance(answer.get(one), kind) for one, kind in REQUIRED.get(name, {}).items()):
-        raise _malformed(f"it lacks members of {name}'s answers")
+    checksum = response_dict["headers"].get("x-amz-crc32", "").encode()
+    answer = whole_answer(name, status, response_dict["body"], checksum)
     if REQUIRED.get(name) is _ROWS:
-        if len(answer.get("Items", ())) not in {0, answer["Count"]}:
-            raise _malformed("it has other rows than it counts")
         customized_response_dict.update(answer)
         response_dict["body"] = b"{}"
-
-
-def _decoded(body: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
-    checksum = headers.get("x-amz-crc32", "")
-    if checksum.isdigit() and int(checksum) != zlib.crc32(body):
-        raise _malformed("its checksum differs")
-    try:
-        answer = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        raise _malformed("it is not JSON") from None
-    if not isinstance(answer, dict):
-        raise _malformed("it is no object")
-    return answer
 
 
 def _malformed(reason: str) -> StoreUnavailableError:

@@ -1,36 +1,29 @@
-"""The client of one table: the only module that calls DynamoDB.
+"""The client of one table.
 
 Each request runs inside a deadline. Throttling, lost answers and transaction conflicts are retried
-with exponential backoff and full jitter until then; botocore's own retries are off, so that there
-is one policy. Items go in and out as AttributeValue maps.
+with exponential backoff and full jitter until then. Items go in and out as AttributeValue maps.
 """
 
 import asyncio
 import logging
-import os
 import uuid
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import aioboto3
-from aiobotocore.session import get_session
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, WaiterError
-from botocore.exceptions import ConnectionError as BotoConnectionError
-
 from dal import errors
 from dal.table.account import note_answer, note_request
-from dal.table.answers import check_answer
 from dal.table.concurrency import batched, in_parallel
-from dal.table.error_codes import dal_error
-from dal.table.gate import CONNECTIONS, Gate
+from dal.table.gate import Gate
 from dal.table.item import Item
 from dal.table.requests import QueryAnswer, QueryRequest, Spend, query_arguments
-from dal.table.retries import DEADLINE, retry
+from dal.table.retries import retry
+from dal.table.sdk import open_sdk
+from dal.table.service import Service
 from dal.table.streams import Streams
+from dal.table.wire import quick
 
 logger = logging.getLogger(__name__)
 
@@ -54,58 +47,21 @@ class TableAddress:
 
 
 @asynccontextmanager
-async def connect(connection: TableAddress) -> AsyncIterator["Table"]:
-    """Open a client for the table; the connection pool closes with the context."""
-    async with _opened(connection, "dynamodb") as client:
-        client.meta.events.register("before-parse.dynamodb", check_answer)
-        table = Table(client, connection.table)
+async def connect(address: TableAddress) -> AsyncIterator["Table"]:
+    """Open a client for the table; its connections close with the context."""
+    opened = open_sdk("dynamodb", address.endpoint_url, embedded=address.embedded)
+    async with opened as sdk, quick(sdk) as service:
+        table = Table(service, address.table)
         try:
             yield table
         finally:
             await table.drain()
 
 
-@asynccontextmanager
-async def _opened(connection: TableAddress, service: str, **settings: Any) -> AsyncIterator[Any]:
-    async with AsyncExitStack() as stack:
-        try:
-            client = await stack.enter_async_context(_client(connection, service, settings))
-        except (BotoCoreError, ValueError) as error:
-            raise errors.StoreRefusedError(_sentence(error)) from error
-        yield client
-
-
-def _client(connection: TableAddress, service: str, settings: dict[str, Any]) -> Any:
-    config = Config(
-        retries={"total_max_attempts": 1, "mode": "standard"},
-        connect_timeout=1.5,
-        read_timeout=DEADLINE,
-        max_pool_connections=CONNECTIONS,
-        **settings,
-    )
-    if not connection.embedded:
-        return aioboto3.Session().client(
-            service, endpoint_url=connection.endpoint_url, config=config
-        )
-    # An engine on this machine depends on no proxy, profile or settings file of its surroundings.
-    nothing: tuple[Any, ...] = (None, [], os.devnull, None)
-    local = get_session(
-        {"profile": (None, [], None, None), "config_file": nothing, "credentials_file": nothing}
-    )
-    return aioboto3.Session(botocore_session=local).client(
-        service,
-        endpoint_url=connection.endpoint_url,
-        config=config.merge(Config(proxies={})),
-        region_name="local",
-        aws_access_key_id="embedded",
-        aws_secret_access_key="embedded",  # noqa: S106 - the engine asks for one and takes any
-    )
-
-
 class Table:
     """The one table: requests by key, by index, and conditional writes."""
 
-    def __init__(self, client: Any, name: str) -> None:
+    def __init__(self, client: Service, name: str) -> None:
         self._client = client
         self.name = name
         self._gate = Gate()
@@ -207,14 +163,7 @@ class Table:
 
     async def wait_until_active(self) -> None:
         """Wait for a minute at most; StoreUnavailableError then."""
-        try:
-            await self._client.get_waiter("table_exists").wait(
-                TableName=self.name, WaiterConfig={"Delay": 1, "MaxAttempts": 60}
-            )
-        except WaiterError as error:
-            raise errors.StoreUnavailableError(
-                f"The table {self.name} does not become active: look at it in DynamoDB."
-            ) from error
+        await self._client.wait_until_active(self.name)
 
     async def call(self, operation: str, **arguments: Any) -> dict[str, Any]:
         """Do an operation on this table, with retries; raises DalError."""
@@ -232,24 +181,17 @@ class Table:
     async def _send(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         note_request()
         try:
-            answer: dict[str, Any] = await getattr(self._client, operation)(**arguments)
-        except ClientError as error:
-            raise self._noted(dal_error(error.response)) from error
-        except (BotoConnectionError, HTTPClientError) as error:
-            raise errors.StoreUnavailableError(
-                f"DynamoDB does not answer at {self._client.meta.endpoint_url}: "
-                "check that it runs and can be reached."
-            ) from error
-        except BotoCoreError as error:
-            raise errors.StoreRefusedError(_sentence(error)) from error
+            answer = await self._client.call(operation, arguments)
+        except errors.StoreDamagedError as error:
+            self._note_damage(error)
+            raise
         note_answer(operation, answer)
         return answer
 
-    def _noted(self, error: errors.DalError) -> errors.DalError:
-        if isinstance(error, errors.StoreDamagedError) and self.damage is None:
+    def _note_damage(self, error: errors.StoreDamagedError) -> None:
+        if self.damage is None:
             self.damage = error
             logger.critical("%s", error)
-        return error
 
 
 def _rows(answer: dict[str, Any]) -> QueryAnswer:
@@ -260,19 +202,20 @@ def _rows(answer: dict[str, Any]) -> QueryAnswer:
     )
 
 
-def _sentence(error: BotoCoreError | ValueError) -> str:
-    return f"The AWS settings do not work: {error}"
-
-
 # --- DynamoDB Streams: a service of its own, with a client of its own ---
 
 
 @asynccontextmanager
-async def connect_streams(connection: TableAddress) -> AsyncIterator[Streams]:
+async def connect_streams(address: TableAddress) -> AsyncIterator[Streams]:
     """Open a client for the streams of tables; deadline, retries and errors are as for tables."""
     # The embedded engine's shard ids and sequence numbers are shorter than AWS says they are.
-    async with _opened(connection, "dynamodbstreams", parameter_validation=False) as client:
-        once = Table(client, connection.table).once
+    async with open_sdk(
+        "dynamodbstreams",
+        address.endpoint_url,
+        embedded=address.embedded,
+        parameter_validation=False,
+    ) as sdk:
+        once = Table(sdk, address.table).once
 
         async def call(operation: str, **arguments: Any) -> dict[str, Any]:
             return await retry(partial(once, operation, **arguments), operation)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
+import orjson
+
 from dal import errors
 
 _BUSY = errors.ThrottledError, "DynamoDB is busy: try again in a moment."
@@ -66,3 +68,26 @@ def dal_error(response: Mapping[str, Any]) -> errors.DalError:
         return errors.StoreUnavailableError(f"DynamoDB failed ({code}): try again in a moment.")
     message = response["Error"].get("Message") or code
     return errors.StoreRefusedError(f"DynamoDB refused the request: {message}")
+
+
+def error_response(status: int, body: bytes) -> dict[str, Any]:
+    """Return what ``dal_error`` takes of an answer that tells an error, whatever is in it."""
+    try:
+        told = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        told = {"message": body.decode(errors="replace")}
+    if not isinstance(told, dict):
+        told = {}
+    code = str(told.get("__type", status)).partition(":")[0].rpartition("#")[2]
+    return {
+        "Error": {"Code": code, "Message": told.get("message") or told.get("Message") or ""},
+        "ResponseMetadata": {"HTTPStatusCode": status},
+        "CancellationReasons": told.get("CancellationReasons") or [],
+    }
+
+
+def unreachable(endpoint_url: str) -> errors.StoreUnavailableError:
+    """Return the error of a request that has no answer."""
+    return errors.StoreUnavailableError(
+        f"DynamoDB does not answer at {endpoint_url}: check that it runs and can be reached."
+    )

@@ -1,6 +1,6 @@
 """A store that remembers what it was asked, behind the real schema."""
 
-from typing import Any
+from typing import Any, cast
 
 from dal.model import Comment
 from dal.query.execution_stats import ExecutionStatistics
@@ -8,11 +8,13 @@ from dal.query.pagination import Page, PageInfo, Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
 from dal.table.client import Table
+from dal.table.service import Service
 from resolvers.request.context import Context
 from schema.build import build_schema
 
 SCHEMA = build_schema()
-STORES = Stores(Table(None, "no table"))
+NOBODY = cast(Service, None)
+STORES = Stores(Table(NOBODY, "no table"))
 
 
 class RecordingStore(CommentRepository):
@@ -32,7 +34,7 @@ async def ask(
 ) -> tuple[list[tuple[Selection, Slice]], list[dict[str, Any]]]:
     """Execute an operation; return what the store was asked and the errors that a client sees."""
     store = RecordingStore()
-    stores = Stores(Table(None, "no table"))
+    stores = Stores(Table(NOBODY, "no table"))
     stores.comments = store
     context = Context(None, stores)
     result = await SCHEMA.execute(operation, variables, context_value=context)

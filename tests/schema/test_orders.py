@@ -5,6 +5,7 @@ import pytest
 from dal.model import OrderStatus
 from dal.repositories.orders import OrderRepository
 from dal.table.client import Table
+from tests.calls import calls_of
 from tests.schema.conftest import ANN, STAFF, Run
 from tests.schema.ordering import LINES, ORDERS, PAGE, SET, codes, listed, placed
 from tests.strategies import TIES, order
@@ -88,9 +89,7 @@ async def test_pages_of_orders_go_both_ways(run_each: Run, each_table: Table) ->
 
 async def test_an_order_with_its_lines_is_one_query(run_each: Run, each_table: Table) -> None:
     made = await placed(run_each)
-    asked: list[str] = []
-    client = each_table._client
-    client.meta.events.register("before-call.dynamodb", lambda model, **_: asked.append(model.name))
+    calls = calls_of(each_table)
     answer = await run_each(
         """query ($id: String!) { order(orderId: $id) {
             orderId status total user { username }
@@ -98,7 +97,7 @@ async def test_an_order_with_its_lines_is_one_query(run_each: Run, each_table: T
         ANN,
         id=made["orderId"],
     )
-    assert asked == ["Query"]
+    assert calls.operations == {"Query": 1}
     found = answer["data"]["order"]
     assert found["total"] == "25.95 EUR"
     assert found["lines"] == [{**one, "product": {"productId": one["productId"]}} for one in LINES]

@@ -51,4 +51,4 @@ async def begun(table: Table) -> Table:
 
 
 def connection_of(table: Table) -> TableAddress:
-    return TableAddress(table.name, table._client.meta.endpoint_url, embedded=True)
+    return TableAddress(table.name, table._client.endpoint_url, embedded=True)

@@ -5,9 +5,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from botocore.exceptions import ClientError
-
-from dal.table.error_codes import dal_error
 from dal.table.streams import Streams
 from stream.records import Record, sequence_of
 from tests.fakes import client_error
@@ -39,10 +36,7 @@ class FakeStreams:
         return Streams(self._call)
 
     async def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        try:
-            answer: dict[str, Any] = getattr(self, operation)(**arguments)
-        except ClientError as error:
-            raise dal_error(error.response) from error
+        answer: dict[str, Any] = getattr(self, operation)(**arguments)
         return answer
 
     def describe_stream(self, StreamArn: str, ExclusiveStartShardId: str = "") -> dict[str, Any]:  # noqa: N803 - the service's names

@@ -83,7 +83,7 @@ async def test_an_order_is_found_of_its_owner_alone_or_of_anybody(table: Table) 
 @pytest.mark.parametrize("races", [30, pytest.param(200, marks=pytest.mark.soak)])
 async def test_one_of_two_clients_wins_each_race(each_table: Table, races: int) -> None:
     first = OrderRepository(each_table)
-    url = each_table._client.meta.endpoint_url
+    url = each_table._client.endpoint_url
     async with connect(TableAddress(each_table.name, url, embedded=True)) as other:
         second = OrderRepository(other)
         won = set()

@@ -3,10 +3,9 @@
 import asyncio
 from typing import Any
 
-from botocore.exceptions import EndpointConnectionError
-
 from dal.table.account import Account, opened
 from dal.table.client import Table
+from dal.table.error_codes import unreachable
 from tests.fakes import FaultyClient, Operation
 
 KEY = {"PK": {"S": "a"}, "SK": {"S": "b"}}
@@ -33,7 +32,7 @@ async def test_accounts_know_reads_and_writes(table: Table) -> None:
 
 async def test_an_attempt_that_failed_is_a_request(table: Table) -> None:
     async def failing(real: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
-        raise EndpointConnectionError(endpoint_url="http://x")
+        raise unreachable("http://x")
 
     faulty = Table(FaultyClient(table._client, failing), table.name)
     with opened() as account:

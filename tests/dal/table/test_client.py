@@ -69,7 +69,7 @@ async def test_a_transaction_is_done_whole_or_not_at_all(each_table: Table) -> N
 
 async def test_a_table_is_created_once_and_expires_its_items(each_table: Table) -> None:
     assert await admin.create(each_table, INDEXES) is False
-    described = await each_table._client.describe_time_to_live(TableName=each_table.name)
+    described = await each_table.call("describe_time_to_live")
     assert described["TimeToLiveDescription"]["AttributeName"] == "expires"
     assert described["TimeToLiveDescription"]["TimeToLiveStatus"] in {"ENABLED", "ENABLING"}
 

@@ -2,11 +2,11 @@ import pytest
 
 from dal import errors
 from dal.table.error_codes import dal_error
-from tests.fakes import client_error
+from tests.fakes import error_told
 
 
 def told(code: str, status: int = 400, reasons: tuple[str, ...] = ()) -> errors.DalError:
-    return dal_error(client_error(code, status, reasons).response)
+    return dal_error(error_told(code, status, reasons))
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_failed_condition_outweighs_the_rest(reasons: tuple[str, ...], failed:
 
 
 def test_reasons_without_a_code_are_no_reasons() -> None:
-    response = client_error("TransactionCanceledException").response
+    response = error_told("TransactionCanceledException")
     response["CancellationReasons"] = [{}, {"Code": "ConditionalCheckFailed"}]
     fault = dal_error(response)
     assert isinstance(fault, errors.ConditionFailedError)
@@ -85,6 +85,6 @@ def test_a_missing_table_names_the_command_that_makes_one() -> None:
 
 def test_a_refusal_repeats_what_dynamodb_says() -> None:
     assert str(told("AccessDeniedException")).endswith("AccessDeniedException happened")
-    response = client_error("AccessDeniedException").response
+    response = error_told("AccessDeniedException")
     del response["Error"]["Message"]
     assert str(dal_error(response)).endswith("AccessDeniedException")

@@ -1,11 +1,11 @@
 import time
 
 import pytest
-from botocore.exceptions import ConnectionClosedError, EndpointConnectionError
 
 from dal import errors
 from dal.table import retries
 from dal.table.client import Table
+from dal.table.error_codes import unreachable
 from dal.table.item import Item
 from tests.conftest import Clients, fresh_table
 from tests.fakes import Answer, Fault, FaultyClient, Operation, client_error, lose_answer, refuse
@@ -14,8 +14,7 @@ PASSING = {
     "throttling": client_error("ProvisionedThroughputExceededException"),
     "contention": client_error("TransactionCanceledException", reasons=("TransactionConflict",)),
     "failure": client_error("InternalServerError", 500),
-    "no connection": EndpointConnectionError(endpoint_url="http://gone"),
-    "lost connection": ConnectionClosedError(endpoint_url="http://gone"),
+    "no answer": unreachable("http://gone"),
 }
 
 
@@ -59,8 +58,7 @@ async def test_a_passing_fault_is_retried(shared: Table, error: Exception, times
         ("throttling", errors.ThrottledError),
         ("contention", errors.ConflictError),
         ("failure", errors.StoreUnavailableError),
-        ("no connection", errors.StoreUnavailableError),
-        ("lost connection", errors.StoreUnavailableError),
+        ("no answer", errors.StoreUnavailableError),
     ],
 )
 async def test_what_stands_in_the_way_until_the_deadline_is_raised(

@@ -312,7 +312,7 @@ async def test_a_store_that_fails_midway(
     with fed(store, [row(str(number)) for number in range(200)]) as process:
         await until_stored(comments, "199")
         await asyncio.sleep(0.2)
-        await table._client.delete_table(TableName=table.name)
+        await table.call("delete_table")
         _, errors = process.communicate(jsonl([row("200")]), timeout=30)
         assert process.returncode == 1
     assert errors == (

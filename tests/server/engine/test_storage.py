@@ -35,7 +35,7 @@ async def test_a_table_without_the_local_indexes_is_refused(
         for one in definition["AttributeDefinitions"]
         if one["AttributeName"] in used | {"PK", "SK"}
     ]
-    await table._client.create_table(**definition)
+    await table.once("create_table", **definition)
     with pytest.raises(StoreRefusedError, match="lacks the indexes byDate, byStatusDate") as fault:
         async with open_store(settings, share=True):
             pass

@@ -1,0 +1,99 @@
+"""DynamoDB's own protocol: JSON, signed, over kept connections.
+
+The operations that pages are made of go this way: it costs a small part of what the AWS SDK spends
+on building a request and reading its answer. The SDK does all else, and it is the reference: a test
+does each of these operations both ways.
+"""
+
+import ssl
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+
+from dal import errors
+from dal.table.answers import whole_answer
+from dal.table.connections import Connections, Origin
+from dal.table.error_codes import dal_error, error_response, unreachable
+from dal.table.sdk import Sdk
+from dal.table.service import Service
+from dal.table.signature import Scope, authorization
+
+_TYPE = "application/x-amz-json-1.0"
+
+_READS = {"query": "Query", "get_item": "GetItem", "batch_get_item": "BatchGetItem"}
+_SPOKEN = {**_READS, "transact_write_items": "TransactWriteItems"}
+"""Operations by the SDK's names, and by DynamoDB's."""
+
+
+@asynccontextmanager
+async def quick(sdk: Sdk) -> AsyncIterator[Service]:
+    """Open the wire beside the SDK, or the SDK alone where it alone knows the way."""
+    url = urlsplit(sdk.endpoint_url)
+    if sdk.has_proxy or not sdk.has_credentials or url.path not in {"", "/"} or url.query:
+        yield sdk
+        return
+    try:
+        origin = _origin(sdk)
+    except (ValueError, OSError) as error:
+        raise errors.StoreRefusedError(f"The AWS settings do not work: {error}") from error
+    connections = Connections(origin)
+    try:
+        yield Wire(sdk, connections)
+    finally:
+        connections.close()
+
+
+def _origin(sdk: Sdk) -> Origin:
+    url = urlsplit(sdk.endpoint_url)
+    if url.scheme == "https":
+        tls = ssl.create_default_context(cafile=sdk.certificates)
+        return Origin(url.hostname or "", url.port or 443, tls)
+    return Origin(url.hostname or "", url.port or 80)
+
+
+class Wire:
+    """A ``Service`` that sends some operations by itself, and the rest through the SDK."""
+
+    def __init__(self, sdk: Sdk, connections: Connections) -> None:
+        self._sdk = sdk
+        self._connections = connections
+        self._host = urlsplit(sdk.endpoint_url).netloc.rpartition("@")[2]
+        self._scope = Scope(sdk.region, "dynamodb")
+        self.endpoint_url = sdk.endpoint_url
+
+    async def wait_until_active(self, table: str) -> None:
+        """Wait for a minute at most; StoreUnavailableError then."""
+        await self._sdk.wait_until_active(table)
+
+    async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Do an operation; raises DalError."""
+        name = _SPOKEN.get(operation)
+        if name is None:
+            return await self._sdk.call(operation, arguments)
+        request = await self._request(name, orjson.dumps(arguments))
+        try:
+            answer = await self._connections.ask(request, again=operation in _READS)
+        except OSError as error:
+            raise unreachable(self.endpoint_url) from error
+        if answer.status < HTTPStatus.BAD_REQUEST:
+            return whole_answer(name, answer.status, answer.body, answer.checksum)
+        raise dal_error(error_response(answer.status, answer.body))
+
+    async def _request(self, name: str, body: bytes) -> bytes:
+        credentials = await self._sdk.credentials()
+        instant = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        headers = [("content-type", _TYPE), ("host", self._host), ("x-amz-date", instant)]
+        if credentials.token is not None:
+            headers.append(("x-amz-security-token", credentials.token))
+        headers.append(("x-amz-target", f"DynamoDB_20120810.{name}"))
+        signed = authorization(credentials, self._scope, "POST", "/", headers, body)
+        lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+        return (
+            f"POST / HTTP/1.1\r\n{lines}authorization: {signed}\r\n"
+            f"accept-encoding: identity\r\ncontent-length: {len(body)}\r\n\r\n"
+        ).encode() + body
