@@ -43,8 +43,8 @@ def deadline(at: Deadline) -> Iterator[None]:
 
 def time_left(most: float | None = None) -> float | None:
     """Return how many seconds a wait may take, ``most`` at most; None is any time."""
-    at = current_deadline().at
-    if at == math.inf:
+    current = _CURRENT.get(None)
+    if current is None or current.at == math.inf:
         return most
-    left = max(0.0, at - asyncio.get_running_loop().time())
+    left = max(0.0, current.at - asyncio.get_running_loop().time())
     return left if most is None else min(left, most)

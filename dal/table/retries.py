@@ -1,16 +1,9 @@
 """The policies of retries: backoff with full jitter, for transient errors, inside a deadline."""
 
 import asyncio
+import random
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
-
-from tenacity import (
-    AsyncRetrying,
-    retry_if_exception,
-    retry_if_exception_type,
-    stop_before_delay,
-)
-from tenacity.wait import wait_random_exponential
 
 from dal import errors
 from dal.table.deadline import time_left
@@ -26,6 +19,10 @@ MAINTENANCE_DEADLINE = 60.0
 
 _TRANSIENT = (errors.ThrottledError, errors.StoreUnavailableError, errors.ConflictError)
 
+_TOO_LATE = "DynamoDB did not answer in time: try again in a moment."
+
+_MOST_DOUBLINGS = 20
+
 
 async def retry(
     attempt: Callable[[], Coroutine[Any, Any, Answer]], operation: str = "request"
@@ -36,45 +33,47 @@ async def retry(
     nor is an open circuit where somebody waits with a deadline. Once an attempt has had no answer,
     also at the very end, that is StoreUnavailableError: whether it was carried out is unknown.
     """
-    unanswered = errors.StoreUnavailableError(
-        "DynamoDB did not answer in time: try again in a moment."
-    )
-    if time_left() == 0:
-        raise unanswered
-    latest: errors.DalError = unanswered
+    left = time_left(DEADLINE)
+    if left == 0:
+        raise errors.StoreUnavailableError(_TOO_LATE)
+    latest: errors.DalError | None = None
     unknown: errors.DalError | None = None
     number = 0
-
-    async def numbered() -> Answer:
-        nonlocal latest, unknown, number
-        latest, number = unanswered, number + 1
-        try:
-            return await attempt()
-        except errors.DalError as error:
-            latest = error
-            sent = not isinstance(error, errors.CircuitOpenError)
-            if sent and isinstance(error, errors.StoreUnavailableError):
-                unknown = error
-            log_failure(operation, error, number)
-            raise
-
-    retrying = AsyncRetrying(
-        retry=retry_if_exception(_worth_another_try),
-        wait=wait_random_exponential(multiplier=0.05, max=1),
-    )
     try:
-        async with asyncio.timeout(time_left(DEADLINE)):
-            return await retrying(numbered)
+        async with asyncio.timeout(left):
+            while True:
+                latest, number = None, number + 1
+                try:
+                    return await attempt()
+                except errors.DalError as error:
+                    latest = error
+                    if _unanswered(error):
+                        unknown = error
+                    log_failure(operation, error, number)
+                    if not _worth_another_try(error):
+                        raise
+                await asyncio.sleep(_jitter(number, 0.05, most=1))
     except TimeoutError:
-        if latest is unanswered:
-            log_failure(operation, unanswered, number)
+        if latest is None:
+            latest = errors.StoreUnavailableError(_TOO_LATE)
+            log_failure(operation, latest, number)
         raise (unknown or latest) from None
 
 
-def _worth_another_try(error: BaseException) -> bool:
+def _unanswered(error: errors.DalError) -> bool:
+    sent = not isinstance(error, errors.CircuitOpenError)
+    return sent and isinstance(error, errors.StoreUnavailableError)
+
+
+def _worth_another_try(error: errors.DalError) -> bool:
     if isinstance(error, errors.CircuitOpenError) and time_left() is not None:
         return False
     return isinstance(error, _TRANSIENT)
+
+
+def _jitter(number: int, seconds: float, *, most: float) -> float:
+    """Return how long to wait after a number of attempts: any time up to a limit that doubles."""
+    return random.uniform(0, min(most, seconds * 2 ** min(number - 1, _MOST_DOUBLINGS)))  # noqa: S311
 
 
 async def retry_on_conflict(
@@ -87,10 +86,14 @@ async def retry_on_conflict(
     """
     most = time_left(DEADLINE if deadline is None else deadline)
     assert most is not None  # noqa: S101 - it was given one
-    retrying = AsyncRetrying(
-        retry=retry_if_exception_type(errors.ConflictError),
-        wait=wait_random_exponential(multiplier=0.02, max=0.5),
-        stop=stop_before_delay(most),
-        reraise=True,
-    )
-    return await retrying(attempt)
+    clock = asyncio.get_running_loop().time
+    end, number = clock() + most, 0
+    while True:
+        number += 1
+        try:
+            return await attempt()
+        except errors.ConflictError:
+            pause = _jitter(number, 0.02, most=0.5)
+            if clock() + pause >= end:
+                raise
+        await asyncio.sleep(pause)
