@@ -11,7 +11,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
-from httptools import HttpParserError, HttpResponseParser
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 CONNECT_SECONDS = 1.5
 """The limit of opening a connection, TLS included."""
@@ -74,7 +74,7 @@ class Connection(asyncio.Protocol):
         self._begun = True
         try:
             self._parser.feed_data(data)
-        except HttpParserError:
+        except (HttpParserError, HttpParserUpgrade):
             self.close()
 
     def connection_lost(self, _error: Exception | None) -> None:
