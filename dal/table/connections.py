@@ -9,6 +9,7 @@ import asyncio
 import ssl
 from collections.abc import Awaitable
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import NamedTuple, cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
@@ -98,7 +99,9 @@ class Connection(asyncio.Protocol):
         self._body.append(body)
 
     def on_message_complete(self) -> None:
-        """Hand the answer over."""
+        """Hand the answer over; one that only says to wait is none."""
+        if self._parser.get_status_code() < HTTPStatus.OK:
+            return
         asked, self._asked = self._asked, None
         if not self._parser.should_keep_alive():
             self.close()

@@ -25,6 +25,8 @@ from dal.table.signature import Scope, authorization
 
 _TYPE = "application/x-amz-json-1.0"
 
+_UNSIGNED = "user-agent: marginalia\r\naccept-encoding: identity\r\ncontent-length: "
+
 _READS = {"query": "Query", "get_item": "GetItem", "batch_get_item": "BatchGetItem"}
 _SPOKEN = {**_READS, "transact_write_items": "TransactWriteItems"}
 """Operations by the SDK's names, and by DynamoDB's."""
@@ -75,7 +77,11 @@ class Wire:
         name = _SPOKEN.get(operation)
         if name is None:
             return await self._sdk.call(operation, arguments)
-        request = await self._request(name, orjson.dumps(arguments))
+        try:
+            body = orjson.dumps(arguments)
+        except TypeError:  # half a character, or bytes, which the SDK knows how to send
+            return await self._sdk.call(operation, arguments)
+        request = await self._request(name, body)
         try:
             answer = await self._connections.ask(request, again=operation in _READS)
         except OSError as error:
@@ -93,7 +99,7 @@ class Wire:
         headers.append(("x-amz-target", f"DynamoDB_20120810.{name}"))
         signed = authorization(credentials, self._scope, "POST", "/", headers, body)
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
-        return (
-            f"POST / HTTP/1.1\r\n{lines}authorization: {signed}\r\n"
-            f"accept-encoding: identity\r\ncontent-length: {len(body)}\r\n\r\n"
-        ).encode() + body
+        head = (
+            f"POST / HTTP/1.1\r\n{lines}authorization: {signed}\r\n{_UNSIGNED}{len(body)}\r\n\r\n"
+        )
+        return head.encode() + body

@@ -109,6 +109,7 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nte\r\n2\r\
         (WHOLE[:9], WHOLE[9:30], WHOLE[30:-3], WHOLE[-3:]),
         (CHUNKED,),
         (CHUNKED[:-9], CHUNKED[-9:]),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", WHOLE),
     ],
 )
 async def test_an_answer_may_come_in_parts(

@@ -43,6 +43,11 @@ def requests(table: str) -> dict[str, tuple[str, dict[str, Any]]]:
         "put": ("transact_write_items", {"TransactItems": [_put(table, ABSENT)], **TOTAL}),
         "no table": ("get_item", {"TableName": "nowhere", "Key": KEYS[0], **TOTAL}),
         "no index": ("query", name | query_arguments(good) | {"IndexName": "none"}),
+        "half a character": (
+            "get_item",
+            {**name, **TOTAL, "Key": {**KEYS[0], "SK": {"S": "\ud800"}}},
+        ),
+        "bytes": ("get_item", {**name, **TOTAL, "Key": {**KEYS[0], "SK": {"B": b"a"}}}),
         "a half key": ("get_item", {**name, **TOTAL, "Key": {"PK": {"S": "a"}}}),
         "a wrong condition": (
             "query",
