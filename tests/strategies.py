@@ -72,7 +72,7 @@ ORDINARY = Comment(
 
 def comment(comment_id: str = "1", **fields: Any) -> Comment:
     """Return a comment of no particular interest besides ``fields``."""
-    return replace(ORDINARY, comment_id=comment_id, **fields)
+    return ORDINARY._replace(comment_id=comment_id, **fields)
 
 
 order_lines = st.lists(

@@ -7,7 +7,6 @@ every writer has been told to ask anew.
 import asyncio
 import random
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, Self
 
 from dal import errors
@@ -23,7 +22,7 @@ from tests.fakes import FaultyClient
 PRODUCTS = ("41", "42", "4/3")
 LANGUAGES = ("en", "de", "pt-BR")
 ROWS = [
-    replace(row, product_id=PRODUCTS[n % 3], language=LANGUAGES[n % 2])
+    row._replace(product_id=PRODUCTS[n % 3], language=LANGUAGES[n % 2])
     for n, row in enumerate(oracle.make_comments("r", 150, seed=3))
 ]
 STALE = StatisticsKey("gone", "en")
@@ -114,7 +113,7 @@ class Writers:
         with suppress(*_EXPECTED):
             match chance.choice(["add", "update", "text", "delete", "put_many"]):
                 case "add":
-                    new = replace(row, comment_id=f"new-{chance.randrange(60)}")
+                    new = row._replace(comment_id=f"new-{chance.randrange(60)}")
                     key = chance.choice([None, new.comment_id])
                     await store.add(new, key)
                     await store.add(new, key or "once")
@@ -131,8 +130,7 @@ class Writers:
 
     def _changed(self, row: Comment) -> Comment:
         chance = self._chance
-        return replace(
-            row,
+        return row._replace(
             product_id=chance.choice(PRODUCTS),
             rating=chance.choice(RATINGS),
             language=chance.choice(LANGUAGES),

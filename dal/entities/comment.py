@@ -75,16 +75,16 @@ def _decode(row: Row) -> Comment:
     data = unpacked(item)
     updated_at = data.get("updatedAt")
     return Comment(
-        comment_id=unescape(position[INSTANT_LENGTH + 1 :]),
-        product_id=values["product"],
-        username=data["username"],
-        rating=int(item["rating"]["N"]),
-        language=item["language"]["S"],
-        title=data["title"],
-        text=data["text"],
-        created_at=parse_instant(position[:INSTANT_LENGTH]),
-        updated_at=parse_instant(updated_at) if updated_at else None,
-        verified_purchase=data.get("verifiedPurchase", False),
+        unescape(position[INSTANT_LENGTH + 1 :]),
+        values["product"],
+        data["username"],
+        int(item["rating"]["N"]),
+        item["language"]["S"],
+        data["title"],
+        data["text"],
+        parse_instant(position[:INSTANT_LENGTH]),
+        parse_instant(updated_at) if updated_at else None,
+        data.get("verifiedPurchase", False),
     )
 
 

@@ -134,7 +134,7 @@ class CommentRepository:
         """
 
         def edited(comment: Comment) -> Comment:
-            return replace(comment, **changes, updated_at=datetime.now(UTC))
+            return comment._replace(**changes, updated_at=datetime.now(UTC))
 
         comment = await self._rewrite(comment_id, check, edited)
         return Edge(comment, comment_position(comment))

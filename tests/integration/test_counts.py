@@ -6,7 +6,7 @@ import time
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -102,7 +102,7 @@ def comment_of(step: Step, products: Sequence[str]) -> Comment:
 
 def moved(step: Step, products: Sequence[str]) -> Comment:
     """As ``comment_of``; some rows of a load belong to another product than before."""
-    return replace(comment_of(step, products), product_id=products[step.keyed])
+    return comment_of(step, products)._replace(product_id=products[step.keyed])
 
 
 async def do(store: CommentRepository, step: Step, products: Sequence[str]) -> None:
@@ -162,7 +162,7 @@ async def test_after_random_writes_of_two_processes_nothing_differs(each_table: 
 async def test_adds_of_many_clients_to_one_product_all_count(
     each_table: Table, processes: int
 ) -> None:
-    rows = [replace(row, rating=5) for row in oracle.make_comments("hot", 96, seed=8)]
+    rows = [row._replace(rating=5) for row in oracle.make_comments("hot", 96, seed=8)]
     client = FaultyClient(each_table._client)
     stores = [CommentRepository(Table(client, each_table.name)) for _ in range(processes)]
     conflicts = 0
@@ -218,7 +218,7 @@ async def test_clients_that_give_up_are_counted_if_they_were_written(
     faulty._faults.clear()
     await asyncio.gather(*store._writes._groups)  # what clients left behind ends
     await recount.check(each_table, "hot")
-    again = [replace(row, comment_id=f"again-{row.comment_id}") for row in rows]
+    again = [row._replace(comment_id=f"again-{row.comment_id}") for row in rows]
     await asyncio.gather(
         *(store.add(new, row.comment_id) for new, row in zip(again, rows, strict=True))
     )

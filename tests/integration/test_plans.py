@@ -1,7 +1,6 @@
 """Whatever the statistics say, pages hold what the oracle says; only the cost changes."""
 
 import uuid
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -93,7 +92,7 @@ async def test_zero_proves_nothing_where_a_comment_may_be_uncounted(
     await CommentRepository(table).put_many(data)
     counting = MaintenanceStore(table)
     await counting.announce(await counting.read(), **said)
-    uncounted = replace(data[0], comment_id="uncounted", rating=3)
+    uncounted = data[0]._replace(comment_id="uncounted", rating=3)
     await table.put_many([COMMENT.encode(uncounted)])
     page = await CommentRepository(table).page(Selection("42", frozenset({2, 3, 4})), Slice(20))
     assert page.nodes == [uncounted]
@@ -120,7 +119,7 @@ async def test_a_comment_of_another_process_shows_at_once(table: Table) -> None:
     none_yet = Selection("42", frozenset({2, 3, 4}))
     assert (await here.page(none_yet, Slice(20))).nodes == []
     for rating in (2, 3, 4):
-        new = replace(data[0], comment_id=f"new-{rating}", rating=rating)
+        new = data[0]._replace(comment_id=f"new-{rating}", rating=rating)
         await there.add(new)
         data.append(new)
         for selection in SELECTIONS:
@@ -146,7 +145,7 @@ async def test_a_residual_read_that_goes_on_too_long_is_planned_anew(
     rows = oracle.make_comments("42", 400, seed=2)
     newest = oracle.newest_first(rows)
     data: list[Comment] = [
-        replace(one, rating=3 if number > len(rows) * share else 1, language="en")
+        one._replace(rating=3 if number > len(rows) * share else 1, language="en")
         for number, one in enumerate(newest)
     ]
     store = CommentRepository(table)
@@ -200,7 +199,7 @@ async def test_rows_that_stand_elsewhere_than_remembered_change_no_page(
     for selection, store in stores.items():
         assert (await store.page(selection, cut)).nodes == oracle.page(kept, selection, cut)
     more = [
-        replace(comment, comment_id=f"{comment.comment_id}-{number}", rating=number)
+        comment._replace(comment_id=f"{comment.comment_id}-{number}", rating=number)
         for comment in gone
         for number in RATINGS
     ]

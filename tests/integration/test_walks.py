@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import uuid
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -158,7 +157,7 @@ async def _happen(
         edge = await store.update(chosen.comment_id, {"rating": place % 5 + 1}, lambda _: None)
         live[chosen.comment_id] = edge.node
     elif kind == "insert":
-        new = replace(chosen, comment_id=new_id, rating=place % 5 + 1)
+        new = chosen._replace(comment_id=new_id, rating=place % 5 + 1)
         await store.add(new)
         live[new.comment_id] = new
 

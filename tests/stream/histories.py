@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -37,7 +37,7 @@ def history(seed: int, length: int) -> Iterator[Step]:
     for _ in range(length):
         kind = chance.choices(("add", "delete", "edit"), (5, 2, 4))[0]
         if kind == "add" or not living:
-            new = replace(next(fresh), product_id=chance.choice(PRODUCTS))
+            new = next(fresh)._replace(product_id=chance.choice(PRODUCTS))
             living.append(new)
             yield Step(None, new)
         elif kind == "delete":
@@ -56,7 +56,7 @@ def edited(comment: Comment, chance: random.Random) -> Comment:
         "text": f"Edited {chance.random()}",
     }
     kept = chance.sample(sorted(changes), chance.randrange(1, 4))
-    return replace(comment, **{name: changes[name] for name in kept})
+    return comment._replace(**{name: changes[name] for name in kept})
 
 
 async def write_raw(table: Table, steps: Sequence[Step] | Iterator[Step]) -> None:

@@ -1,7 +1,5 @@
 """What becomes of a comment, by whoever counts."""
 
-from dataclasses import replace
-
 import pytest
 
 from dal.entities.comment import COMMENT
@@ -41,7 +39,7 @@ def test_where_the_stream_is_counted_writers_count_nothing(counting: Maintenance
     ("held", "taken_out"), [(HELD, False), (stamped(6), False), (stamped(7), True)]
 )
 def test_a_rebuild_gets_the_new_and_loses_what_it_had(held: Item, *, taken_out: bool) -> None:
-    for new in (NEW, replace(OLD, text="other"), None):
+    for new in (NEW, OLD._replace(text="other"), None):
         changes = CommentChange(held, new).write(REBUILD).changes
         recount = {key: counts for key, counts in changes.items() if key.generation == 7}
         assert recount == in_generation(deltas(OLD if taken_out else None, new), 7)

@@ -1,7 +1,6 @@
 """Writes of one product at once: they share transactions, and none pays for another's fault."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 
@@ -16,7 +15,7 @@ from dal.table.client import Table
 from tests import oracle, recount
 from tests.fakes import Answer, Fault, FaultyClient, Operation, client_error, lose_answer, refuse
 
-ROWS = [replace(row, rating=5) for row in oracle.make_comments("42", 32, seed=4)]
+ROWS = [row._replace(rating=5) for row in oracle.make_comments("42", 32, seed=4)]
 OTHERS = RatingCounts((0, 0, 0, 0, 1))
 
 
@@ -56,7 +55,7 @@ async def test_a_group_leaves_room_for_the_counters_of_a_rebuild(table: Table) -
 
 
 async def test_different_products_do_not_wait_for_each_other(table: Table) -> None:
-    rows = [replace(row, product_id=f"p{n}", comment_id=f"c{n}") for n, row in enumerate(ROWS)]
+    rows = [row._replace(product_id=f"p{n}", comment_id=f"c{n}") for n, row in enumerate(ROWS)]
     store, client = watched(table)
     await asyncio.gather(*map(store.add, rows))
     assert transactions(client) == [3] * len(rows)
@@ -65,7 +64,7 @@ async def test_different_products_do_not_wait_for_each_other(table: Table) -> No
 async def test_a_refused_add_leaves_the_others_of_its_group(each_table: Table) -> None:
     store, _ = watched(each_table)
     await store.add(ROWS[7])
-    taken = replace(ROWS[7], text="another")
+    taken = ROWS[7]._replace(text="another")
     rows = [*ROWS[:7], taken, *ROWS[8:]]
     ends = await asyncio.gather(*map(store.add, rows), return_exceptions=True)
     assert [type(end) for end in ends].count(errors.AlreadyExistsError) == 1
@@ -75,7 +74,7 @@ async def test_a_refused_add_leaves_the_others_of_its_group(each_table: Table) -
 
 async def test_an_item_that_dynamodb_refuses_leaves_the_others_of_its_group(table: Table) -> None:
     store, _ = watched(table)
-    huge = replace(ROWS[3], text="x" * 450_000)
+    huge = ROWS[3]._replace(text="x" * 450_000)
     rows = [*ROWS[:3], huge, *ROWS[4:]]
     ends = await asyncio.gather(*map(store.add, rows), return_exceptions=True)
     assert isinstance(ends[3], errors.StoreRefusedError)
@@ -169,7 +168,7 @@ async def test_counters_that_another_process_moved_are_read_anew(each_table: Tab
     async def others_add(real: Operation, arguments: Answer) -> Answer:
         """Once the counters are read, and before the transaction."""
         answer = await real(**arguments)
-        row = replace(ROWS[0], comment_id=f"other-{len(client.calls)}")
+        row = ROWS[0]._replace(comment_id=f"other-{len(client.calls)}")
         await CommentRepository(each_table).add(row)
         return answer
 
@@ -224,7 +223,7 @@ async def test_answers_lost_until_the_deadline_and_the_retry_count_once(
     assert isinstance(ends[0], errors.StoreUnavailableError)
     client._faults.clear()
     await asyncio.gather(*store._writes._groups)
-    again = [replace(row, comment_id=f"again-{n}") for n, row in enumerate(ROWS[:4])]
+    again = [row._replace(comment_id=f"again-{n}") for n, row in enumerate(ROWS[:4])]
     await asyncio.gather(*(store.add(row, f"key-{n}") for n, row in enumerate(again)))
     assert len(await recount.check(each_table, "42")) == 4
 

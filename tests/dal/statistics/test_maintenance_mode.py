@@ -134,9 +134,9 @@ async def test_in_stream_mode_the_store_writes_no_counter(each_table: Table) -> 
     await store.add(ROWS[0], ROWS[0].comment_id)
     await store.update(ROWS[0].comment_id, {"rating": 1}, lambda _: None)
     await store.delete(ROWS[1].comment_id, lambda _: None)
-    await store.put_many([replace(ROWS[2], rating=3)])
+    await store.put_many([ROWS[2]._replace(rating=3)])
     with pytest.raises(errors.AlreadyExistsError):
-        await store.add(replace(ROWS[3], text="another"))
+        await store.add(ROWS[3]._replace(text="another"))
     assert await recount.stored(each_table, "42") == {}
     left = {row.comment_id: row.rating for row in await recount.comments_of(store, "42")}
     assert left == {

@@ -173,10 +173,10 @@ async def test_a_stream_counted_table_is_counted_by_its_writers_after_it(table: 
     await CommentRepository(table).put_many(ROWS)
     counting = MaintenanceStore(table)
     await counting.announce(await counting.read(), mode=MaintenanceMode.STREAM, complete=False)
-    await table.put_many([COMMENT.encode(replace(ROWS[0], comment_id="foreign"))])
+    await table.put_many([COMMENT.encode(ROWS[0]._replace(comment_id="foreign"))])
     await rebuild(table, at_once, ignore)
     store = CommentRepository(table)
-    await store.add(replace(ROWS[0], comment_id="ours"))
+    await store.add(ROWS[0]._replace(comment_id="ours"))
     await exact(table)
 
 

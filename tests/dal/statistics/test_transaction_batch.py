@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 from dal.entities.comment import COMMENT
 from dal.statistics.comment_changes import (
     MOST_ACTIONS,
@@ -48,7 +46,7 @@ def test_every_language_takes_other_places() -> None:
 
 def test_a_changed_text_may_be_counted_by_a_rebuild() -> None:
     olds = [comment(f"c{n}", language=f"en-{n + 100}") for n in range(60)]
-    edits = [CommentChange(COMMENT.encode(old), replace(old, text="other")) for old in olds]
+    edits = [CommentChange(COMMENT.encode(old), old._replace(text="other")) for old in olds]
     assert not any(edit.changes for edit in edits)
     assert actions(edits[: taken(edits)]) <= MOST_ACTIONS
 

@@ -3,7 +3,6 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 
 import pytest
 
@@ -123,8 +122,8 @@ async def test_what_others_write_meanwhile_is_no_difference(
     async def write(seed: int) -> None:
         chance = random.Random(seed)
         while not stop.is_set():
-            row = replace(chance.choice(ROWS), rating=chance.randint(1, 5))
-            await store.put_many([replace(row, comment_id=f"{seed}-{chance.randrange(30)}")])
+            row = chance.choice(ROWS)._replace(rating=chance.randint(1, 5))
+            await store.put_many([row._replace(comment_id=f"{seed}-{chance.randrange(30)}")])
 
     monkeypatch.setattr("dal.table.parallel_scan.scan_pages", slow_pages)
     writing = [asyncio.create_task(write(seed)) for seed in range(2)]

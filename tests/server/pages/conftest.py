@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
@@ -86,8 +85,7 @@ async def ann(app: Starlette) -> AsyncIterator[httpx.AsyncClient]:
 def numbered(product_id: str, count: int, start: int = 0, **fields: Any) -> list[Comment]:
     """Comments of a product, one a minute, each named by its number from the oldest."""
     return [
-        replace(
-            COMMENT,
+        COMMENT._replace(
             comment_id=f"{product_id}-{number:05}",
             product_id=product_id,
             title=f"{number}",

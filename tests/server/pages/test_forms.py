@@ -1,7 +1,6 @@
 """Writing through the pages: who may, how often, and what an error leaves standing."""
 
 import asyncio
-from dataclasses import replace
 
 import httpx
 import pytest
@@ -99,7 +98,7 @@ async def test_errors_stand_beside_their_field_and_the_text_stays(
 
 
 async def test_all_errors_stand_there_at_once(ann: httpx.AsyncClient, table: Table) -> None:
-    await stored(table, [replace(COMMENT, comment_id="e9", product_id="at-once")])
+    await stored(table, [COMMENT._replace(comment_id="e9", product_id="at-once")])
     wrong = {"rating": "", "language": "not a tag", "title": "x" * 201, "text": " "}
     for address in ("/products/at-once", "/comments/e9"):
         body = await form_of(ann, address) | wrong
@@ -144,7 +143,7 @@ async def test_whoever_is_signed_out_keeps_the_text(app: Starlette, table: Table
 
 
 async def test_the_author_edits_and_deletes(ann: httpx.AsyncClient, table: Table) -> None:
-    comment = replace(COMMENT, comment_id="e1", product_id="e", title="<b>old</b>")
+    comment = COMMENT._replace(comment_id="e1", product_id="e", title="<b>old</b>")
     await stored(table, [comment])
     page = await opened(ann, "/comments/e1")
     assert page.fields()["title"] == "<b>old</b>"
@@ -168,7 +167,7 @@ async def test_the_author_edits_and_deletes(ann: httpx.AsyncClient, table: Table
 async def test_others_have_no_forms_and_cannot_post_them(
     app: Starlette, client: httpx.AsyncClient, table: Table
 ) -> None:
-    await stored(table, [replace(COMMENT, comment_id="e2", product_id="e2")])
+    await stored(table, [COMMENT._replace(comment_id="e2", product_id="e2")])
     assert "Delete" not in (await opened(client, "/comments/e2")).text
     delete = {"action": "delete"}
     assert (await client.post("/comments/e2", data=delete)).status_code == 401

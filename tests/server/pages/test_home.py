@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -34,8 +33,7 @@ async def table(clients: Clients, dynoxide_url: str) -> Table:
     table = Table(await clients.of(dynoxide_url), "home")
     await admin.create(table, INDEXES)
     rows = [
-        replace(
-            COMMENT,
+        COMMENT._replace(
             comment_id=f"{number}-{one}",
             product_id=f"p/{number}",
             rating=5,
@@ -44,7 +42,7 @@ async def table(clients: Clients, dynoxide_url: str) -> Table:
         for number in range(1, PRODUCTS + 1)
         for one in range(number)
     ]
-    await fill(table, [*rows, replace(COMMENT, comment_id="x", product_id="low", rating=1)])
+    await fill(table, [*rows, COMMENT._replace(comment_id="x", product_id="low", rating=1)])
     return table
 
 

@@ -1,7 +1,5 @@
 """A product's page: filters, addresses, what crawlers read, and texts that mean harm."""
 
-from dataclasses import replace
-
 import httpx
 import pytest
 
@@ -16,7 +14,7 @@ from tests.server.pages.conftest import COMMENT, SITE, Parsed, client_of, number
 async def kettle(table: Table) -> None:
     english = numbered("kettle", 30)
     german = [
-        replace(one, language="de", comment_id=f"de-{one.comment_id}")
+        one._replace(language="de", comment_id=f"de-{one.comment_id}")
         for one in numbered("kettle", 10)
     ]
     await stored(table, [*english, *german])
@@ -107,7 +105,7 @@ async def test_beyond_the_oldest_there_is_nothing(client: httpx.AsyncClient, tab
 async def test_an_id_may_hold_any_character(
     client: httpx.AsyncClient, table: Table, product_id: str
 ) -> None:
-    comment = replace(COMMENT, comment_id=f"of {product_id}", product_id=product_id)
+    comment = COMMENT._replace(comment_id=f"of {product_id}", product_id=product_id)
     await stored(table, [comment])
     found = await client.get("/products", params={"id": product_id})
     address = found.headers["location"]
@@ -173,8 +171,7 @@ HOSTILE = [
 
 async def test_texts_are_texts(client: httpx.AsyncClient, table: Table) -> None:
     comments = [
-        replace(
-            COMMENT,
+        COMMENT._replace(
             comment_id=f"h{number}",
             product_id="hostile",
             title=text[:200],

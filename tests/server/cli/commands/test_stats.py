@@ -4,7 +4,6 @@ import asyncio
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,7 @@ from tests import oracle
 from tests.engines import ROOT
 from tests.server.serving import MARGINALIA, environment
 
-ROWS = [replace(row, language="en") for row in oracle.make_comments("42", 30, seed=1)]
+ROWS = [row._replace(language="en") for row in oracle.make_comments("42", 30, seed=1)]
 WRONG = encode(StatisticsKey("gone", "en"), RatingCounts((0, 0, 7, 0, 0)))
 EXACT = "the statistics equal a recount."
 
@@ -32,7 +31,7 @@ EXACT = "the statistics equal a recount."
 async def spoil(data_dir: Path) -> None:
     async with open_table(Settings(data_dir=data_dir), share=True) as table:
         await CommentRepository(table).put_many(ROWS)
-        await table.put_many([WRONG, COMMENT.encode(replace(ROWS[0], comment_id="uncounted"))])
+        await table.put_many([WRONG, COMMENT.encode(ROWS[0]._replace(comment_id="uncounted"))])
 
 
 def run(*arguments: str) -> None:
