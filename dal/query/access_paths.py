@@ -8,10 +8,11 @@ are a residual on the rows read.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from dal.errors import NoIndexError, TooManySegmentsError
 from dal.query.plan import Segment
-from dal.query.query import Filters, Query, equality_keys
+from dal.query.query import Filters, Query, equality_keys, filters_of
 from dal.table.index import Index
 from dal.table.ranges import UNBOUNDED
 
@@ -19,38 +20,46 @@ MAX_SEGMENTS = 60
 """A page reads at most this many partitions: twelve languages of five ratings."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class AccessPath:
     """One index that answers a query.
 
-    Every combination of the wanted values of the index's fields is a segment, in each shard.
+    Every combination of the wanted values of the index's fields is a segment, in each shard. What
+    is worked out of it serves all pages of the query.
     """
 
     index: Index
     query: Query
 
-    @property
+    @cached_property
     def size(self) -> int:
         """How many segments there are."""
         combinations = math.prod(len(self.query.filters[name]) for name in self.index.fields)
         return combinations * self.index.shards
 
-    @property
+    @cached_property
     def residual(self) -> Filters:
         """The filters that the segments do not cover."""
         covered = {*self.index.fields, *self.index.covers}
         return {name: wanted for name, wanted in self.query.filters.items() if name not in covered}
 
+    @cached_property
     def segments(self) -> Sequence[Segment]:
-        """Return every segment, unbounded and without a limit yet."""
+        """Every segment, unbounded and without a limit yet."""
         index, segments = self.index, []
+        head = index.head if self.query.head else ""
         for key in equality_keys({name: self.query.filters[name] for name in index.fields}):
             values = dict(key)
             prefix = index.prefix_of(values)
             for shard in range(index.shards):
                 partition = index.partition_of(values, shard)
-                segments.append(Segment(partition, UNBOUNDED, 0, prefix, key))
+                segments.append(Segment(partition, UNBOUNDED, 0, prefix, key, head))
         return segments
+
+    @cached_property
+    def filters(self) -> Sequence[Filters]:
+        """The filters that the rows of each segment pass, and maybe others in other shards."""
+        return [filters_of(segment.key) for segment in self.segments]
 
 
 def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]:

@@ -7,26 +7,25 @@ read, and a generous limit costs nothing.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from dal.query.access_paths import AccessPath
 from dal.query.cost_model import (
     REQUEST,
     ROW,
     ReadEstimate,
-    Selectivity,
     best_estimate,
     capacity_of_bytes,
     expected_capacity,
+    least_cost,
 )
 from dal.query.protocols import LocatedPage, TableStatistics
 from dal.query.query import EqualityKey, filters_of
 from dal.table.ranges import UNBOUNDED, Range
 
 
-@dataclass(frozen=True, slots=True)
-class PageSpan:
+class PageSpan(NamedTuple):
     """The page to plan: its first ``limit`` rows within ``span``, in one direction."""
 
     span: Range
@@ -34,10 +33,10 @@ class PageSpan:
     descending: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PathEstimate:
-    """What to ask the segments of a path for, in their order."""
+class PathEstimate(NamedTuple):
+    """What to ask the segments of a path for, in their order, and what that is expected to cost."""
 
+    path: AccessPath
     reads: Sequence[ReadEstimate]
     rows: Sequence[float]
     """The rows of each: all that are counted, or those that the page spanned when it was read."""
@@ -48,14 +47,40 @@ class PathEstimate:
     until: str | None = None
     """The position that the span was cut at."""
 
+    @property
+    def cost(self) -> float:
+        """What paths are compared by, in RCU."""
+        return sum(read.cost for read in self.reads)
 
-def estimate_by_counts(
-    path: AccessPath, page: PageSpan, counts: Sequence[int], statistics: TableStatistics
-) -> PathEstimate:
-    """Return what to expect of a page by counts alone: its rows may stand anywhere among them."""
+
+def estimates(
+    paths: Sequence[AccessPath],
+    page: PageSpan,
+    statistics: TableStatistics,
+    located: LocatedPage | None,
+) -> Iterator[PathEstimate]:
+    """Yield what to expect of a page by each path, but not by those that cannot be the cheapest."""
+    cheapest = math.inf
+    for path in paths:
+        if located is None:
+            estimate = _estimate_by_counts(path, page, statistics, cheapest)
+        else:
+            estimate = _estimate_by_location(path, page, located, statistics, cheapest)
+        if estimate is not None:
+            cheapest = min(cheapest, estimate.cost)
+            yield estimate
+
+
+def _estimate_by_counts(
+    path: AccessPath, page: PageSpan, statistics: TableStatistics, cheapest: float
+) -> PathEstimate | None:
+    """Return what to expect by counts alone: the page's rows may stand anywhere among them."""
     bounded = path.query.within != UNBOUNDED
     part = statistics.fraction(path.query.within) if bounded else 1.0
-    rows = [_scaled(count / path.index.shards, part) for count in counts]
+    rows = [
+        _scaled(statistics.cardinality(filters) / path.index.shards, part)
+        for filters in path.filters
+    ]
     total, selectivity = sum(rows), 1.0
     if path.residual and total:
         selectivity = statistics.cardinality(path.query.filters) * part / total
@@ -64,18 +89,22 @@ def estimate_by_counts(
             ReadEstimate(page.limit, math.inf, expected_capacity(held, statistics.row_bytes))
             for held in rows
         ]
-        return PathEstimate(reads, rows, 1 / max(1.0, total), page.span)
+        return PathEstimate(path, reads, rows, 1 / max(1.0, total), page.span)
     selectivity = min(1.0, selectivity)
+    expected = min(total, page.limit / selectivity)
+    if least_cost(path.size, expected, statistics.row_bytes) >= cheapest:
+        return None
     reads = [
         best_estimate(
-            Selectivity(held / total if total else 1.0, selectivity),
+            held / total if total else 1.0,
+            selectivity,
             page.limit,
             statistics.row_bytes,
-            most=_most(held) if bounded else math.ceil(held),
+            _most(held) if bounded else math.ceil(held),
         )
         for held in rows
     ]
-    return PathEstimate(reads, rows, selectivity, page.span)
+    return PathEstimate(path, reads, rows, selectivity, page.span)
 
 
 def _scaled(rows: float, part: float) -> float:
@@ -87,28 +116,29 @@ def _most(rows: float) -> int:
     return math.ceil(rows + 3 * math.sqrt(rows + 1))
 
 
-def estimate_by_location(
+def _estimate_by_location(
     path: AccessPath,
     page: PageSpan,
-    keys: Sequence[EqualityKey],
     located: LocatedPage,
     statistics: TableStatistics,
-) -> PathEstimate:
+    cheapest: float,
+) -> PathEstimate | None:
     """Return what to expect of a page whose rows were read before, by where they stood.
 
     Fewer rows than a page are all there are.
     """
+    if path.size * (REQUEST + 0.5) + ROW * len(located.rows) >= cheapest:
+        return None
     found = located.rows
     until = found[-1].position if len(found) == page.limit else None
     span = page.span if until is None else page.span.until(until, descending=page.descending)
-    held = [_held(path, key, located, span, statistics) for key in keys]
+    held = [_held(path, segment.key, located, span, statistics) for segment in path.segments]
     reads = [
-        ReadEstimate(rows + page.limit, cost=units + REQUEST + ROW * rows, capacity=units)
-        for rows, units in held
+        ReadEstimate(rows + page.limit, units + REQUEST + ROW * rows, units) for rows, units in held
     ]
     total = sum(rows for rows, _ in held)
     selectivity = min(1.0, max(1, len(found)) / total) if total else 1.0
-    return PathEstimate(reads, [rows for rows, _ in held], selectivity, span, until)
+    return PathEstimate(path, reads, [rows for rows, _ in held], selectivity, span, until)
 
 
 def _held(

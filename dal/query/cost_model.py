@@ -5,8 +5,9 @@ beyond it are not, and a segment that runs dry before the page is full costs ano
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 BLOCK = 4_096
 """Bytes that half a read capacity unit pays for."""
@@ -19,6 +20,12 @@ ROW = 0.02
 
 VARIATION = 0.5
 """Deviation of a row's size as a part of its mean: comments are short and long."""
+
+_CERTAIN = 8.5
+"""Deviations below the mean that are exceeded for certain, as floating-point numbers go."""
+
+_LEAST = 0.499
+"""A row is expected to cost as much of its part of a block, in RCU, or more."""
 
 _MOST_LIMITS = 64
 """So many limits are weighed at most, evenly spread: a rare residual may need thousands of rows."""
@@ -33,8 +40,9 @@ def expected_capacity(rows: float, row_bytes: float) -> float:
     costs half a unit for each block that its rows are likely to reach into.
     """
     mean, deviation = rows * row_bytes, VARIATION * row_bytes * math.sqrt(rows)
-    blocks = 1.0
-    end = BLOCK
+    reached = max(0, int((mean - _CERTAIN * deviation) // BLOCK))
+    blocks = 1.0 + reached
+    end = BLOCK * (reached + 1)
     while end < mean + 4 * deviation:
         blocks += normal_tail(end, mean, deviation)
         end += BLOCK
@@ -51,8 +59,7 @@ def normal_tail(bound: float, mean: float, deviation: float) -> float:
     return 0.5 * math.erfc((bound - mean) / (deviation * math.sqrt(2)))
 
 
-@dataclass(frozen=True, slots=True)
-class Selectivity:
+class Selectivity(NamedTuple):
     """Which part of the rows that a plan reads stands in one segment, and which part passes.
 
     Both are parts of all rows of all segments, from 0 to 1: ``share`` stands in this segment,
@@ -75,8 +82,7 @@ class Selectivity:
         return mean, math.sqrt(variance)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadEstimate:
+class ReadEstimate(NamedTuple):
     """How many rows to ask for at first, and what the segment is expected to cost in the end."""
 
     limit: int
@@ -84,33 +90,64 @@ class ReadEstimate:
     capacity: float
 
 
+def least_cost(requests: int, rows: float, row_bytes: float) -> float:
+    """Return what that many Queries cost at least, if the page is expected to span ``rows``.
+
+    A limit below what is expected is too small more often than not: then at least half of the rest
+    is paid for as well.
+    """
+    return requests * (REQUEST + ROW) + max(0.5 * requests, rows * row_bytes / BLOCK / 4)
+
+
 def best_estimate(
-    selectivity: Selectivity, wanted: int, row_bytes: float, *, most: int
+    share: float, residual: float, wanted: int, row_bytes: float, most: int
 ) -> ReadEstimate:
     """Return the limit of the least expected cost for a segment that holds ``most`` rows.
 
-    More rows than one beyond ``most`` are never asked for: that one tells that the rest is empty.
+    ``share`` and ``residual`` are those of its Selectivity. More rows than one beyond ``most`` are
+    never asked for: that one tells that the rest is empty.
     """
-    spread = mean, deviation = selectivity.spread(wanted)
+    best = ReadEstimate(0, math.inf, math.inf)
+    half_block = _LEAST * row_bytes / BLOCK
+    for least, limit, dry, missing, weight in _asks(share, residual, wanted, most):
+        if least >= best.cost:
+            break
+        if weight + half_block * (min(limit, most) + dry * missing) >= best.cost:
+            continue
+        capacity = expected_capacity(min(limit, most), row_bytes)
+        capacity += dry * expected_capacity(missing, row_bytes)
+        if capacity + weight < best.cost:
+            best = ReadEstimate(limit, capacity + weight, capacity)
+    return best
+
+
+class _Ask(NamedTuple):
+    """One way to ask a segment for rows."""
+
+    least: float
+    """What it costs if every Query costs half a unit."""
+    limit: int
+    dry: float
+    """The probability that a refill is needed."""
+    missing: float
+    """The rows that a refill asks for."""
+    weight: float
+    """What is paid besides capacity."""
+
+
+# Kept, as it depends on counts alone: sizes of rows are learnt, and move with every page.
+@lru_cache(maxsize=4_096)
+def _asks(share: float, residual: float, wanted: int, most: int) -> Sequence[_Ask]:
+    """Return what may be asked of a segment, the cheapest first as far as rows are small."""
+    mean, deviation = Selectivity(share, residual).spread(wanted)
     top = min(math.ceil(mean + 4 * deviation) + 1, most + 1)
-    limits = range(top, 0, -math.ceil(top / _MOST_LIMITS))
-    return min(
-        (_estimate(limit, selectivity.share, spread, row_bytes, most) for limit in limits),
-        key=_cost,
-    )
-
-
-def _estimate(
-    limit: int, share: float, spread: tuple[float, float], row_bytes: float, most: int
-) -> ReadEstimate:
-    mean, deviation = spread
-    dry = 0.0 if limit > most else _more_than(limit - 1 + share, mean, deviation)
-    missing = max(1.0, mean - limit, deviation)
-    expected = expected_capacity(min(limit, most), row_bytes) + dry * expected_capacity(
-        missing, row_bytes
-    )
-    weight = REQUEST * (1 + dry) + ROW * (limit + dry * missing)
-    return ReadEstimate(limit, expected + weight, expected)
+    asks = []
+    for limit in range(top, 0, -math.ceil(top / _MOST_LIMITS)):
+        dry = 0.0 if limit > most else _more_than(limit - 1 + share, mean, deviation)
+        missing = max(1.0, mean - limit, deviation)
+        weight = REQUEST * (1 + dry) + ROW * (limit + dry * missing)
+        asks.append(_Ask(weight + 0.5 * (1 + dry), limit, dry, missing, weight))
+    return sorted(asks)
 
 
 def _more_than(rows: float, mean: float, deviation: float) -> float:
@@ -122,7 +159,3 @@ def _more_than(rows: float, mean: float, deviation: float) -> float:
     if deviation == 0:
         return 1.0 if mean > rows else 0.0
     return normal_tail(rows + 0.5, mean, deviation)
-
-
-def _cost(estimate: ReadEstimate) -> float:
-    return estimate.cost

@@ -1,38 +1,46 @@
 """The executor: has a query planned, and reads its first rows by the plan."""
 
 from collections.abc import Sequence
-from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
+
+from cachetools import LRUCache
 
 from dal.entities.entity import Row
 from dal.query.access_paths import AccessPath, access_paths
 from dal.query.cardinality import PageSpan
 from dal.query.execution_stats import ExecutionStatistics
-from dal.query.merge import merge
+from dal.query.merge import Merge
 from dal.query.optimizer import optimize, prove, worth_proving
 from dal.query.plan import Plan
 from dal.query.protocols import StatisticsProvider
 from dal.query.query import Query
-from dal.query.segments import PageProgress, segment_rows
+from dal.query.segments import PageProgress, SegmentReader
 from dal.table.index import Index
 from dal.table.ranges import Range
 from dal.table.requests import RunQuery
 
+KEPT_QUERIES = 2_000
+"""Queries whose access paths are kept."""
+
 
 @dataclass(frozen=True, slots=True)
 class Executor:
-    """Reads rows of one entity: plans, streams the segments, merges, drops what does not pass."""
+    """Reads rows of one entity: plans, merges the segments, drops what does not pass."""
 
     run: RunQuery
     indexes: Sequence[Index]
     statistics: StatisticsProvider | None = None
+    _paths: LRUCache[Query, Sequence[AccessPath]] = field(
+        default_factory=partial(LRUCache, KEPT_QUERIES)
+    )
 
     async def first(
         self, query: Query, span: Range, stats: ExecutionStatistics, *, descending: bool, count: int
     ) -> list[Row]:
         """Return the first ``count`` rows of ``query`` within ``span``."""
-        paths = access_paths(self.indexes, query)
-        page = PageSpan(span & query.within, count, descending)
+        paths = self._paths_of(query)
+        page = PageSpan(query.bounded(span), count, descending)
         plan = await self._plan(paths, page, stats)
         stats.begin(plan)
         rows: list[Row] = []
@@ -50,11 +58,17 @@ class Executor:
         self, query: Query, span: Range, stats: ExecutionStatistics, *, descending: bool
     ) -> bool:
         """Return whether ``query`` has a row within ``span``."""
-        page = PageSpan(span & query.within, 1, descending)
+        page = PageSpan(query.bounded(span), 1, descending)
         rows: list[Row] = []
-        plan = optimize(access_paths(self.indexes, query), page, None)
+        plan = optimize(self._paths_of(query), page, None)
         await self._collect(plan, stats, rows, PageProgress(1))
         return bool(rows)
+
+    def _paths_of(self, query: Query) -> Sequence[AccessPath]:
+        paths = self._paths.get(query)
+        if paths is None:
+            paths = self._paths[query] = access_paths(self.indexes, query)
+        return paths
 
     async def _plan(
         self, paths: Sequence[AccessPath], page: PageSpan, stats: ExecutionStatistics
@@ -76,17 +90,15 @@ class Executor:
 
         That is where the discard limit was passed, or where the page was expected to end.
         """
-        if progress.missing == 0:
-            return None
         discardable = plan.discard_limit
-        async with AsyncExitStack() as stack:
-            streams = [segment_rows(self.run, plan, one, stats, progress) for one in plan.segments]
-            for stream in streams:
-                stack.push_async_callback(stream.aclose)
-            merged = merge(streams, descending=plan.descending)
-            await stack.enter_async_context(aclosing(merged))
-            async for row in merged:
-                if plan.passes(row.item):
+        readers = [SegmentReader(self.run, plan, one, stats, progress) for one in plan.segments]
+        merged = Merge(readers, descending=plan.descending)
+        while progress.missing:
+            came = await merged.more()
+            if not came:
+                return plan.until
+            for row in came:
+                if not plan.residual or plan.passes(row.item):
                     rows.append(row)
                     progress.missing -= 1
                     if progress.missing == 0:
@@ -95,4 +107,4 @@ class Executor:
                     discardable -= 1
                     if discardable < 0:
                         return row.position
-        return plan.until
+        return None

@@ -10,13 +10,14 @@ share one total order, so one position resumes them all.
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 from dal.query.access_paths import AccessPath
-from dal.query.cardinality import PageSpan, estimate_by_counts, estimate_by_location
+from dal.query.cardinality import PageSpan, estimates
 from dal.query.cost_model import REQUEST, Selectivity, expected_capacity
 from dal.query.plan import Plan
-from dal.query.protocols import LocatedPage, TableStatistics
-from dal.query.query import EqualityKey, filters_of
+from dal.query.protocols import TableStatistics
+from dal.query.query import EqualityKey
 
 SHARD_MARGIN = 5
 """Deviations that a shard is asked for beyond its share: one page of some thousand needs more."""
@@ -39,12 +40,20 @@ def optimize(
     located = statistics.located(
         paths[0].query.filters, page.span, descending=page.descending, count=page.limit
     )
-    plans = (_with_statistics(path, page, statistics, located) for path in paths)
-    cheapest = min(plans, key=lambda one: one.cost)
-    if not cheapest.residual or paths[0].residual:  # there is no other way to go on
-        return cheapest
-    limit = DISCARD_RATIO * page.limit / cheapest.selectivity
-    return replace(cheapest, discard_limit=limit)
+    cheapest = min(estimates(paths, page, statistics, located), key=attrgetter("cost"))
+    total = max(1, sum(cheapest.rows))
+    asks = [
+        (read.limit, held / total) for read, held in zip(cheapest.reads, cheapest.rows, strict=True)
+    ]
+    goes_on = cheapest.path.residual and not paths[0].residual  # there is another way
+    return replace(
+        _plan(cheapest.path, page._replace(span=cheapest.span), asks),
+        selectivity=cheapest.selectivity,
+        discard_limit=DISCARD_RATIO * page.limit / cheapest.selectivity if goes_on else math.inf,
+        unproven=sum(not statistics.cardinality(one) for one in cheapest.path.filters),
+        capacity=sum(read.capacity for read in cheapest.reads),
+        until=cheapest.until,
+    )
 
 
 def worth_proving(plan: Plan) -> bool:
@@ -55,7 +64,7 @@ def worth_proving(plan: Plan) -> bool:
 def prove(plan: Plan, empty: Collection[EqualityKey]) -> Plan:
     """Return the same plan, skipping the segments whose keys are proved to have no row."""
     segments = tuple(
-        replace(segment, limit=0, empty=True) if segment.key in empty else segment
+        segment._replace(limit=0, empty=True) if segment.key in empty else segment
         for segment in plan.segments
     )
     skipped = sum(segment.empty for segment in segments)
@@ -81,41 +90,17 @@ def _share_of_shard(path: AccessPath, page: PageSpan) -> tuple[float | None, int
     return share, min(page.limit, math.ceil(mean + SHARD_MARGIN * deviation))
 
 
-def _with_statistics(
-    path: AccessPath, page: PageSpan, statistics: TableStatistics, located: LocatedPage | None
-) -> Plan:
-    keys = [segment.key for segment in path.segments()]
-    counts = [statistics.cardinality(filters_of(key)) for key in keys]
-    if located is None:
-        estimate = estimate_by_counts(path, page, counts, statistics)
-    else:
-        estimate = estimate_by_location(path, page, keys, located, statistics)
-    total = max(1, sum(estimate.rows))
-    asks = [
-        (read.limit, held / total) for read, held in zip(estimate.reads, estimate.rows, strict=True)
-    ]
-    return replace(
-        _plan(path, replace(page, span=estimate.span), asks),
-        selectivity=estimate.selectivity,
-        unproven=counts.count(0),
-        capacity=sum(read.capacity for read in estimate.reads),
-        cost=sum(read.cost for read in estimate.reads),
-        until=estimate.until,
-    )
-
-
 def _plan(path: AccessPath, page: PageSpan, asks: Sequence[tuple[int, float | None]]) -> Plan:
     """Return a plan that asks each segment for a limit, as it holds a share of the rows."""
     query = path.query
-    head = path.index.head if query.head else ""
-    segments = (
-        replace(one, range=page.span, limit=limit, head=head, share=share)
-        for one, (limit, share) in zip(path.segments(), asks, strict=True)
+    segments = tuple(
+        one._replace(range=page.span, limit=limit, share=share)
+        for one, (limit, share) in zip(path.segments, asks, strict=True)
     )
     return Plan(
         query.access_pattern,
         path.index,
-        tuple(segments),
+        segments,
         page.descending,
         query.consistent,
         path.residual,

@@ -7,7 +7,7 @@ there. Reading goes the list's own way for ``first`` and the opposite way for ``
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from dal.entities.entity import Row
 from dal.errors import DalError
@@ -96,8 +96,7 @@ def _span(start: str | None, end: str | None, *, descending: bool, start_open: b
 Node = TypeVar("Node")
 
 
-@dataclass(frozen=True, slots=True)
-class Edge(Generic[Node]):
+class Edge(NamedTuple, Generic[Node]):
     """A row and where it stands."""
 
     node: Node
@@ -109,14 +108,24 @@ class Edge(Generic[Node]):
         return encode(self.position)
 
 
-@dataclass(frozen=True, slots=True)
-class PageInfo:
+class PageInfo(NamedTuple):
     """Whether rows lie around a page; a flag that the slice did not ask for is None."""
 
     has_next_page: bool | None
     has_previous_page: bool | None
-    start_cursor: str | None
-    end_cursor: str | None
+    start: str | None
+    end: str | None
+    """The positions of the first row and of the last."""
+
+    @property
+    def start_cursor(self) -> str | None:
+        """The start as the API shows it."""
+        return None if self.start is None else encode(self.start)
+
+    @property
+    def end_cursor(self) -> str | None:
+        """The end as the API shows it."""
+        return None if self.end is None else encode(self.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +159,8 @@ class PageReader(Generic[Node]):
         """Return the rows of ``query`` that ``cut`` selects; one failed Query fails the page."""
         way = walk(cut, descending=self.descending)
         stats = ExecutionStatistics(query.access_pattern)
-        plain = replace(query, head=False) if query.head else query
         headed = query.head and way.start is None and not cut.backward
+        plain = replace(query, head=False) if query.head else query
         rows = await self.executor.first(
             query if headed else plain,
             way.span,
@@ -162,12 +171,21 @@ class PageReader(Generic[Node]):
         head = rows.pop(0).item if headed and rows and rows[0].position in HEADS else None
         behind = way.touches_start and bool(rows) and rows[0].position == way.start
         if behind:
-            rows = rows[1:]
-        shown = rows[: way.limit]
+            del rows[0]
         ahead = len(rows) > way.limit or await self._any_beyond(plain, way, stats)
         behind = behind or await self._any_before_start(plain, way, stats)
-        page = self._page(shown, cut, stats, ahead=ahead, behind=behind)
-        return replace(page, head=head) if head else page
+        shown = rows[: way.limit]
+        if cut.backward:
+            shown.reverse()
+        follows, precedes = (behind, ahead) if cut.backward else (ahead, behind)
+        info = PageInfo(
+            has_next_page=follows if cut.next_page else None,
+            has_previous_page=precedes if cut.previous_page else None,
+            start=shown[0].position if shown else None,
+            end=shown[-1].position if shown else None,
+        )
+        edges = [Edge(self.decode(row), row.position) for row in shown]
+        return Page(edges, info, stats, head=head)
 
     async def _any_beyond(self, query: Query, way: Walk, stats: ExecutionStatistics) -> bool:
         if not way.ahead or way.end is None:
@@ -180,23 +198,3 @@ class PageReader(Generic[Node]):
         return await self.executor.any(
             query, way.before_start, stats, descending=not way.descending
         )
-
-    def _page(
-        self,
-        rows: Sequence[Row],
-        cut: Slice,
-        stats: ExecutionStatistics,
-        *,
-        ahead: bool,
-        behind: bool,
-    ) -> Page[Node]:
-        in_order = reversed(rows) if cut.backward else rows
-        edges = [Edge(self.decode(row), row.position) for row in in_order]
-        follows, precedes = (behind, ahead) if cut.backward else (ahead, behind)
-        info = PageInfo(
-            has_next_page=follows if cut.next_page else None,
-            has_previous_page=precedes if cut.previous_page else None,
-            start_cursor=edges[0].cursor if edges else None,
-            end_cursor=edges[-1].cursor if edges else None,
-        )
-        return Page(edges, info, stats)

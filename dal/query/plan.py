@@ -1,6 +1,7 @@
 """Plans as plain data: the segments of one index, and what is left to the rows read."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from dal.query.query import EqualityKey, Filters
 from dal.table.index import Index
@@ -9,8 +10,7 @@ from dal.table.keys import LAST_CHARACTER
 from dal.table.ranges import HEADS, Range
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """One contiguous key range of one partition, and how many rows to ask of it at first."""
 
     partition: str
@@ -35,8 +35,8 @@ class Segment:
         if not self.head:
             return rows
         if self.head < self.prefix:
-            return replace(rows, low=self.head)
-        return replace(rows, high=self.head + LAST_CHARACTER)
+            return Range(self.head, rows.high, high_open=rows.high_open)
+        return Range(rows.low, self.head + LAST_CHARACTER, low_open=rows.low_open)
 
     def position_of(self, sort_key: str) -> str:
         """Return the position of the row with a sort key; the head stands before all rows."""
@@ -69,13 +69,13 @@ class Plan:
     """Segments that are expected to be empty, and would be skipped if that were proved."""
     capacity: float | None = None
     """The expected RCU; None without statistics."""
-    cost: float = 0.0
-    """What plans are compared by, in RCU."""
     until: str | None = None
     """The position that the segments end at, where the page is expected to end."""
 
     def passes(self, item: Item) -> bool:
         """Return whether a row passes the residual."""
-        return all(
-            next(iter(item[name].values())) in wanted for name, wanted in self.residual.items()
-        )
+        for name, wanted in self.residual.items():
+            (value,) = item[name].values()
+            if value not in wanted:
+                return False
+        return True

@@ -37,3 +37,10 @@ class Query:
     """Whether it must see the latest acknowledged write: only the table and local indexes can."""
     head: bool = False
     """Whether to read the item at the beginning of the partition's list with the first rows."""
+
+    def bounded(self, span: Range) -> Range:
+        """Return the positions of ``span`` that it is bounded to."""
+        return span if self.within is UNBOUNDED else span & self.within
+
+    def __hash__(self) -> int:
+        return hash((*self.filters.items(), self.within.low, self.within.high))

@@ -1,7 +1,7 @@
-"""Segments as streams: the rows of one key range, fetched anew when they run dry."""
+"""Segments as sources of rows: one key range, asked anew when its rows run dry."""
 
 import math
-from collections.abc import AsyncGenerator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dal.entities.entity import Row
@@ -21,66 +21,70 @@ class PageProgress:
     reads: list[RangeRead] = field(default_factory=list)
 
 
-async def segment_rows(
-    run: RunQuery,
-    plan: Plan,
-    segment: Segment,
-    stats: ExecutionStatistics,
-    progress: PageProgress,
-) -> AsyncGenerator[Row, None]:
-    """Yield the rows of a segment in the plan's direction until its range ends.
+class SegmentReader:
+    """The rows of a segment in the plan's direction, until its range ends.
 
     DynamoDB ends an answer at the limit or at 1 MB, possibly with no row at all; only the absence
     of a last key means that nothing is left. A refill asks for twice as much as the ask before, but
     not for more than the page can still take.
     """
-    segment_stats = SegmentStatistics(
-        segment.partition, str(segment.sort_keys), segment.limit, segment.skipped
-    )
-    stats.segments.append(segment_stats)
-    if segment_stats.skipped:
-        return
-    start, limit, unread, values = None, segment.limit, segment.range, dict(segment.key)
-    while True:
-        answer = await run(_request(plan, segment, limit, start))
-        stats.count(segment_stats, answer)
-        rows = [Row(_position(plan, segment, item), item, values) for item in answer.items]
-        start, read = answer.last_key, unread
-        if start is not None:
-            end = _position(plan, segment, start)
-            read = unread.until(end, descending=plan.descending)
-            unread = unread.beyond(end, descending=plan.descending)
-        progress.reads.append(RangeRead(segment.key, read, rows))
-        for row in rows:
-            yield row
-        if start is None:
-            return
-        limit = _refill(plan, segment, progress.missing, segment_stats.requests)
 
+    def __init__(
+        self,
+        run: RunQuery,
+        plan: Plan,
+        segment: Segment,
+        stats: ExecutionStatistics,
+        progress: PageProgress,
+    ) -> None:
+        self._run, self._plan, self._segment = run, plan, segment
+        self._stats, self._progress = stats, progress
+        self._read = SegmentStatistics(segment)
+        stats.segments.append(self._read)
+        self.ended = self._read.skipped
+        self._start: Item | None = None
+        self._unread = segment.range
 
-def _position(plan: Plan, segment: Segment, item: Item) -> str:
-    return segment.position_of(item[plan.index.sort_key]["S"])
+    async def more(self) -> Sequence[Row]:
+        """Return the rows of the next answer that has any; none at the end."""
+        rows: Sequence[Row] = ()
+        while not (rows or self.ended):
+            rows = await self._ask()
+        return rows
 
+    async def _ask(self) -> Sequence[Row]:
+        plan, segment, span = self._plan, self._segment, self._unread
+        answer = await self._run(
+            QueryRequest(
+                plan.index,
+                segment.partition,
+                segment.sort_keys,
+                plan.descending,
+                self._refill() if self._read.requests else segment.limit,
+                self._start,
+                plan.consistent,
+            )
+        )
+        self._stats.count(self._read, answer)
+        key, values, position_of = plan.index.sort_key, dict(segment.key), segment.position_of
+        rows = [Row(position_of(item[key]["S"]), item, values) for item in answer.items]
+        self._start = answer.last_key
+        self.ended = self._start is None
+        if self._start is not None:
+            end = position_of(self._start[key]["S"])
+            span = self._unread.until(end, descending=plan.descending)
+            self._unread = self._unread.beyond(end, descending=plan.descending)
+        self._progress.reads.append(RangeRead(segment.key, span, rows))
+        return rows
 
-def _refill(plan: Plan, segment: Segment, missing: int, asked: int) -> int:
-    """Return how many rows to ask a dry segment for: what the page may still take of it.
+    def _refill(self) -> int:
+        """Return how many rows to ask a dry segment for: what the page may still take of it.
 
-    A segment that runs dry again and again holds more than was expected: the ask doubles.
-    """
-    most = math.ceil(missing / plan.selectivity)
-    if segment.share is None:
-        return most
-    mean, deviation = Selectivity(segment.share, plan.selectivity).spread(missing)
-    return max(1, min(most, math.ceil(mean + deviation) << (asked - 1)))
-
-
-def _request(plan: Plan, segment: Segment, limit: int, start: Item | None) -> QueryRequest:
-    return QueryRequest(
-        plan.index,
-        segment.partition,
-        segment.sort_keys,
-        plan.descending,
-        limit,
-        start,
-        plan.consistent,
-    )
+        A segment that runs dry again and again holds more than was expected: the ask doubles.
+        """
+        plan, share, missing = self._plan, self._segment.share, self._progress.missing
+        most = math.ceil(missing / plan.selectivity)
+        if share is None:
+            return most
+        mean, deviation = Selectivity(share, plan.selectivity).spread(missing)
+        return max(1, min(most, math.ceil(mean + deviation) << (self._read.requests - 1)))

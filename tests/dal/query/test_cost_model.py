@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.query import cost_model
-from dal.query.cost_model import BLOCK, Selectivity, best_estimate, expected_capacity
+from dal.query.cost_model import BLOCK, Selectivity, best_estimate, expected_capacity, least_cost
 
 
 @pytest.mark.parametrize(("rows", "blocks"), [(1, 1), (20, 3), (2_000, 201)])
@@ -23,29 +23,49 @@ def test_more_rows_never_cost_less(rows: int, row_bytes: float) -> None:
 
 
 def test_a_pages_only_segment_is_asked_for_the_page() -> None:
-    assert best_estimate(Selectivity(share=1.0), 20, 300.0, most=5_000).limit == 20
+    assert best_estimate(1.0, 1.0, 20, 300.0, most=5_000).limit == 20
 
 
 @given(st.floats(0.001, 1.0), st.integers(1, 101), st.integers(0, 200))
 def test_no_ask_goes_far_beyond_what_is_there(share: float, wanted: int, most: int) -> None:
-    assert 1 <= best_estimate(Selectivity(share), wanted, 300.0, most=most).limit <= most + 1
+    assert 1 <= best_estimate(share, 1.0, wanted, 300.0, most=most).limit <= most + 1
 
 
-def test_few_limits_are_weighed_however_rare_the_wanted_rows(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_few_limits_are_weighed_however_rare_the_wanted_rows() -> None:
     """Planning takes milliseconds even where a page of 20 lies in 200,000 rows."""
-    weighed: list[int] = []
-    weigh = cost_model._estimate
+    assert best_estimate(1.0, 0.0001, 20, 300.0, most=1_000_000).limit > 10_000
+    assert len(cost_model._asks(1.0, 0.0001, 20, 1_000_000)) <= 64
 
-    def counted(limit: int, *others: object) -> cost_model.ReadEstimate:
-        weighed.append(limit)
-        return weigh(limit, *others)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(cost_model, "_estimate", counted)
-    ask = best_estimate(Selectivity(1.0, residual=0.0001), 20, 300.0, most=1_000_000)
-    assert ask.limit > 10_000
-    assert len(weighed) <= 64
+@given(st.floats(0.001, 1.0), st.floats(0.001, 1.0), st.integers(1, 101), st.floats(20, 5_000))
+def test_the_cheapest_of_all_limits_is_taken(
+    share: float, residual: float, wanted: int, row_bytes: float
+) -> None:
+    most = 500
+    costs = [
+        expected_capacity(min(one.limit, most), row_bytes)
+        + one.dry * expected_capacity(one.missing, row_bytes)
+        + one.weight
+        for one in cost_model._asks(share, residual, wanted, most)
+    ]
+    assert best_estimate(share, residual, wanted, row_bytes, most).cost == pytest.approx(min(costs))
+
+
+@given(
+    st.lists(st.integers(0, 3_000), min_size=1, max_size=8),
+    st.floats(0.001, 1.0),
+    st.integers(1, 101),
+    st.floats(20, 5_000),
+)
+def test_no_plan_costs_less_than_the_least(
+    counts: list[int], residual: float, wanted: int, row_bytes: float
+) -> None:
+    total = max(1, sum(counts))
+    reads = [
+        best_estimate(count / total, residual, wanted, row_bytes, most=count) for count in counts
+    ]
+    least = least_cost(len(counts), min(total, wanted / residual), row_bytes)
+    assert sum(read.cost for read in reads) >= least * 0.999
 
 
 @pytest.mark.parametrize(("share", "residual"), [(0.3, 1.0), (1.0, 0.4), (0.5, 0.7)])

@@ -1,44 +1,67 @@
 import asyncio
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.query.merge import merge
+from dal.query.merge import Merge
 from tests.strategies import MORE
 
-Rows = AsyncGenerator[tuple[str, str], None]
+Row = tuple[str, str]
 positions = st.sets(st.text("ab\ud7ff\ue000\U00010000", max_size=3), max_size=8)
 many_positions = st.lists(positions, max_size=5)
 
 
-async def stream(name: str, keys: Iterable[str], read: list[str] | None = None) -> Rows:
-    """Yield rows that say where they come from, and note in ``read`` what was taken."""
-    for key in keys:
-        if read is not None:
-            read.append(key)
-        yield key, f"{key} of {name}"
+async def at_once() -> None:
+    """Answer without a turn of the loop."""
 
 
-async def failing(after: Iterable[str]) -> Rows:
-    for key in after:
-        yield key, key
-    raise LookupError("this stream broke")
+@dataclass
+class Rows:
+    """Rows that say where they come from, so many an answer; ``asked`` counts the answers."""
+
+    name: str
+    keys: Sequence[str]
+    size: int = 1
+    wait: Callable[[], Awaitable[None]] = at_once
+    fails_after: float = float("inf")
+    taken: int = 0
+    asked: int = 0
+    log: list[str] = field(default_factory=list)
+
+    @property
+    def ended(self) -> bool:
+        # As DynamoDB: that nothing is left shows when an answer is not full.
+        return self.asked > 0 and self.taken < self.asked * self.size
+
+    async def more(self) -> Sequence[Row]:
+        await self.wait()
+        if self.taken >= self.fails_after:
+            raise LookupError("this source broke")
+        rows = self.keys[self.taken : self.taken + self.size]
+        self.asked, self.taken = self.asked + 1, self.taken + len(rows)
+        self.log.append(self.name)
+        return [(key, f"{key} of {self.name}") for key in rows]
 
 
-async def merged(streams: list[Rows], *, descending: bool) -> list[tuple[str, str]]:
-    return [row async for row in merge(streams, descending=descending)]
+async def merged(sources: Sequence[Rows], *, descending: bool) -> list[Row]:
+    merge, rows = Merge(sources, descending=descending), list[Row]()
+    while came := await merge.more():
+        rows += came
+    return rows
 
 
 @MORE
-@given(sets=many_positions, descending=st.booleans())
-async def test_the_merge_is_the_sorted_union(sets: list[set[str]], descending: bool) -> None:
-    streams = [
-        stream(str(number), sorted(one, reverse=descending)) for number, one in enumerate(sets)
+@given(sets=many_positions, size=st.integers(1, 4), descending=st.booleans())
+async def test_the_merge_is_the_sorted_union(
+    sets: list[set[str]], size: int, descending: bool
+) -> None:
+    sources = [
+        Rows(str(number), sorted(one, reverse=descending), size) for number, one in enumerate(sets)
     ]
-    rows = await merged(streams, descending=descending)
+    rows = await merged(sources, descending=descending)
     assert [position for position, _ in rows] == sorted(set[str]().union(*sets), reverse=descending)
     for position, row in rows:
         assert row in {
@@ -46,78 +69,82 @@ async def test_the_merge_is_the_sorted_union(sets: list[set[str]], descending: b
         }
 
 
-async def test_no_streams_and_empty_streams_yield_nothing() -> None:
+@MORE
+@given(sets=many_positions, size=st.integers(1, 4), descending=st.booleans())
+async def test_a_source_is_asked_again_only_when_the_next_row_hangs_on_it(
+    sets: list[set[str]], size: int, descending: bool
+) -> None:
+    sources = [
+        Rows(str(number), sorted(one, reverse=descending), size) for number, one in enumerate(sets)
+    ]
+    merge = Merge(sources, descending=descending)
+    shown: list[str] = []
+    while came := await merge.more():
+        for source in sources:
+            before = source.keys[: max(0, source.asked - 1) * source.size]
+            # All rows of the answers before the last were shown before it was asked for.
+            assert set(before) <= set(shown)
+        shown += [position for position, _ in came]
+
+
+async def test_no_sources_and_empty_sources_have_no_rows() -> None:
     assert await merged([], descending=True) == []
-    assert await merged([stream("a", ""), stream("b", "")], descending=True) == []
+    assert await merged([Rows("a", ""), Rows("b", "")], descending=True) == []
 
 
-async def test_a_position_in_several_streams_is_one_row() -> None:
-    rows = await merged([stream(name, "dba") for name in "xyz"], descending=True)
+@pytest.mark.parametrize("size", [1, 2, 5])
+async def test_a_position_in_several_sources_is_one_row(size: int) -> None:
+    rows = await merged([Rows(name, "dba", size) for name in "xyz"], descending=True)
     assert [position for position, _ in rows] == ["d", "b", "a"]
 
 
-async def test_all_streams_start_at_once() -> None:
+async def test_all_sources_are_asked_at_once() -> None:
     barrier = asyncio.Barrier(4)
 
-    async def waiting(key: str) -> Rows:
+    async def wait() -> None:
         await barrier.wait()
-        yield key, key
 
     async with asyncio.timeout(5):
-        rows = await merged([waiting(key) for key in "cabd"], descending=False)
+        rows = await merged(
+            [Rows(key, [key], size=2, wait=wait) for key in "cabd"], descending=False
+        )
     assert [position for position, _ in rows] == ["a", "b", "c", "d"]
 
 
-@pytest.mark.parametrize("taken", [1, 2, 7])
-async def test_only_what_is_taken_is_read(taken: int) -> None:
-    read: list[str] = []
-    streams = [
-        stream("x", "acegik", read),
-        stream("y", "bdfhjl", read),
-        stream("z", "mnopqr", read),
-    ]
-    rows = []
-    async with aclosing(merge(streams, descending=False)) as running:
-        async for position, _ in running:
-            rows.append(position)
-            if len(rows) == taken:
-                break
-    assert rows == list("abcdefghijkl"[:taken])
-    assert (
-        len(read) == len(streams) + taken - 1
-    )  # a head of each, and one for each row but the last
-    for one in streams:
-        await one.aclose()
+async def test_only_the_source_that_runs_dry_is_asked_again() -> None:
+    log: list[str] = []
+    x, y = Rows("x", "abcdg", 2, log=log), Rows("y", "efh", 2, log=log)
+    merge = Merge([x, y], descending=False)
+    came = ["".join(key for key, _ in await merge.more()) for _ in range(4)]
+    assert (came, "".join(log)) == (["ab", "cd", "ef", "gh"], "xyxxy")
 
 
 async def test_nothing_is_read_before_the_first_row_is_asked_for() -> None:
-    read: list[str] = []
-    one = stream("x", "ab", read)
-    await merge([one], descending=False).aclose()
-    assert read == []
-    await one.aclose()
+    one = Rows("x", "ab")
+    Merge([one], descending=False)
+    assert one.asked == 0
 
 
 async def test_a_failing_start_cancels_the_others_and_is_raised() -> None:
     cancelled = []
 
-    async def endless() -> Rows:
+    async def endless() -> None:
         try:
             await asyncio.Event().wait()
         finally:
             cancelled.append(1)
-        yield "a", "a"
 
-    with pytest.raises(LookupError, match="this stream broke"):
+    sources = [Rows("x", "", wait=endless), Rows("y", "", fails_after=0), Rows("z", "", 1, endless)]
+    with pytest.raises(LookupError, match="this source broke"):
         async with asyncio.timeout(5):
-            await merged([endless(), failing(""), endless()], descending=True)
+            await merged(sources, descending=True)
     assert len(cancelled) == 2
 
 
-@pytest.mark.parametrize("before", ["a", "ac"])
-async def test_a_stream_that_fails_later_ends_the_merge(before: str) -> None:
-    rows = merge([failing(before), stream("y", "bd")], descending=False)
-    expected = "abcd"[: 2 * len(before) - 1]
-    assert [(await anext(rows))[0] for _ in expected] == list(expected)
-    with pytest.raises(LookupError, match="this stream broke"):
-        await anext(rows)
+@pytest.mark.parametrize("after", [1, 2])
+async def test_a_source_that_fails_later_ends_the_merge(after: int) -> None:
+    merge = Merge([Rows("x", "ac", fails_after=after), Rows("y", "bd")], descending=False)
+    shown = [(await merge.more())[0][0] for _ in range(2 * after - 1)]
+    with pytest.raises(LookupError, match="this source broke"):
+        await merge.more()
+    assert "".join(shown) == "abc"[: 2 * after - 1]

@@ -242,7 +242,7 @@ def test_the_item_at_the_beginning_of_a_list_is_read_with_its_rows(
         (segment,) = whole.segments
         assert ((segment.sort_keys.low, segment.sort_keys.high) == keys) is headed
         assert segment.position_of(f"{index.label}2021#7") == "2021#7"
-    beside = replace(segment, head=index.head)
+    beside = segment._replace(head=index.head)
     assert beside.position_of(head) == position
     rows = [beside.position_of(f"{index.label}{one}") for one in ("0", "2021#7", "é")]
     assert sorted([*rows, position]).index(position) in {0, 3}

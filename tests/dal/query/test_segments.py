@@ -6,7 +6,7 @@ from dal.entities.comment import ALL, COMMENT, comment_position
 from dal.errors import ThrottledError
 from dal.query.execution_stats import ExecutionStatistics
 from dal.query.plan import Plan
-from dal.query.segments import PageProgress, segment_rows
+from dal.query.segments import PageProgress, SegmentReader
 from dal.repositories.comments import Selection
 from dal.table.ranges import Range
 from tests.dal.planning import plan
@@ -28,22 +28,26 @@ def planned(limit: int, span: Range | None = None, *, descending: bool = True) -
     return plan(COMMENT.indexes, query, span or Range(), descending=descending, limit=limit)
 
 
+def reader_of(
+    engine: FakeEngine, whole: Plan
+) -> tuple[SegmentReader, ExecutionStatistics, PageProgress]:
+    reading, progress = ExecutionStatistics("AP1"), PageProgress(whole.segments[0].limit)
+    return SegmentReader(engine, whole, whole.segments[0], reading, progress), reading, progress
+
+
 async def read(
     engine: FakeEngine, whole: Plan, most: int = 100
 ) -> tuple[list[str], ExecutionStatistics]:
-    reading = ExecutionStatistics("AP1")
+    """Read until there are ``most`` positions, or the end."""
+    reader, reading, _ = reader_of(engine, whole)
     positions: list[str] = []
-    rows = segment_rows(
-        engine, whole, whole.segments[0], reading, PageProgress(whole.segments[0].limit)
-    )
-    async for position, item, values in rows:
-        positions.append(position)
-        assert item["GSISK"]["S"] == position
-        assert values == {"product": "42"}
-        if len(positions) == most:
-            break
-    await rows.aclose()
-    return positions, reading
+    while len(positions) < most and (rows := await reader.more()):
+        for position, item, values in rows:
+            positions.append(position)
+            assert item["GSISK"]["S"] == position
+            assert values == {"product": "42"}
+    assert reader.ended or len(positions) >= most
+    return positions[:most], reading
 
 
 @pytest.mark.parametrize("descending", [False, True])
@@ -118,10 +122,9 @@ async def test_the_account_names_partition_range_and_limit() -> None:
 async def test_a_fault_is_raised_where_it_happens() -> None:
     engine = loaded(faults={1: ThrottledError("busy")})
     whole = planned(3)
-    reading = ExecutionStatistics("AP1")
-    rows = segment_rows(engine, whole, whole.segments[0], reading, PageProgress(3))
-    before = [(await anext(rows))[0] for _ in range(3)]
+    reader, reading, _ = reader_of(engine, whole)
+    before = [row.position for row in await reader.more()]
     with pytest.raises(ThrottledError):
-        await anext(rows)
+        await reader.more()
     assert before == POSITIONS[:-4:-1]
     assert reading.requests == 1
