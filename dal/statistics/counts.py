@@ -134,9 +134,12 @@ class CommentStatistics:
 
     def cardinality(self, filters: Filters) -> int:
         """Return how many comments pass those of ``filters`` that are counted."""
-        ratings = filters.get("rating")
-        chosen = self.of(filters.get("language"))
-        return chosen.overall.of(None if ratings is None else [int(one) for one in ratings])
+        ratings, languages = filters.get("rating"), filters.get("language")
+        chosen = [self.overall]
+        if languages is not None:
+            chosen = [self.by_language[one] for one in languages if one in self.by_language]
+        of = None if ratings is None else [int(one) for one in ratings]
+        return sum(counts.of(of) for counts in chosen)
 
     @property
     def total(self) -> int:

@@ -6,7 +6,9 @@ and what stands on the way, where counts alone leave a margin.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from functools import lru_cache
+from itertools import combinations, islice
+from operator import itemgetter
 
 from dal.query.protocols import LocatedPage, LocatedRow
 from dal.query.query import EqualityKey, Filters, equality_keys
@@ -24,7 +26,12 @@ class RowLocations:
 
     def __init__(self) -> None:
         self._rows: list[LocatedRow] = []
+        self._values: set[EqualityKey] = set()
+        """Those of the rows; they are few."""
+        self._finer: dict[EqualityKey, set[EqualityKey]] = {}
+        """The values of rows that have a key, as they were asked for."""
         self._spans: dict[EqualityKey, list[_Span]] = {}
+        """What of each key is remembered, sorted; no two of a key touch."""
 
     def note(self, key: EqualityKey, span: Range, rows: Sequence[LocatedRow]) -> None:
         """Remember that ``rows`` are all rows of ``key`` within ``span``."""
@@ -33,6 +40,9 @@ class RowLocations:
         part = self._part(span)
         others = [row for row in self._rows[part] if not key <= row.values]
         self._rows[part] = sorted([*others, *rows], key=_position)
+        if not self._values.issuperset(values := {row.values for row in rows}):
+            self._values |= values
+            self._finer.clear()
         self._spans[key] = _joined(self._spans.get(key, []), _ends(span))
 
     def page(
@@ -62,15 +72,16 @@ class RowLocations:
         reached = self._reach(key, low, descending=False)
         if reached is None or reached < high:
             return None
-        return list(self._within([key], span, descending=False))
+        wanted = self._values_of(key)
+        return [row for row in self._rows[self._part(span)] if row.values in wanted]
 
     def _reach(self, key: EqualityKey, start: str, *, descending: bool) -> str | None:
         """Return how far ``key`` is remembered without a gap from ``start``, if at all."""
-        spans = [one for known, held in self._spans.items() if known <= key for one in held]
+        covering = [self._spans[known] for known in _coarser(key) if known in self._spans]
         reached, further = None, start
         while further != reached:
             reached = further
-            here = [span for span in spans if span[0] <= reached <= span[1]]
+            here = [span for held in covering if (span := _span_at(held, reached))]
             if not here:
                 return None
             further = min(low for low, _ in here) if descending else max(high for _, high in here)
@@ -79,10 +90,15 @@ class RowLocations:
     def _within(
         self, keys: Sequence[EqualityKey], span: Range, *, descending: bool
     ) -> Iterator[LocatedRow]:
+        wanted = set[EqualityKey]().union(*map(self._values_of, keys))
         rows = self._rows[self._part(span)]
-        for row in reversed(rows) if descending else rows:
-            if any(key <= row.values for key in keys):
-                yield row
+        return (row for row in (reversed(rows) if descending else rows) if row.values in wanted)
+
+    def _values_of(self, key: EqualityKey) -> set[EqualityKey]:
+        found = self._finer.get(key)
+        if found is None:
+            found = self._finer[key] = {values for values in self._values if key <= values}
+        return found
 
     def _part(self, span: Range) -> slice:
         low, high = _ends(span)
@@ -92,8 +108,14 @@ class RowLocations:
         )
 
 
+@lru_cache(maxsize=10_000)
+def _coarser(key: EqualityKey) -> Sequence[EqualityKey]:
+    """Return the keys that all rows of ``key`` have too."""
+    return [frozenset(some) for size in range(len(key) + 1) for some in combinations(key, size)]
+
+
 def _joined(spans: Sequence[_Span], new: _Span) -> list[_Span]:
-    """Return spans that cover what the given ones do, none of them touching another."""
+    """Return spans that cover what the given ones do, sorted, none of them touching another."""
     low, high = new
     apart = []
     for span in spans:
@@ -101,7 +123,12 @@ def _joined(spans: Sequence[_Span], new: _Span) -> list[_Span]:
             apart.append(span)
         else:
             low, high = min(low, span[0]), max(high, span[1])
-    return [*apart, (low, high)]
+    return sorted([*apart, (low, high)])
+
+
+def _span_at(spans: Sequence[_Span], position: str) -> _Span | None:
+    number = bisect_right(spans, position, key=_position) - 1
+    return spans[number] if number >= 0 and position <= spans[number][1] else None
 
 
 def _ends(span: Range) -> _Span:
@@ -111,5 +138,4 @@ def _ends(span: Range) -> _Span:
     return low, high
 
 
-def _position(row: LocatedRow) -> str:
-    return row.position
+_position = itemgetter(0)

@@ -15,8 +15,8 @@ read, so its segment is not empty there, and is read.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from cachetools import LRUCache
 
@@ -46,8 +46,7 @@ _COMMON = tuple(name for name in ALL.attributes if name != ALL.partition_key)
 so that a product's rows are of one size whichever index they were read from."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProductStatistics:
+class ProductStatistics(NamedTuple):
     """The ``TableStatistics`` of one product's comments."""
 
     counts: CommentStatistics
@@ -129,10 +128,12 @@ class ProductStatisticsProvider:
         locations = self.locations.get(product) or RowLocations()
         sizes = list[int]()
         for read in reads:
-            rows = [_located(row, product) for row in read.rows]
+            rows = locations.among(read.key, read.range)
+            if rows is None or not _same(rows, read.rows):
+                rows = [_located(row, product) for row in read.rows]
+                if dict(read.key).keys() <= COUNTED_FIELDS:
+                    locations.note(read.key, read.range, rows)
             sizes += [row.size for row in rows]
-            if dict(read.key).keys() <= COUNTED_FIELDS:
-                locations.note(read.key, read.range, rows)
         self.locations[product] = locations
         self._weigh(product, sizes)
 
@@ -156,6 +157,12 @@ class ProductStatisticsProvider:
 def _product_of(query: Query) -> str:
     (product,) = query.filters["product"]
     return product
+
+
+def _same(known: Sequence[LocatedRow], rows: Sequence[Row]) -> bool:
+    """Return whether rows stand where rows stood: most pages were read before."""
+    places = [row.position for row in rows]
+    return sorted(places) == [row.position for row in known]
 
 
 def _located(row: Row, product: str) -> LocatedRow:

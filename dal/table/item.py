@@ -28,9 +28,12 @@ def key_of(item: Item) -> Item:
 
 def bytes_of(item: Item, names: Iterable[str]) -> int:
     """Return the size of some string and number attributes, about as DynamoDB counts it."""
-    return sum(
-        len(name) + len(value.encode()) for name in names for value in item.get(name, {}).values()
-    )
+    size = 0
+    for name in names:
+        if name in item:
+            (value,) = item[name].values()
+            size += len(name) + len(value if value.isascii() else value.encode())
+    return size
 
 
 def unchanged(item: Item, names: tuple[str, ...]) -> dict[str, Any]:
