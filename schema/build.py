@@ -1,20 +1,21 @@
 """Builds the schema from its roots, with the caches and limits of every operation."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from typing import Any
 
-from graphql import GraphQLError
 from strawberry import Schema
 from strawberry.schema.config import StrawberryConfig
 from strawberry.schema.types.base_scalars import DateTimeDefinition
-from strawberry.types import ExecutionContext, ExecutionResult
+from strawberry.types import ExecutionResult
+from strawberry.types.graphql import OperationType
 from strawberry.types.scalar import ScalarDefinition
 
 from schema.comments import Comment, Product
-from schema.documents import DocumentCache, Documents
-from schema.errors import log_faults, told
+from schema.documents import DocumentCache
+from schema.errors import told
+from schema.execution import Execution
 from schema.introspection import withheld
 from schema.messages import INSTANT
 from schema.mutation import Mutation
@@ -29,26 +30,33 @@ NODE_TYPES = (Comment, Order, Organization, OrganizationUser, Product, Ticket, U
 
 
 class _Schema(Schema):
-    """Strawberry's schema with a cache of documents, and errors as ``schema.errors`` has them."""
+    """Strawberry's types and resolvers, executed by ``schema.execution``."""
 
     def __init__(self, *, introspection: bool, **roots: Any) -> None:
         super().__init__(**roots)
         self._introspection = introspection
-        documents = DocumentCache(self._schema, introspection=introspection)
-        self.extensions = (partial(Documents, documents),)
+        self._documents = DocumentCache(self._schema, introspection=introspection)
 
-    async def execute(self, *args: Any, **kwargs: Any) -> ExecutionResult:
-        result = await super().execute(*args, **kwargs)
+    async def execute(
+        self,
+        query: str | None,
+        variable_values: dict[str, Any] | None = None,
+        context_value: Any | None = None,
+        root_value: Any | None = None,
+        operation_name: str | None = None,
+        allowed_operation_types: Iterable[OperationType] | None = None,
+        operation_extensions: dict[str, Any] | None = None,
+    ) -> ExecutionResult:
+        """Return the result of an operation, its errors as its client may see them."""
+        execution = Execution(
+            self._documents, variable_values, context_value, root_value, operation_extensions
+        )
+        allowed = OperationType if allowed_operation_types is None else allowed_operation_types
+        result = await execution.result(query or "", operation_name, allowed)
         if result.errors:
             shown = result.errors if self._introspection else withheld(result.errors)
             result.errors = told(shown)
         return result
-
-    def process_errors(
-        self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None
-    ) -> None:
-        del execution_context
-        log_faults(errors)
 
 
 def build_schema(*, introspection: bool = True) -> Schema:

@@ -10,13 +10,16 @@ from math import ceil, prod
 from typing import Any
 
 from graphql import (
+    ArgumentNode,
     DocumentNode,
     FieldNode,
     GraphQLNamedType,
     GraphQLSchema,
+    ListValueNode,
     OperationDefinitionNode,
     SelectionNode,
     Undefined,
+    VariableNode,
     get_named_type,
     value_from_ast_untyped,
 )
@@ -25,7 +28,7 @@ from dal.entities.order import OPEN_SHARDS
 from dal.query.access_paths import MAX_SEGMENTS
 from resolvers.connections import DEFAULT_SIZE, MAX_SIZE
 from resolvers.leaderboard import SIZE as LEADERBOARD_SIZE
-from schema.fragments import fields_of, fragments_of
+from schema.fragments import fields_of, fragments_of, nodes_of
 from schema.introspection_size import introspected_rows
 
 MAX_REQUESTS = 250
@@ -106,6 +109,11 @@ _ROWS: Mapping[str, float] = {
 _FILTERS = ("rating", "language", "status")
 """Arguments of which each value may be a partition of its own."""
 
+_SIZING = frozenset({"first", "last", "ids", *_FILTERS})
+"""Arguments that say how many rows are read, and from how many partitions."""
+
+_MAX_KEPT = 50
+
 
 @dataclass(slots=True)
 class Cost:
@@ -148,6 +156,41 @@ def predicted(
     if root is not None:
         prediction.add(root, operation.selection_set.selections, times=1)
     return prediction.cost
+
+
+class PredictedCosts:
+    """The costs of one operation: one for all variables that say the same of sizes."""
+
+    def __init__(
+        self, schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode
+    ) -> None:
+        self._of = schema, document, operation
+        sizes = [
+            node.value
+            for node in nodes_of(document)
+            if isinstance(node, ArgumentNode) and node.name.value in _SIZING
+        ]
+        self._names = [one.name.value for one in sizes if isinstance(one, VariableNode)]
+        lists = (one for one in sizes if isinstance(one, ListValueNode))
+        self._mixed = any(isinstance(node, VariableNode) for one in lists for node in one.values)
+        self._kept: dict[tuple[object, ...], Cost] = {}
+
+    def cost(self, variables: Mapping[str, Any]) -> Cost:
+        """Return the cost for some variables, as they came with the request."""
+        said = tuple([_said(variables.get(name, Undefined)) for name in self._names])
+        found = self._kept.get(said)
+        if found is None:
+            found = predicted(*self._of, variables)
+            if len(self._kept) < _MAX_KEPT and not self._mixed:
+                self._kept[said] = found
+        return found
+
+
+def _said(value: object) -> object:
+    """Return what a variable says of sizes."""
+    if isinstance(value, list):
+        return len(value), len(set(map(str, value)))
+    return value if value is None or value is Undefined or isinstance(value, int) else ""
 
 
 class _Prediction:

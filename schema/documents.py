@@ -4,29 +4,28 @@ What is measured first is linear in the text, whatever its fragments repeat: Gra
 validation may grow with the square of what a document says.
 """
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from cachetools import LRUCache
 from graphql import (
     DocumentNode,
     GraphQLError,
     GraphQLSchema,
-    get_operation_ast,
+    OperationDefinitionNode,
     parse,
     specified_rules,
     validate,
 )
-from strawberry.extensions import SchemaExtension
 from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRule
 from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
 
-from dal.table.account import Account, opened
-from schema.cost import Cost, QueryTooCostlyError, predicted
+from compiled.operation import CompiledOperation
+from schema.cost import PredictedCosts
 from schema.fragments import operations_of
 from schema.introspection import NO_INTROSPECTION
-from schema.limits import MAX_TOKENS, faults_of, faults_of_variables, has_too_many_units
+from schema.limits import MAX_TOKENS, faults_of, has_too_many_units
 
 MAX_TEXT = 30_000
 MAX_ERRORS = 10
@@ -36,10 +35,27 @@ KEPT_BYTES = 32_000_000
 _TOKEN_BYTES = 600
 """What a token takes when it is parsed, about."""
 
-PACED_VALUES = 2_000
-"""An answer of more gives others turns of the event loop while it is made."""
-
 _RULES = (*specified_rules, MaybeNullValidationRule, OneOfInputValidationRule)
+
+
+class Operation:
+    """One operation of a document without errors, compiled when it is first executed."""
+
+    def __init__(
+        self, schema: GraphQLSchema, document: DocumentNode, node: OperationDefinitionNode
+    ) -> None:
+        self.node = node
+        self._of = schema, document, node
+
+    @cached_property
+    def compiled(self) -> CompiledOperation:
+        """What is executed."""
+        return CompiledOperation(*self._of)
+
+    @cached_property
+    def costs(self) -> PredictedCosts:
+        """What it is expected to take."""
+        return PredictedCosts(*self._of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +64,14 @@ class CheckedDocument:
 
     document: DocumentNode
     errors: list[GraphQLError]
-    operations: int
+    operations: Sequence[Operation]
+
+    def operation(self, name: str | None) -> Operation | None:
+        """Return the operation of a name, or the first; None where there is none."""
+        for one in self.operations:
+            if name is None or (one.node.name is not None and one.node.name.value == name):
+                return one
+        return None
 
     @property
     def bytes(self) -> int:
@@ -87,7 +110,8 @@ class DocumentCache:
             errors = faults_of(document) or self._validate(document)
         except RecursionError:
             raise GraphQLError("The document is nested too deeply to be read.") from None
-        return CheckedDocument(document, errors, len(operations_of(document)))
+        operations = [Operation(self.schema, document, one) for one in operations_of(document)]
+        return CheckedDocument(document, errors, operations)
 
     def _validate(self, document: DocumentNode) -> list[GraphQLError]:
         return validate(
@@ -97,63 +121,3 @@ class DocumentCache:
             max_errors=MAX_ERRORS,
             allow_empty_selection_sets=False,
         )
-
-
-class Documents(SchemaExtension):
-    """Gives each operation its document from a cache, and refuses what may not run."""
-
-    def __init__(self, cache: DocumentCache) -> None:
-        super().__init__()
-        self._cache = cache
-        self._cost: Cost | None = None
-        self._account = Account()
-
-    def on_parse(self) -> Iterator[None]:
-        """Put the parsed document in place; GraphQLError where no operation can be chosen."""
-        context = self.execution_context
-        checked = self._cache.checked(context.query or "")
-        name = context._provided_operation_name  # noqa: SLF001 - it has no public one
-        if name is None and checked.operations > 1:
-            raise GraphQLError(
-                "The document has several operations: say in operationName which one to run."
-            )
-        context.graphql_document = checked.document
-        self._errors = checked.errors
-        yield
-
-    def on_validate(self) -> Iterator[None]:
-        """Put in place what was found wrong with the document, or with what it would cost."""
-        context = self.execution_context
-        context.pre_execution_errors = (
-            self._errors or faults_of_variables(context.variables) or self._too_costly()
-        )
-        yield
-
-    def on_execute(self) -> Iterator[None]:
-        """Keep an account of what is asked of DynamoDB, and give others turns meanwhile."""
-        context = self.execution_context
-        assert self._cost is not None  # noqa: S101 - what is executed was validated
-        if self._cost.values > PACED_VALUES and context.context is not None:
-            context.context.pace.slow_down()
-        with opened() as self._account:
-            yield
-
-    def get_results(self) -> dict[str, Any]:
-        """Return ``extensions.cost`` when the request asks for it."""
-        asked = self.execution_context.operation_extensions or {}
-        if asked.get("cost") is not True or self._cost is None:
-            return {}
-        return {"cost": {"predicted": self._cost.rounded(), "actual": asdict(self._account)}}
-
-    def _too_costly(self) -> list[GraphQLError]:
-        context = self.execution_context
-        document = context.graphql_document
-        assert document is not None  # noqa: S101 - on_parse has put it in place
-        operation = get_operation_ast(document, context.operation_name)
-        assert operation is not None  # noqa: S101 - on_parse has looked for it
-        self._cost = predicted(self._cache.schema, document, operation, context.variables or {})
-        try:
-            self._cost.check()
-        except QueryTooCostlyError as error:
-            return [GraphQLError(str(error), original_error=error)]
-        return []

@@ -1,4 +1,4 @@
-"""A document's operations and fragments, and the fields that a selection names through these."""
+"""A document's nodes, operations and fragments, and the fields that a selection names."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -8,6 +8,7 @@ from graphql import (
     FragmentDefinitionNode,
     FragmentSpreadNode,
     InlineFragmentNode,
+    Node,
     OperationDefinitionNode,
     SelectionNode,
 )
@@ -27,6 +28,18 @@ def fragments_of(document: DocumentNode) -> Fragments:
 def operations_of(document: DocumentNode) -> list[OperationDefinitionNode]:
     """Return a document's operations."""
     return [one for one in document.definitions if isinstance(one, OperationDefinitionNode)]
+
+
+def nodes_of(document: DocumentNode) -> Iterator[Node]:
+    """Yield every node of a document, without recursion."""
+    waiting: list[Node] = [document]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for key in node.keys:
+            child = getattr(node, key, None)
+            children = child if isinstance(child, list | tuple) else [child]
+            waiting += [one for one in children if isinstance(one, Node)]
 
 
 def fields_of(

@@ -17,12 +17,11 @@ from graphql import (
     GraphQLError,
     InlineFragmentNode,
     IntValueNode,
-    Node,
     SelectionNode,
     SelectionSetNode,
 )
 
-from schema.fragments import fields_of, fragments_of, operations_of
+from schema.fragments import fields_of, fragments_of, nodes_of, operations_of
 
 MAX_TOKENS = 1_000
 """Lexical units of a document: each takes some microseconds to be parsed, checked and executed, and
@@ -82,7 +81,7 @@ def _faults(document: DocumentNode) -> Iterator[str]:
             f"The document has {len(document.definitions):,} operations and fragments; "
             f"the most is {MAX_DEFINITIONS}."
         )
-    for node in _nodes(document):
+    for node in nodes_of(document):
         if isinstance(node, IntValueNode | FloatValueNode) and len(node.value) > MAX_DIGITS:
             yield f"A number has {len(node.value):,} digits; the most is {MAX_DIGITS}."
         if isinstance(node, SelectionSetNode) and not node.selections:
@@ -126,18 +125,6 @@ def has_too_many_units(text: str) -> bool:
 
 def _number(count: int) -> str:
     return f"{count:,}" if count < 10**9 else "more than a billion"
-
-
-def _nodes(document: DocumentNode) -> Iterator[Node]:
-    """Yield every node of a document, without recursion."""
-    waiting: list[Node] = [document]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        for key in node.keys:
-            child = getattr(node, key, None)
-            children = child if isinstance(child, list | tuple) else [child]
-            waiting += [one for one in children if isinstance(one, Node)]
 
 
 class _Measure:

@@ -1,0 +1,98 @@
+"""An operation of a validated document, executed as graphql-core's ``execute`` would."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from graphql import (
+    DocumentNode,
+    ExecutionResult,
+    FragmentDefinitionNode,
+    GraphQLError,
+    GraphQLSchema,
+    OperationDefinitionNode,
+    OperationType,
+    default_field_resolver,
+    default_type_resolver,
+)
+from graphql.execution import Executor, get_variable_values
+from graphql.execution.collect_fields import FragmentDetails
+from strawberry.execution.is_awaitable import optimized_is_awaitable
+from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
+
+from compiled.compiler import Compiler, NotCoveredError
+from compiled.selection import SelectionSet
+
+
+class CompiledOperation:
+    """One operation of a document that its schema's validation has passed."""
+
+    def __init__(
+        self, schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode
+    ) -> None:
+        self._schema = schema
+        self.node = operation
+        self._fragments = {
+            one.name.value: one
+            for one in document.definitions
+            if isinstance(one, FragmentDefinitionNode)
+        }
+        self._details = {name: FragmentDetails(one) for name, one in self._fragments.items()}
+        self.selection_set = self._compiled()
+
+    def _compiled(self) -> SelectionSet | None:
+        """Return what is executed; None for graphql-core's executor."""
+        root_type = self._schema.query_type
+        if self.node.operation is not OperationType.QUERY or root_type is None:
+            return None
+        try:
+            return Compiler(self._schema, self._details, self.node).root(root_type)
+        except NotCoveredError:
+            return None
+
+    async def execute(
+        self,
+        variables: Mapping[str, Any] | None = None,
+        *,
+        root_value: Any = None,
+        context_value: Any = None,
+        operation_extensions: Mapping[str, Any] | None = None,
+    ) -> ExecutionResult:
+        """Return the result of the operation for some variables, as they came with the request."""
+        values = get_variable_values(
+            self._schema,
+            self.node.variable_definitions or (),
+            dict(variables or {}),
+            max_errors=50,
+        )
+        if isinstance(values, list):
+            return ExecutionResult(None, values)
+        executor = StrawberryGraphQLCoreExecutionContext(
+            self._schema,
+            self._fragments,
+            self._details,
+            root_value,
+            context_value,
+            self.node,
+            values,
+            default_field_resolver,
+            default_type_resolver,
+            default_field_resolver,
+            is_awaitable=optimized_is_awaitable,
+            operation_extensions=operation_extensions,
+        )
+        if self.selection_set is None:
+            result: Any = executor.execute_operation()
+            whole: ExecutionResult = await result if optimized_is_awaitable(result) else result
+            return whole
+        return await self._executed(executor, self.selection_set)
+
+    @staticmethod
+    async def _executed(executor: Executor[Any], selection_set: SelectionSet) -> ExecutionResult:
+        try:
+            data = selection_set.execute(executor, executor.root_value, None)
+            if type(data) is not dict:
+                data = await data
+        except GraphQLError as error:
+            executor.collected_errors.add(error, None)
+            data = None
+        return ExecutionResult(data, executor.collected_errors.errors or None)

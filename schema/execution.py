@@ -1,0 +1,106 @@
+"""Execution of one operation: its document, its limits, its cost, its result and its errors."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from graphql import GraphQLError
+from graphql.execution import ExecutionResult as CoreResult
+from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
+from strawberry.types import ExecutionResult
+from strawberry.types.graphql import OperationType
+
+from dal.table.account import Account, opened
+from schema.cost import Cost, QueryTooCostlyError
+from schema.documents import CheckedDocument, DocumentCache, Operation
+from schema.errors import log_faults
+from schema.limits import faults_of_variables
+
+PACED_VALUES = 2_000
+"""An answer of more gives others turns of the event loop while it is made."""
+
+
+class Execution:
+    """One request for an operation; it is executed once."""
+
+    def __init__(
+        self,
+        documents: DocumentCache,
+        variables: Mapping[str, Any] | None,
+        context: Any,
+        root_value: Any,
+        extensions: Mapping[str, Any] | None,
+    ) -> None:
+        self._documents = documents
+        self._variables = variables or {}
+        self._context = context
+        self._root_value = root_value
+        self._extensions = extensions or {}
+        self._cost: Cost | None = None
+        self._account = Account()
+
+    async def result(
+        self, text: str, name: str | None, allowed: Iterable[OperationType]
+    ) -> ExecutionResult:
+        """Return the result of an operation; errors are logged, and not yet as clients see them."""
+        try:
+            found = await self._executed(text, name, allowed)
+        except GraphQLError as error:
+            found = CoreResult(None, [error])
+        except (CannotGetOperationTypeError, InvalidOperationTypeError):
+            raise
+        except Exception as error:  # noqa: BLE001 - one answer of many: the server goes on
+            found = CoreResult(None, [GraphQLError(str(error), original_error=error)])
+        if found.errors:
+            log_faults(found.errors)
+        return ExecutionResult(found.data, found.errors, self._told_cost())
+
+    async def _executed(
+        self, text: str, name: str | None, allowed: Iterable[OperationType]
+    ) -> CoreResult:
+        checked = self._documents.checked(text)
+        operation = _chosen(checked, name)
+        kind = OperationType(operation.node.operation.value)
+        if kind not in allowed:
+            raise InvalidOperationTypeError(kind)
+        errors = (
+            checked.errors or faults_of_variables(self._variables) or self._too_costly(operation)
+        )
+        if errors:
+            return CoreResult(None, errors)
+        with opened() as self._account:
+            return await operation.compiled.execute(
+                self._variables,
+                root_value=self._root_value,
+                context_value=self._context,
+                operation_extensions=self._extensions,
+            )
+
+    def _too_costly(self, operation: Operation) -> list[GraphQLError]:
+        """Predict the cost, and slow down what is large; an error where it is too much."""
+        self._cost = operation.costs.cost(self._variables)
+        try:
+            self._cost.check()
+        except QueryTooCostlyError as error:
+            return [GraphQLError(str(error), original_error=error)]
+        if self._cost.values > PACED_VALUES and self._context is not None:
+            self._context.pace.slow_down()
+        return []
+
+    def _told_cost(self) -> dict[str, Any]:
+        """Return ``extensions.cost`` when the request asks for it."""
+        if self._extensions.get("cost") is not True or self._cost is None:
+            return {}
+        return {"cost": {"predicted": self._cost.rounded(), "actual": asdict(self._account)}}
+
+
+def _chosen(checked: CheckedDocument, name: str | None) -> Operation:
+    """Return the operation that a name chooses of a document."""
+    if name is None and len(checked.operations) > 1:
+        raise GraphQLError(
+            "The document has several operations: say in operationName which one to run."
+        )
+    operation = checked.operation(name)
+    if operation is None:
+        raise CannotGetOperationTypeError(name)
+    return operation
