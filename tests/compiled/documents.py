@@ -1,0 +1,130 @@
+"""Documents drawn at random of any schema: aliases, fragments, directives, merged fields."""
+
+from random import Random
+from typing import Any
+
+from graphql import (
+    GraphQLEnumType,
+    GraphQLInputObjectType,
+    GraphQLSchema,
+    get_named_type,
+    get_nullable_type,
+    is_abstract_type,
+    is_leaf_type,
+    is_list_type,
+    is_object_type,
+)
+
+VARIABLES = {
+    "$yes": "Boolean! = true",
+    "$no": "Boolean",
+    "$whole": "Int",
+    "$word": 'String! = "w"',
+    "$words": "[String!]",
+    "$color": "Color! = GREEN",
+    "$width": "Int! = 4",
+}
+VALUES: dict[str, list[Any]] = {
+    "yes": [True, False],
+    "no": [False, True],
+    "whole": [5, None, 2**31, "x"],
+    "word": ["given", None],
+    "words": [["a", "b"], "single", None, [None]],
+    "color": ["RED", "BLUE"],
+    "width": [1],
+}
+
+
+class Writer:
+    """Writes one document."""
+
+    def __init__(self, schema: GraphQLSchema, random: Random) -> None:
+        self._schema = schema
+        self._random = random
+        self._fragments: list[str] = []
+        self._keys = 0
+
+    def document(self) -> str:
+        """Return a query; it may be invalid."""
+        assert self._schema.query_type is not None
+        selected = self._selection(self._schema.query_type, 4)
+        text = "\n".join([selected, *self._fragments])
+        used = [f"{name}: {kind}" for name, kind in VARIABLES.items() if name in text]
+        return f"query ({', '.join(used)}) {text}" if used else f"query {text}"
+
+    def variables(self) -> dict[str, Any]:
+        """Return variables, most of them of the right types."""
+        random = self._random
+        return {
+            name: values[0] if random.random() < 0.9 else random.choice(values)
+            for name, values in VALUES.items()
+            if name == "no" or random.random() < 0.6
+        }
+
+    def _selection(self, of: Any, depth: int) -> str:
+        parts = [self._part(of, depth) for _ in range(self._random.randint(1, 5))]
+        return "{ " + " ".join(parts) + " }"
+
+    def _part(self, of: Any, depth: int) -> str:
+        chance = self._random.random()
+        if chance < 0.1:
+            return "__typename" if chance < 0.07 else "kind: __typename"
+        if chance < 0.3 and depth:
+            return self._fragment(of, depth)
+        field = self._field(of, depth)
+        return f"{field} {field}" if chance > 0.95 else field
+
+    def _fragment(self, of: Any, depth: int) -> str:
+        on = self._random.choice([of, *self._related(of)])
+        inner = self._selection(on, depth - 1)
+        if self._random.random() < 0.5:
+            condition = "" if on is of and self._random.random() < 0.3 else f" on {on.name}"
+            return f"...{condition}{self._directive()} {inner}"
+        name = f"f{len(self._fragments)}"
+        self._fragments.append(f"fragment {name} on {on.name} {inner}")
+        return f"...{name}{self._directive()}"
+
+    def _related(self, of: Any) -> list[Any]:
+        if is_abstract_type(of):
+            return list(self._schema.get_possible_types(of))
+        return list(of.interfaces) if is_object_type(of) else []
+
+    def _field(self, of: Any, depth: int) -> str:
+        below = [one for one in of.fields if not is_leaf_type(get_named_type(of.fields[one].type))]
+        name: str = self._random.choice([*of.fields, *below, *below] if depth else list(of.fields))
+        field = of.fields[name]
+        self._keys += 1
+        alias = self._random.choice(["", "", f"a{self._keys}: ", f"class{self._keys}: ", "same: "])
+        inner = get_named_type(field.type)
+        head = alias + name + self._arguments(field) + self._directive()
+        if is_leaf_type(inner):
+            return head
+        return f"{head} {self._selection(inner, depth - 1) if depth else '{ __typename }'}"
+
+    def _arguments(self, field: Any) -> str:
+        given = [
+            f"{name}: {self._value(argument.type)}"
+            for name, argument in field.args.items()
+            if name == "word" or self._random.random() < 0.4
+        ]
+        return f"({', '.join(given)})" if given else ""
+
+    def _value(self, of: Any) -> str:
+        random, kind = self._random, get_nullable_type(of)
+        if kind is of and random.random() < 0.1:
+            return "null"
+        if is_list_type(kind):
+            return random.choice(["$words", '["l"]', '["l", $word]', '"one"', "[]"])
+        if isinstance(kind, GraphQLEnumType):
+            return random.choice(["$color", "RED"])
+        if isinstance(kind, GraphQLInputObjectType):
+            return random.choice(["{width: $width}", '{width: 2, unit: "in"}'])
+        return random.choice(["$whole", "7"] if kind.name == "Int" else ["$word", '"s"'])
+
+    def _directive(self) -> str:
+        chance = self._random.random()
+        if chance > 0.12:
+            return ""
+        name = self._random.choice(["@skip(if: ", "@include(if: "])
+        value = self._random.choice(["true", "false", "$yes", "$yes"])
+        return f" {name}{value})"
