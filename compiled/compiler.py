@@ -34,9 +34,9 @@ from compiled.completion import (
     ObjectCompletion,
 )
 from compiled.field import Completion, Field, ForeignField
-from compiled.leaves import Leaf, Leaves
-from compiled.resolvers import attribute_of, resolve_of
-from compiled.selection import SelectionSet
+from compiled.leaves import Leaf
+from compiled.resolvers import attribute_of, resolve_by
+from compiled.selection import Selection, selection_of
 
 
 class NotCoveredError(Exception):
@@ -56,20 +56,20 @@ class Compiler:
         self._fragments = dict(fragments)
         self._operation = operation
 
-    def root(self, root_type: GraphQLObjectType) -> SelectionSet:
+    def root(self, root_type: GraphQLObjectType) -> Selection:
         """Return what the operation selects; NotCoveredError where variables decide it."""
         self._check([self._operation.selection_set])
         collected = collect_fields(
             self._schema, self._fragments, NO_VARIABLES, root_type, self._operation
         )
-        return self._selection_set(root_type, collected.grouped_field_set)
+        return self._selection(root_type, collected.grouped_field_set)
 
-    def _below(self, object_type: GraphQLObjectType, details: FieldDetailsList) -> SelectionSet:
+    def _below(self, object_type: GraphQLObjectType, details: FieldDetailsList) -> Selection:
         self._check([one.node.selection_set for one in details if one.node.selection_set])
         collected = collect_subfields(
             self._schema, self._fragments, NO_VARIABLES, self._operation, object_type, details
         )
-        return self._selection_set(object_type, collected.grouped_field_set)
+        return self._selection(object_type, collected.grouped_field_set)
 
     def _check(self, selections: Iterable[SelectionSetNode]) -> None:
         """Raise NotCoveredError where directives with variables decide what is selected."""
@@ -88,36 +88,32 @@ class Compiler:
                         raise NotCoveredError
                     waiting.append(fragment.definition.selection_set)
 
-    def _selection_set(
-        self, object_type: GraphQLObjectType, grouped: GroupedFieldSet
-    ) -> SelectionSet:
-        constant: dict[str, Any] = {}
-        leaves: list[Leaf] = []
-        fields: list[Field | ForeignField] = []
-        for key, details in grouped.items():
-            definition = self._schema.get_field(object_type, details[0].node.name.value)
-            if definition is TypeNameMetaFieldDef:
-                constant[key] = object_type.name
-                continue
-            if definition is None or details[0].node.name.value.startswith("__"):
-                fields.append(ForeignField(object_type, key, details))
-                continue
-            attribute = attribute_of(definition)
-            if attribute is not None and is_leaf_type(get_nullable_type(definition.type)):
-                leaves.append(Leaf(key, attribute, definition.type))
-                continue
-            field = Field(object_type, definition, key, details)
-            field.resolve = resolve_of(self._schema, field)
-            field.completion = self._completion(field, definition.type)
-            fields.append(field)
-        return SelectionSet(
-            object_type, grouped, constant, Leaves(leaves) if leaves else None, fields
-        )
+    def _selection(self, object_type: GraphQLObjectType, grouped: GroupedFieldSet) -> Selection:
+        selected = [self._selected(object_type, key, of) for key, of in grouped.items()]
+        return selection_of(object_type, grouped, selected)
+
+    def _selected(
+        self, object_type: GraphQLObjectType, key: str, details: FieldDetailsList
+    ) -> str | Leaf | Field | ForeignField:
+        """Return what is selected under a response key: its result, where that is known."""
+        name = details[0].node.name.value
+        definition = self._schema.get_field(object_type, name)
+        if definition is TypeNameMetaFieldDef:
+            return object_type.name
+        if definition is None or name.startswith("__"):
+            return ForeignField(object_type, key, details)
+        attribute = attribute_of(definition)
+        if attribute is not None and is_leaf_type(get_nullable_type(definition.type)):
+            return Leaf(attribute, definition.type)
+        field = Field(object_type, definition, key, details)
+        resolve_by(self._schema, field)
+        field.completion = self._completion(field, definition.type)
+        return field
 
     def _completion(self, field: Field, type_: GraphQLOutputType) -> Completion:
         nullable: Any = get_nullable_type(type_)
         if is_leaf_type(nullable):
-            return LeafCompletion(field, type_, nullable)
+            return LeafCompletion(field, type_)
         if is_list_type(nullable):
             item = self._completion(field, nullable.of_type)
             return ListCompletion(field, type_, nullable.of_type, item)

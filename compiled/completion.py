@@ -6,13 +6,13 @@ Everything else is completed by graphql-core: null, an exception, a value of ano
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from graphql import GraphQLLeafType, GraphQLOutputType, Undefined
+from graphql import GraphQLOutputType, Undefined
 from graphql.execution import Executor
 
 from compiled.field import PLAIN, Completion, Field
 from compiled.leaves import exact_class
 from compiled.paths import PlainPath, path_of
-from compiled.selection import SelectionSet
+from compiled.selection import Selection
 
 
 class ForeignCompletion:
@@ -32,9 +32,9 @@ class ForeignCompletion:
 class LeafCompletion(ForeignCompletion):
     """Completes values of a scalar or an enum: at once those that are results already."""
 
-    def __init__(self, field: Field, type_: GraphQLOutputType, leaf: GraphQLLeafType) -> None:
+    def __init__(self, field: Field, type_: GraphQLOutputType) -> None:
         super().__init__(field, type_)
-        self._exact = exact_class(leaf)
+        self._exact = exact_class(type_)
 
     def complete(self, executor: Executor[Any], value: Any, path: PlainPath) -> Any:
         """Return the result."""
@@ -51,7 +51,7 @@ class ObjectCompletion(ForeignCompletion):
         field: Field,
         type_: GraphQLOutputType,
         is_type_of: Callable[..., Any] | None,
-        selection: SelectionSet,
+        selection: Selection,
     ) -> None:
         super().__init__(field, type_)
         self._is_type_of = is_type_of
@@ -68,7 +68,7 @@ class ObjectCompletion(ForeignCompletion):
             shown = self._is_type_of(value, self.field.info(executor, path))
             if shown is not True:
                 return super().complete(executor, value, path)
-        return self._selection.execute(executor, value, path)
+        return self._selection(executor, value, path)
 
 
 class ListCompletion(ForeignCompletion):
@@ -88,29 +88,35 @@ class ListCompletion(ForeignCompletion):
             return super().complete(executor, value, path)
         results: list[Any] = []
         awaited: list[int] = []
+        settled, complete = self._settled, self._item.complete
         try:
             for index, item in enumerate(value):
-                result = self._of_item(executor, item, (path, index, None))
-                results.append(result)
+                if type(item) is settled:
+                    try:
+                        result = complete(executor, item, (path, index, None))
+                    except Exception as error:  # noqa: BLE001 - as graphql-core: any that it raises
+                        result = self._failed(executor, error, (path, index, None))
+                else:
+                    result = self._of_item(executor, item, (path, index, None))
+                    settled = self._settled
                 if type(result) not in PLAIN and executor.is_awaitable(result):
+                    result = self._of_result(executor, result, (path, index, None))
                     awaited.append(index)
+                results.append(result)
         except Exception:
             self._settle(executor, [results[index] for index in awaited], value[len(results) + 1 :])
             raise
         return _awaited(executor, results, awaited) if awaited else results
 
     def _of_item(self, executor: Executor[Any], item: Any, path: PlainPath) -> Any:
-        if type(item) is not self._settled:
-            if executor.is_awaitable(item):
-                return self._of_awaitable(executor, item, path)
-            self._settled = type(item)
+        """Return the result of an item of another class than the last, or an awaitable of it."""
+        if executor.is_awaitable(item):
+            return self._of_awaitable(executor, item, path)
+        self._settled = type(item)
         try:
-            result = self._item.complete(executor, item, path)
-        except Exception as error:  # noqa: BLE001 - as graphql-core: whatever completing it raises
+            return self._item.complete(executor, item, path)
+        except Exception as error:  # noqa: BLE001 - as above
             return self._failed(executor, error, path)
-        if type(result) not in PLAIN and executor.is_awaitable(result):
-            return self._of_result(executor, result, path)
-        return result
 
     async def _of_awaitable(
         self, executor: Executor[Any], item: Awaitable[Any], path: PlainPath
@@ -131,8 +137,9 @@ class ListCompletion(ForeignCompletion):
         except Exception as error:  # noqa: BLE001 - as above
             return self._failed(executor, error, path)
 
-    def _failed(self, executor: Executor[Any], error: Exception, path: PlainPath) -> None:
+    def _failed(self, executor: Executor[Any], error: Exception, path: PlainPath) -> Any:
         executor.handle_field_error(error, self._item_type, self.field.details, path_of(path))
+        return None
 
     @staticmethod
     def _settle(executor: Executor[Any], begun: list[Awaitable[Any]], left: Sequence[Any]) -> None:

@@ -18,6 +18,7 @@ from graphql.execution import Executor
 from graphql.execution.collect_fields import FieldDetailsList
 from graphql.pyutils import Path
 
+from compiled.leaves import exact_class
 from compiled.paths import PlainPath, path_of
 
 Resolve = Callable[[Executor[Any], "Field", Any, PlainPath], Any]
@@ -39,6 +40,9 @@ class Field:
 
     resolve: Resolve
     completion: Completion
+    expression: str | None = None
+    """The Python expression of what it resolves to, of ``source`` and ``function``."""
+    function: Callable[..., Any] | None = None
 
     def __init__(
         self,
@@ -55,6 +59,8 @@ class Field:
         self.nodes: list[FieldNode] = [one.node for one in details]
         self.name = self.nodes[0].name.value
         self.memo: dict[Any, Any] = {}
+        exact = exact_class(field.type)
+        self.exact = exact.__name__ if exact else None
         self._parent_name = parent_type.name
         self._settled: type = str
 
@@ -63,12 +69,19 @@ class Field:
         path = (parent, self.key, self._parent_name)
         try:
             value = self.resolve(executor, self, source, path)
+        except Exception as error:  # noqa: BLE001 - as graphql-core: whatever a resolver raises
+            return self.failed(executor, error, path)
+        return self.completed(executor, value, path)
+
+    def completed(self, executor: Executor[Any], value: Any, path: PlainPath) -> Any:
+        """Return the result of what the field resolves to, or an awaitable of it."""
+        try:
             if type(value) is not self._settled:
                 if executor.is_awaitable(value):
                     return self._of_awaitable(executor, value, path)
                 self._settled = type(value)
             result = self.completion.complete(executor, value, path)
-        except Exception as error:  # noqa: BLE001 - as graphql-core: whatever a resolver raises
+        except Exception as error:  # noqa: BLE001 - as above
             return self.failed(executor, error, path)
         if type(result) not in PLAIN and executor.is_awaitable(result):
             return self._of_result(executor, result, path)

@@ -20,7 +20,7 @@ from strawberry.execution.is_awaitable import optimized_is_awaitable
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 
 from compiled.compiler import Compiler, NotCoveredError
-from compiled.selection import SelectionSet
+from compiled.selection import Selection
 
 
 class CompiledOperation:
@@ -37,9 +37,9 @@ class CompiledOperation:
             if isinstance(one, FragmentDefinitionNode)
         }
         self._details = {name: FragmentDetails(one) for name, one in self._fragments.items()}
-        self.selection_set = self._compiled()
+        self.selection = self._compiled()
 
-    def _compiled(self) -> SelectionSet | None:
+    def _compiled(self) -> Selection | None:
         """Return what is executed; None for graphql-core's executor."""
         root_type = self._schema.query_type
         if self.node.operation is not OperationType.QUERY or root_type is None:
@@ -80,16 +80,16 @@ class CompiledOperation:
             is_awaitable=optimized_is_awaitable,
             operation_extensions=operation_extensions,
         )
-        if self.selection_set is None:
+        if self.selection is None:
             result: Any = executor.execute_operation()
             whole: ExecutionResult = await result if optimized_is_awaitable(result) else result
             return whole
-        return await self._executed(executor, self.selection_set)
+        return await self._executed(executor, self.selection)
 
     @staticmethod
-    async def _executed(executor: Executor[Any], selection_set: SelectionSet) -> ExecutionResult:
+    async def _executed(executor: Executor[Any], selection: Selection) -> ExecutionResult:
         try:
-            data = selection_set.execute(executor, executor.root_value, None)
+            data = selection(executor, executor.root_value, None)
             if type(data) is not dict:
                 data = await data
         except GraphQLError as error:

@@ -4,7 +4,6 @@ Strawberry's own resolver makes the same call. It looks up how with every one.
 """
 
 from collections.abc import Callable
-from operator import attrgetter
 from typing import Any, cast
 
 from graphql import (
@@ -40,13 +39,13 @@ def attribute_of(definition: GraphQLField) -> str | None:
     return field.python_name if field.python_name.isidentifier() else None
 
 
-def resolve_of(schema: GraphQLSchema, field: Field) -> Resolve:
-    """Return what resolves a field as its GraphQLField's resolver does."""
+def resolve_by(schema: GraphQLSchema, field: Field) -> None:
+    """Give a field what resolves it as its GraphQLField's resolver does."""
     attribute = attribute_of(field.definition)
     if attribute is not None:
-        get = attrgetter(attribute)
-        return lambda _executor, _field, source, _path: get(source)
-    return _direct(schema, field) or _by_graphql(field)
+        field.expression = f"source.{attribute}"
+    elif not _direct(schema, field):
+        field.resolve = _by_graphql(field)
 
 
 def _strawberry_field(definition: GraphQLField) -> StrawberryField | None:
@@ -68,17 +67,18 @@ def _by_graphql(field: Field) -> Resolve:
     return resolve
 
 
-def _direct(schema: GraphQLSchema, compiled: Field) -> Resolve | None:
-    """Return a call of the function behind a Strawberry field; None where more is done."""
+def _direct(schema: GraphQLSchema, compiled: Field) -> bool:
+    """Have the function behind a Strawberry field called; False where Strawberry does more."""
     field = _strawberry_field(compiled.definition)
     if field is None or field.base_resolver is None or field.extensions:
-        return None
+        return False
     if schema.extensions[_BACK].exception_handlers or field.base_resolver.self_parameter:
-        return None
+        return False
     conversions = _conversions(schema, compiled.definition, field)
     if conversions is None:
-        return None
-    return _call(schema, compiled, field, field.base_resolver, conversions)
+        return False
+    _call(schema, compiled, field, field.base_resolver, conversions)
+    return True
 
 
 def _call(
@@ -87,17 +87,17 @@ def _call(
     field: StrawberryField,
     resolver: StrawberryResolver[Any],
     conversions: Conversions,
-) -> Resolve:
+) -> None:
     function = cast("Callable[..., Any]", resolver.wrapped_func)
+    parents = (resolver.parent_parameter, resolver.root_parameter)
+    objects = {one.name for one in parents if one is not None}
+    told = resolver.info_parameter.name if resolver.info_parameter else None
+    if told is None and not conversions:
+        compiled.function = function
+        compiled.expression = f"function({', '.join(f'{name}=source' for name in objects)})"
+        return
     arguments = Arguments(compiled.definition, compiled.nodes[0])
     info_class = schema.extensions[_BACK].config.info_class
-    objects = {
-        one.name for one in (resolver.parent_parameter, resolver.root_parameter) if one is not None
-    }
-    told = resolver.info_parameter.name if resolver.info_parameter else None
-    if told is None and not conversions and len(objects) == 1:
-        (name,) = objects
-        return lambda _executor, _field, source, _path: function(**{name: source})
 
     def resolve(executor: Executor[Any], compiled: Field, source: Any, path: PlainPath) -> Any:
         keywords: dict[str, Any] = dict.fromkeys(objects, source)
@@ -107,7 +107,7 @@ def _call(
             keywords[told] = info_class(_raw_info=compiled.info(executor, path), _field=field)
         return function(**keywords)
 
-    return resolve
+    compiled.resolve = resolve
 
 
 def _conversions(
