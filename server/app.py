@@ -1,12 +1,9 @@
 """The HTTP application: the pages, GraphQL, GraphiQL and health checks."""
 
-import re
-
-from asgi_correlation_id import CorrelationIdMiddleware
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dal.stores import Stores
 from dal.table.client import Table
@@ -19,9 +16,12 @@ from server.http.cors import CrossOriginMiddleware
 from server.http.deadline import DeadlineMiddleware
 from server.http.failures import FailureMiddleware
 from server.http.graphql import GraphQLView
-from server.http.rate_limit import rate_limited
+from server.http.rate_limit import RateLimitMiddleware
+from server.http.request_ids import RequestIdMiddleware
 from server.pages.routes import page_routes, refusal
-from server.settings import Settings
+from server.settings import NO_RATE_LIMIT, Settings
+
+_GRAPHQL = "/graphql"
 
 
 def create_app(
@@ -30,7 +30,7 @@ def create_app(
     table: Table,
     authenticator: Authenticator,
     directory: DataDirectory | None = None,
-) -> Starlette:
+) -> ASGIApp:
     """Return the application over an open table.
 
     ``directory`` has the embedded engine's file, which then counts among what makes it ready.
@@ -42,24 +42,34 @@ def create_app(
         explain=settings.explain,
     )
 
-    return Starlette(
+    pages = Starlette(
         routes=[
-            Route("/graphql", view, methods=["GET", "POST"]),
+            Route(_GRAPHQL, view, methods=["GET", "POST"]),
             *health_routes(table, directory),
             Mount("/static/graphiql", graphiql.GraphiQLFiles()),
             *page_routes(view),
         ],
-        middleware=[
-            Middleware(CorrelationIdMiddleware, validator=_is_request_id),
-            Middleware(CrossOriginMiddleware, origins=settings.cors_origins, local=settings.demo),
-            Middleware(FailureMiddleware),
-            *rate_limited(settings),
-            Middleware(DeadlineMiddleware, seconds=settings.deadline),
-        ],
         exception_handlers={HTTPException: refusal(view)},
     )
+    app: ASGIApp = DeadlineMiddleware(_Shortcut(view, pages), seconds=settings.deadline)
+    if settings.rate_limit != NO_RATE_LIMIT:
+        app = RateLimitMiddleware(app, settings.rate_limit, settings.trusted_proxies)
+    app = CrossOriginMiddleware(
+        FailureMiddleware(app), origins=settings.cors_origins, local=settings.demo
+    )
+    return RequestIdMiddleware(app)
 
 
-def _is_request_id(given: str) -> bool:
-    """Return whether a proxy's or client's id can stand in logs as it is."""
-    return re.fullmatch(r"[\w.:=-]{1,128}", given, re.ASCII) is not None
+class _Shortcut:
+    """Passes GraphQL by the router, which tries its routes in turn; the rest goes there."""
+
+    def __init__(self, view: ASGIApp, others: ASGIApp) -> None:
+        self._view = view
+        self._others = others
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        direct = scope["type"] == "http" and scope["method"] in {"GET", "POST"}
+        if direct and scope["path"] == scope.get("root_path", "") + _GRAPHQL:
+            await self._view(scope, receive, send)
+        else:
+            await self._others(scope, receive, send)

@@ -7,6 +7,7 @@ bytes, both bounded, and no place among the requests that run.
 import re
 import resource
 from asyncio import AbstractEventLoop, TimerHandle, Transport
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -22,6 +23,7 @@ from uvicorn.protocols.http.httptools_impl import (
 from uvicorn.server import ServerState
 
 from server.http.admission import Admission, is_health
+from server.http.deadline import LEFT
 from server.http.failures import failure, refusal
 from server.http.request_body import MAX_BODY
 
@@ -134,6 +136,8 @@ class Connection(HttpToolsProtocol):
         """Bytes of this request so far."""
         self._arriving = 0
         """What of them is body."""
+        self._on_leaving: Callable[[], None] | None = None
+        """Ends the request that runs."""
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Expect a request, and make room for it where there are too many connections."""
@@ -147,7 +151,9 @@ class Connection(HttpToolsProtocol):
         self._set_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the client."""
+        """Forget the client, and end what is done for it."""
+        if self._on_leaving is not None:
+            self._on_leaving()
         self._arrived()
         self._shared.expectant.pop(self, None)
         super().connection_lost(exc)
@@ -224,8 +230,12 @@ class Connection(HttpToolsProtocol):
     def _serve(self, cycle: RequestResponseCycle, app: ASGI3Application) -> bool:
         if cycle.disconnected:
             return False
+        cycle.scope["extensions"] = {LEFT: self._set_on_leaving}  # type: ignore[dict-item]
         super()._start_asgi_task(cycle, app)
         return True
+
+    def _set_on_leaving(self, act: Callable[[], None] | None) -> None:
+        self._on_leaving = act
 
     def _refuse(self, cycle: RequestResponseCycle) -> None:
         """Answer without the application: under load this happens ten times as often as serving."""

@@ -7,6 +7,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dal.table.deadline import Deadline, deadline
 
+LEFT = "marginalia.left"
+"""The extension that takes what to call when the client leaves, or None. A second ``receive`` would
+tell that too, but needs a task of its own for every request."""
+
 
 class DeadlineMiddleware:
     """Runs each request inside a deadline of some seconds, as long as its client is there."""
@@ -22,55 +26,27 @@ class DeadlineMiddleware:
             return
         end = Deadline()
         end.restart(self._seconds)
+
+        async def restarting_receive() -> Message:
+            """How long the body took is no work of ours."""
+            message = await receive()
+            end.restart(self._seconds)
+            return message
+
         presence = asyncio.timeout(None)  # its "time" is up when the client leaves
-        client = _Client(
-            receive,
-            asked=lambda: end.restart(self._seconds),
-            left=lambda: presence.reschedule(asyncio.get_running_loop().time()),
-        )
+        on_leaving = scope.get("extensions", {}).get(LEFT, _no_connection)
         try:
             with deadline(end):
                 async with presence:
+                    on_leaving(lambda: presence.reschedule(0))
                     try:
-                        await self._app(scope, client.receive, send)
+                        await self._app(scope, restarting_receive, send)
                     finally:
-                        client.forget()
+                        on_leaving(None)
         except TimeoutError:
             if not presence.expired():
                 raise
 
 
-class _Client:
-    """Passes a request's messages on, and goes on listening once the request is whole.
-
-    ``asked`` is called when the request is whole, for how long its body took is no work of ours;
-    ``left`` when the client hangs up after that.
-    """
-
-    def __init__(
-        self, receive: Receive, *, asked: Callable[[], None], left: Callable[[], None]
-    ) -> None:
-        self._receive = receive
-        self._asked = asked
-        self._left = left
-        self._listening: asyncio.Task[Message] | None = None
-
-    async def receive(self) -> Message:
-        """Return the next message, as a server's ``receive`` does."""
-        if self._listening is not None:
-            return await asyncio.shield(self._listening)
-        message = await self._receive()
-        if message["type"] == "http.request" and not message.get("more_body", False):
-            self._asked()
-            self._listening = asyncio.create_task(self._listen())
-        return message
-
-    def forget(self) -> None:
-        """Listen no longer: the request has been answered."""
-        if self._listening is not None:
-            self._listening.cancel()
-
-    async def _listen(self) -> Message:
-        message = await self._receive()
-        self._left()
-        return message
+def _no_connection(_: Callable[[], None] | None) -> None:
+    """Stand in where no connection says when its client leaves."""

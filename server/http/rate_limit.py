@@ -2,29 +2,24 @@
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
 
-from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 from throttled import RateLimiterType, Throttled
 from throttled.store import MemoryStore
 
 from server.http.admission import is_health
 from server.http.failures import refusal
-from server.settings import NO_RATE_LIMIT, Settings
 
 MAX_CLIENTS = 100_000
 """Clients remembered, in 40 MB; beyond it the one that was silent for longest is forgotten."""
 
+_CLIENTS_AT_ONCE = 1_000
+"""Addresses whose client is not worked out again with each request."""
+
 _CUSTOMER_BITS = 64
 """What one customer has of IPv6 at least: all of its addresses are one client."""
-
-
-def rate_limited(settings: Settings) -> list[Middleware]:
-    """Return the middleware that holds clients to a rate, none without one."""
-    if settings.rate_limit == NO_RATE_LIMIT:
-        return []
-    return [Middleware(RateLimitMiddleware, settings.rate_limit, settings.trusted_proxies)]
 
 
 class RateLimitMiddleware:
@@ -38,6 +33,7 @@ class RateLimitMiddleware:
         self._app = app
         self._rate = rate
         self._trusted = [ip_network(proxy) for proxy in trusted_proxies]
+        self._client = lru_cache(_CLIENTS_AT_ONCE)(self._client_at)
         self._limiter = Throttled(
             using=RateLimiterType.GCRA.value,
             quota=rate,
@@ -46,7 +42,8 @@ class RateLimitMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or say when the next one is welcome."""
-        client = self._client(scope)
+        limited = scope["type"] == "http" and not is_health(scope["path"])
+        client = self._client(scope["client"][0]) if limited else None
         limit = self._limiter.limit(client) if client else None
         if limit is None or not limit.limited:
             await self._app(scope, receive, send)
@@ -55,12 +52,10 @@ class RateLimitMiddleware:
         sentence = f"{client} sends more than {self._rate}: try again in {seconds} s."
         await refusal(429, sentence, seconds)(scope, receive, send)
 
-    def _client(self, scope: Scope) -> str | None:
-        """Return who is limited, None for a trusted proxy, a health check and a start or end."""
-        if scope["type"] != "http" or is_health(scope["path"]):
-            return None
+    def _client_at(self, host: str) -> str | None:
+        """Return who is limited, None for a trusted proxy."""
         try:
-            address = ip_address(scope["client"][0])
+            address = ip_address(host)
         except ValueError:
             return "unknown"  # a proxy forwards a name; its length is nobody's to choose
         if any(address in network for network in self._trusted):

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
@@ -26,7 +26,7 @@ HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 VIEW = '{ product(productId: "42") { productId } }'
 
 
-def client_of(app: Starlette) -> httpx.AsyncClient:
+def client_of(app: ASGIApp) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://marginalia")
 
 
@@ -37,14 +37,14 @@ async def table(clients: Clients, dynoxide_url: str) -> Table:
 
 
 @pytest.fixture(scope="module")
-def app(table: Table) -> Starlette:
+def app(table: Table) -> ASGIApp:
     return create_app(
         Settings(explain=True), table=table, authenticator=Authenticator(secret=lambda: SECRET)
     )
 
 
 @pytest.fixture(scope="module")
-async def client(app: Starlette) -> AsyncIterator[httpx.AsyncClient]:
+async def client(app: ASGIApp) -> AsyncIterator[httpx.AsyncClient]:
     async with client_of(app) as client:
         yield client
 
@@ -227,7 +227,7 @@ async def test_unknown_paths_say_where_graphql_is(client: httpx.AsyncClient) -> 
     assert "/graphql" in message
 
 
-async def test_websockets_are_refused(app: Starlette) -> None:
+async def test_websockets_are_refused(app: ASGIApp) -> None:
     sent: list[Any] = []
 
     async def receive() -> dict[str, str]:

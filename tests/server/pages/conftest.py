@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from dal.entities.declared import INDEXES
 from dal.model import Comment
@@ -51,13 +51,13 @@ async def table(clients: Clients, dynoxide_url: str) -> Table:
 
 
 @pytest.fixture(scope="package")
-def app(table: Table) -> Starlette:
+def app(table: Table) -> ASGIApp:
     return create_app(
         Settings(explain=True), table=table, authenticator=Authenticator(secret=lambda: SECRET)
     )
 
 
-def client_of(app: Starlette, jwt: str | None = None) -> httpx.AsyncClient:
+def client_of(app: ASGIApp, jwt: str | None = None) -> httpx.AsyncClient:
     client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=SITE)
     if jwt is not None:
         client.cookies.set("marginalia_jwt", jwt, domain="shop.example")
@@ -69,14 +69,14 @@ def jwt_of(username: str, *roles: str, lifetime: float = 60) -> str:
 
 
 @pytest.fixture
-async def client(app: Starlette) -> AsyncIterator[httpx.AsyncClient]:
+async def client(app: ASGIApp) -> AsyncIterator[httpx.AsyncClient]:
     """A visitor whom nobody knows."""
     async with client_of(app) as client:
         yield client
 
 
 @pytest.fixture
-async def ann(app: Starlette) -> AsyncIterator[httpx.AsyncClient]:
+async def ann(app: ASGIApp) -> AsyncIterator[httpx.AsyncClient]:
     """A visitor who is signed in as ann."""
     async with client_of(app, jwt_of("ann")) as client:
         yield client

@@ -4,7 +4,7 @@ import asyncio
 
 import httpx
 import pytest
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
@@ -123,14 +123,14 @@ async def test_a_form_from_elsewhere_changes_nothing(
     assert again.status_code == 303
 
 
-async def test_anothers_form_key_does_not_do(app: Starlette, ann: httpx.AsyncClient) -> None:
+async def test_anothers_form_key_does_not_do(app: ASGIApp, ann: httpx.AsyncClient) -> None:
     async with client_of(app, jwt_of("bob")) as bob:
         hidden = await form_of(bob, "/products/w6")
     answer = await ann.post("/products/w6", data=hidden | TYPED)
     assert (answer.status_code, OTHER_SESSION in answer.text) == (422, True)
 
 
-async def test_whoever_is_signed_out_keeps_the_text(app: Starlette, table: Table) -> None:
+async def test_whoever_is_signed_out_keeps_the_text(app: ASGIApp, table: Table) -> None:
     async with client_of(app, jwt_of("ann", lifetime=-60)) as client:
         answer = await client.post("/products/w7", data=TYPED)
         page = Parsed(answer.text)
@@ -165,7 +165,7 @@ async def test_the_author_edits_and_deletes(ann: httpx.AsyncClient, table: Table
 
 
 async def test_others_have_no_forms_and_cannot_post_them(
-    app: Starlette, client: httpx.AsyncClient, table: Table
+    app: ASGIApp, client: httpx.AsyncClient, table: Table
 ) -> None:
     await stored(table, [COMMENT._replace(comment_id="e2", product_id="e2")])
     assert "Delete" not in (await opened(client, "/comments/e2")).text

@@ -2,7 +2,7 @@
 
 import httpx
 import pytest
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from tests.server.pages.conftest import SITE, Parsed, client_of, jwt_of, opened
 
@@ -44,7 +44,7 @@ async def test_it_leads_back_to_any_page(client: httpx.AsyncClient, product_id: 
     assert answer.headers["location"].endswith("?rating=5")
 
 
-async def test_over_https_the_cookie_stays_there(app: Starlette) -> None:
+async def test_over_https_the_cookie_stays_there(app: ASGIApp) -> None:
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="https://shop.example") as client:
         answer = await client.post("/sign-in", data={"jwt": jwt_of("ann")})
@@ -88,7 +88,7 @@ async def test_another_site_cannot_sign_a_visitor_in(
     assert "set-cookie" not in answer.headers
 
 
-async def test_a_site_on_a_port_signs_its_own_visitors_in(app: Starlette) -> None:
+async def test_a_site_on_a_port_signs_its_own_visitors_in(app: ASGIApp) -> None:
     site = f"{SITE}:8080"
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=site) as client:
         body = {"jwt": jwt_of("ann")}
@@ -99,7 +99,7 @@ async def test_a_site_on_a_port_signs_its_own_visitors_in(app: Starlette) -> Non
     assert [answer.status_code for answer in answers] == [303, 403]
 
 
-async def test_a_cookie_that_counts_no_more_is_told_once(app: Starlette) -> None:
+async def test_a_cookie_that_counts_no_more_is_told_once(app: ASGIApp) -> None:
     async with client_of(app, jwt_of("ann", lifetime=-60)) as client:
         assert "You are signed out. The JWT has expired" in (await opened(client, "/")).text
         assert "You are signed out" not in (await opened(client, "/")).text
