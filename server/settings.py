@@ -37,6 +37,8 @@ class Settings:
     endpoint_url: str | None = None
     aws: bool = False
     table: str = "marginalia"
+    workers: int = 1
+    """Processes that serve; each takes one core at most."""
     jwt_secret: str | None = None
     """Verifies HS256; None leaves it to the data directory's own secret."""
     jwks_url: str | None = None

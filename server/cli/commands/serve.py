@@ -112,6 +112,15 @@ def serve(
             help="Seconds in which a request must arrive, head and body.",
         ),
     ] = options.DEFAULTS.request_timeout,
+    workers: Annotated[
+        int,
+        typer.Option(
+            envvar="MARGINALIA_WORKERS",
+            min=1,
+            rich_help_panel=_LOAD,
+            help="Processes that serve on the port, one for each core that is to spare.",
+        ),
+    ] = options.DEFAULTS.workers,
     max_connections: Annotated[
         int | None,
         typer.Option(
@@ -175,6 +184,7 @@ def serve(
             log_format=log_format,
             keep_alive=keep_alive,
             request_timeout=request_timeout,
+            workers=workers,
             max_connections=max_connections,
             max_concurrency=max_concurrency,
             rate_limit=rate_limit,

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from server.run import HttpServer
+from server.serving import HttpServer
 from server.settings import Settings
 
 GET = b"GET /page HTTP/1.1\r\nHost: x\r\n\r\n"

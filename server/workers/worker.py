@@ -1,0 +1,58 @@
+"""A worker: serves the connections that its parent accepts."""
+
+import asyncio
+import logging
+import signal
+import socket
+import sys
+
+import uvloop
+
+from dal.errors import DalError
+from dal.table.client import TableAddress, connect
+from server.auth.secret import secret_source
+from server.errors import CommandError
+from server.logs import set_up_logs
+from server.serving import HttpServer, application
+from server.settings import Settings
+
+READY = b"ready"
+"""What a worker says once it serves."""
+
+logger = logging.getLogger(__name__)
+
+
+def work(settings: Settings, address: TableAddress, channel: socket.socket) -> None:
+    """Serve what comes by ``channel`` until SIGTERM, or until its other end is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent tells us
+    set_up_logs(settings.log_format)
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_work(settings, address, channel))
+    except (CommandError, DalError) as error:
+        logger.error("A worker cannot serve: %s", error)  # noqa: TRY400 - its sentence says it all
+        sys.exit(1)
+
+
+async def _work(settings: Settings, address: TableAddress, channel: socket.socket) -> None:
+    async with connect(address) as table:
+        secret = secret_source(settings.jwt_secret, settings.data_dir)
+        server = _WorkerServer(application(settings, table, secret), settings, "")
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.end)
+        await server.serve(sockets=[channel])
+
+
+class _WorkerServer(HttpServer):
+    """Takes connections from a channel as from a listener, and says so to who sends them."""
+
+    def _greet(self) -> None:
+        self._listener.send(READY)
+
+    def _next(self) -> socket.socket:
+        said, descriptors, *_ = socket.recv_fds(self._listener, 1, 1)
+        if not said:
+            asyncio.get_running_loop().remove_reader(self._listener)
+            self.end()
+        if not descriptors:
+            raise ConnectionAbortedError
+        return socket.socket(fileno=descriptors[0])
