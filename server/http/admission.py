@@ -2,20 +2,36 @@
 
 One process on one core serves so many requests a second. Whatever is let in beyond that makes all
 of them slower, until clients give up on answers that the server still works for. So a fixed number
-runs at once, a burst waits for its turn, and the rest are told to come back.
+runs at once, as many wait as are likely to be served in time, and the rest are told to come back.
 """
 
 import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 logger = logging.getLogger(__name__)
 
 QUEUE = 64
-"""Requests that wait for their turn: what is served in a fraction of a second."""
+"""Requests that may wait for their turn in any case: a burst."""
+
+WAIT = 3.0
+"""Seconds that a request may be expected to wait where more than a burst do. The busier a server is
+with costly requests, the fewer wait."""
+
+LONGEST = 2 * WAIT
+"""Seconds after which it is refused, where what came before took longer than expected."""
+
+PACE = 0.004
+"""Seconds from one end of a request to the next, until it is known."""
+
+_STALL = 0.03
+"""Seconds that one request counts for at most: one stall says little of the pace."""
+
+_WEIGHT = 1 / 64
 
 PAUSE = 0.01
 """Seconds before a request is refused: clients that ask again at once go round no faster than that
@@ -37,6 +53,12 @@ def is_health(path: str) -> bool:
     return path == "/health" or path.startswith("/health/")
 
 
+class _Waiting(NamedTuple):
+    since: float
+    serve: Callable[[], bool]
+    refuse: Callable[[], object]
+
+
 class Admission:
     """ASGI middleware around requests that were let in: at most ``most`` run at once.
 
@@ -49,7 +71,11 @@ class Admission:
         self._app = app
         self._most = most
         self._running = 0
-        self._waiting: deque[Callable[[], bool]] = deque()
+        self._pace = PACE
+        """Seconds from one end of a request to the next while any run: a mean of late."""
+        self._since = 0.0
+        """When a request ended last, or the first one began."""
+        self._waiting: deque[_Waiting] = deque()
         self._looking: asyncio.TimerHandle | None = None
         self._refused = 0
         self._logged = -_LOG_EVERY
@@ -60,9 +86,11 @@ class Admission:
         ``serve`` runs the application, and returns False when the client has left.
         """
         if self._running < self._most or is_health(path):
+            if not self._running:
+                self._since = asyncio.get_running_loop().time()
             self._running += serve()
-        elif len(self._waiting) < QUEUE:
-            self._waiting.append(serve)
+        elif len(self._waiting) < max(QUEUE, WAIT / self._pace):
+            self._waiting.append(_Waiting(asyncio.get_running_loop().time(), serve, refuse))
             self._look_later()
         else:
             asyncio.get_running_loop().call_later(PAUSE, self._refuse, refuse)
@@ -76,9 +104,12 @@ class Admission:
                 self._leave()
 
     def _leave(self) -> None:
+        now = asyncio.get_running_loop().time()
+        self._pace += (min(now - self._since, _STALL) - self._pace) * _WEIGHT
+        self._since = now
         self._running -= 1
         while self._waiting and self._running < self._most:
-            self._running += self._waiting.popleft()()
+            self._let_in(now)
 
     def _look_later(self) -> None:
         if self._looking is None and self._waiting:
@@ -90,8 +121,16 @@ class Admission:
         self._looking = None
         on_time = asyncio.get_running_loop().time() - due < ON_TIME
         if on_time and self._waiting and self._running < self._most * MOST_WAITING:
-            self._running += self._waiting.popleft()()
+            self._let_in(due)
         self._look_later()
+
+    def _let_in(self, now: float) -> None:
+        """Serve the one that waits for longest, or refuse it where that is too long."""
+        first = self._waiting.popleft()
+        if now - first.since > LONGEST:
+            self._refuse(first.refuse)
+        else:
+            self._running += first.serve()
 
     def _refuse(self, refuse: Callable[[], object]) -> None:
         refuse()

@@ -41,8 +41,8 @@ _MAX_HEAD = 65_536
 _MAX_RECEIVED = 2 * MAX_BODY
 """Bytes of a request as sent: a body in small chunks is longer than what it holds."""
 
-_MAX_ARRIVING = 64_000_000
-"""Bytes of bodies that are not complete yet, of all connections."""
+_MAX_BODIES = 64_000_000
+"""Bytes of bodies that are not complete yet, or wait for their turn, of all connections."""
 
 _UPGRADE = re.compile(rb"\r\nupgrade(?=[ \t]*:)", re.IGNORECASE)
 
@@ -96,8 +96,8 @@ class Connections:
     request_timeout: float
     expectant: dict["Connection", None] = field(default_factory=dict)
     """Connections without a whole request, the one that waits for longest first."""
-    arriving: int = 0
-    """Bytes of bodies that are not complete yet."""
+    bodies: int = 0
+    """Bytes of bodies that the application has not taken yet."""
 
     def make_room(self) -> bool:
         """End the connection that waits for longest; False when each has a request to answer."""
@@ -134,7 +134,7 @@ class Connection(HttpToolsProtocol):
         self._in_head = False
         self._received = 0
         """Bytes of this request so far."""
-        self._arriving = 0
+        self._body = 0
         """What of them is body."""
         self._on_leaving: Callable[[], None] | None = None
         """Ends the request that runs."""
@@ -154,7 +154,10 @@ class Connection(HttpToolsProtocol):
         """Forget the client, and end what is done for it."""
         if self._on_leaving is not None:
             self._on_leaving()
+        if self.cycle is not None:
+            self.cycle.body = bytearray()  # the request may stand in the queue for a while
         self._arrived()
+        self._release()
         self._shared.expectant.pop(self, None)
         super().connection_lost(exc)
 
@@ -172,7 +175,7 @@ class Connection(HttpToolsProtocol):
             self.end(_HEAD_TOO_LARGE)
         elif self._received > _MAX_RECEIVED:
             self.end(_BODY_TOO_LARGE)
-        elif self._shared.arriving > _MAX_ARRIVING:
+        elif self._shared.bodies > _MAX_BODIES:
             self.end(_FULL)
         elif self._timer is None:
             self._set_timer()
@@ -196,9 +199,9 @@ class Connection(HttpToolsProtocol):
         super().on_body(body)
         if self.pipeline or self not in self._shared.expectant:
             return
-        self._arriving += len(body)
-        self._shared.arriving += len(body)
-        if self._arriving > MAX_BODY:
+        self._body += len(body)
+        self._shared.bodies += len(body)
+        if self._body > MAX_BODY:
             self._start_asgi_task(self.cycle, self.app)
         else:
             self.flow.resume_reading()
@@ -215,7 +218,7 @@ class Connection(HttpToolsProtocol):
 
         uvicorn calls this for a request whose body is yet to come, and for the next of a pipeline.
         """
-        whole = not cycle.more_body or self._arriving > MAX_BODY
+        whole = not cycle.more_body or self._body > MAX_BODY
         if not whole or self not in self._shared.expectant:
             return
         path = cycle.scope["path"]
@@ -224,12 +227,16 @@ class Connection(HttpToolsProtocol):
             self.end(_FULL)
             return
         del self._shared.expectant[self]
+        if self._shared.bodies > _MAX_BODIES and not is_health(path):
+            self._refuse(cycle)
+            return
         serve, refuse = partial(self._serve, cycle, app), partial(self._refuse, cycle)
         self._shared.admission.ask(path, serve, refuse)
 
     def _serve(self, cycle: RequestResponseCycle, app: ASGI3Application) -> bool:
         if cycle.disconnected:
             return False
+        self._release()
         cycle.scope["extensions"] = {LEFT: self._set_on_leaving}  # type: ignore[dict-item]
         super()._start_asgi_task(cycle, app)
         return True
@@ -241,6 +248,7 @@ class Connection(HttpToolsProtocol):
         """Answer without the application: under load this happens ten times as often as serving."""
         if cycle.disconnected:
             return
+        self._release()
         cycle.response_started = cycle.response_complete = True
         self.transport.write(_BUSY if cycle.keep_alive else _BUSY_LAST)
         if not cycle.keep_alive:
@@ -271,6 +279,7 @@ class Connection(HttpToolsProtocol):
         self._unset_keepalive_if_required()
         self.transport.write(answer if self._partial else b"")
         self._arrived()
+        self._release()
         if linger and not self.transport.is_closing():
             self.flow.pause_reading()
             self.transport.write_eof()
@@ -282,10 +291,13 @@ class Connection(HttpToolsProtocol):
         self._timer = self.loop.call_later(self._shared.request_timeout, self.end, _TOO_SLOW)
 
     def _arrived(self) -> None:
-        """Stop to count and to time what arrives."""
+        """Time no longer what arrives."""
         self._partial = False
-        self._shared.arriving -= self._arriving
-        self._arriving = 0
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def _release(self) -> None:
+        """Count a body no longer."""
+        self._shared.bodies -= self._body
+        self._body = 0

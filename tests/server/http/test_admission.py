@@ -19,6 +19,7 @@ def busy_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take requests that are held up for requests that work, and let nobody wait."""
     monkeypatch.setattr(admission, "MOST_WAITING", 1)
     monkeypatch.setattr(admission, "QUEUE", 0)
+    monkeypatch.setattr(admission, "WAIT", 0)
 
 
 async def running(app: Echo, client: Client) -> None:
@@ -73,6 +74,41 @@ async def test_a_burst_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
         app.held.set()
         answers = [await client.answer() for client in burst]
         assert answers == [(200, "/page:abc")] * 10
+
+
+async def test_the_quicker_requests_end_the_more_may_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "WAIT", 3)
+    monkeypatch.setattr(admission, "PACE", 1)
+    app = Echo()
+
+    async def refused(port: int) -> int:
+        async with clients(port, 21) as (busy, *others):
+            await running(app, busy)
+            for client in others:
+                client.writer.write(POST)
+            await asyncio.sleep(0.1)
+            app.held.set()
+            return [(await client.answer())[0] for client in others].count(503)
+
+    async with listening(app, ONE) as port, clients(port) as (client,):
+        assert await refused(port) == 17
+        for _ in range(300):
+            assert (await client.ask(POST))[0] == 200
+        assert await refused(port) == 0
+
+
+async def test_whoever_has_waited_for_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "QUEUE", 1)
+    monkeypatch.setattr(admission, "LONGEST", 0.05)
+    app = Echo()
+    async with listening(app, ONE) as port, clients(port, 2) as (busy, client):
+        await running(app, busy)
+        client.writer.write(POST)
+        await asyncio.sleep(0.2)
+        app.held.set()
+        assert (await busy.answer())[0] == 200
+        assert (await client.answer())[0] == 503
+        assert await client.ask(POST) == (200, "/page:abc")
 
 
 async def test_a_slow_store_is_no_reason_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:

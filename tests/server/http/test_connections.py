@@ -12,7 +12,7 @@ import httpx
 import psutil
 import pytest
 
-from server.http import connections
+from server.http import admission, connections
 from server.http.connections import max_connections, raise_descriptor_limit
 from server.settings import Settings
 from tests.server.http.listening import GET, HEALTH, Client, Echo, clients, listening
@@ -161,7 +161,7 @@ async def test_no_answer_overtakes_an_earlier_one() -> None:
 
 
 async def test_bodies_that_arrive_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "_MAX_ARRIVING", 1_000)
+    monkeypatch.setattr(connections, "_MAX_BODIES", 1_000)
     async with listening(Echo()) as port, clients(port, 3) as (first, second, third):
         first.writer.write(HALF_A_BODY.replace(b"10", b"900") + b"a" * 890)
         await asyncio.sleep(0.05)
@@ -170,6 +170,30 @@ async def test_bodies_that_arrive_are_bounded_together(monkeypatch: pytest.Monke
         assert await third.ask(HALF_A_BODY + b"67890") == (200, "/page:1234567890")
         status, text = await first.ask(b"a" * 5)
         assert (status, len(text)) == (200, 106)
+
+
+async def test_bodies_that_wait_for_their_turn_are_bounded_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connections, "_MAX_BODIES", 1_000)
+    monkeypatch.setattr(admission, "MOST_WAITING", 1)
+    app = Echo()
+    app.held.clear()
+    post = HALF_A_BODY.replace(b"10", b"900") + b"a" * 895
+    async with (
+        listening(app, Settings(max_concurrency=1)) as port,
+        clients(port, 1, GET) as (busy,),
+        clients(port, 3) as (first, second, probe),
+    ):
+        await app.serving.wait()
+        first.writer.write(post)
+        await asyncio.sleep(0.05)
+        assert (await second.ask(post))[0] == 503
+        assert (await probe.ask(HEALTH))[0] == 200
+        app.held.set()
+        assert (await busy.answer())[0] == 200
+        assert (await first.answer())[0] == 200
+        assert (await second.ask(post))[0] == 200
 
 
 async def test_nothing_is_read_after_an_answer_that_came_early() -> None:
