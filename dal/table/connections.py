@@ -106,7 +106,7 @@ class Connection(asyncio.Protocol):
         if not self._parser.should_keep_alive():
             self.close()
         if asked is not None and not asked.done():
-            parts = self._body
+            parts, self._body = self._body, []
             body = parts[0] if len(parts) == 1 else b"".join(parts)
             asked.set_result(Answer(self._parser.get_status_code(), self._checksum, body))
 
