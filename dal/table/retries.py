@@ -1,9 +1,16 @@
 """The policies of retries: backoff with full jitter, for transient errors, inside a deadline."""
 
 import asyncio
-import random
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
+
+from tenacity import (
+    AsyncRetrying,
+    retry_if_exception,
+    retry_if_exception_type,
+    stop_before_delay,
+)
+from tenacity.wait import wait_random_exponential
 
 from dal import errors
 from dal.table.deadline import time_left
@@ -21,8 +28,6 @@ _TRANSIENT = (errors.ThrottledError, errors.StoreUnavailableError, errors.Confli
 
 _TOO_LATE = "DynamoDB did not answer in time: try again in a moment."
 
-_MOST_DOUBLINGS = 20
-
 
 async def retry(
     attempt: Callable[[], Coroutine[Any, Any, Answer]], operation: str = "request"
@@ -39,20 +44,25 @@ async def retry(
     latest: errors.DalError | None = None
     unknown: errors.DalError | None = None
     number = 0
+
+    async def numbered() -> Answer:
+        nonlocal latest, unknown, number
+        latest, number = None, number + 1
+        try:
+            return await attempt()
+        except errors.DalError as error:
+            latest = error
+            if _unanswered(error):
+                unknown = error
+            log_failure(operation, error, number)
+            raise
+
     try:
         async with asyncio.timeout(left):
-            while True:
-                latest, number = None, number + 1
-                try:
-                    return await attempt()
-                except errors.DalError as error:
-                    latest = error
-                    if _unanswered(error):
-                        unknown = error
-                    log_failure(operation, error, number)
-                    if not _worth_another_try(error):
-                        raise
-                await asyncio.sleep(_jitter(number, 0.05, most=1))
+            try:
+                return await numbered()
+            except errors.DalError as error:
+                return await _further(numbered, error)
     except TimeoutError:
         if latest is None:
             latest = errors.StoreUnavailableError(_TOO_LATE)
@@ -60,20 +70,33 @@ async def retry(
         raise (unknown or latest) from None
 
 
+async def _further(
+    attempt: Callable[[], Coroutine[Any, Any, Answer]], failure: errors.DalError
+) -> Answer:
+    """Go on after a first attempt: tenacity takes a third of a call's time where nothing fails."""
+    failures = [failure]
+
+    async def following() -> Answer:
+        if failures:
+            raise failures.pop()
+        return await attempt()
+
+    retrying = AsyncRetrying(
+        retry=retry_if_exception(_worth_another_try),
+        wait=wait_random_exponential(multiplier=0.05, max=1),
+    )
+    return await retrying(following)
+
+
 def _unanswered(error: errors.DalError) -> bool:
     sent = not isinstance(error, errors.CircuitOpenError)
     return sent and isinstance(error, errors.StoreUnavailableError)
 
 
-def _worth_another_try(error: errors.DalError) -> bool:
+def _worth_another_try(error: BaseException) -> bool:
     if isinstance(error, errors.CircuitOpenError) and time_left() is not None:
         return False
     return isinstance(error, _TRANSIENT)
-
-
-def _jitter(number: int, seconds: float, *, most: float) -> float:
-    """Return how long to wait after a number of attempts: any time up to a limit that doubles."""
-    return random.uniform(0, min(most, seconds * 2 ** min(number - 1, _MOST_DOUBLINGS)))  # noqa: S311
 
 
 async def retry_on_conflict(
@@ -86,14 +109,10 @@ async def retry_on_conflict(
     """
     most = time_left(DEADLINE if deadline is None else deadline)
     assert most is not None  # noqa: S101 - it was given one
-    clock = asyncio.get_running_loop().time
-    end, number = clock() + most, 0
-    while True:
-        number += 1
-        try:
-            return await attempt()
-        except errors.ConflictError:
-            pause = _jitter(number, 0.02, most=0.5)
-            if clock() + pause >= end:
-                raise
-        await asyncio.sleep(pause)
+    retrying = AsyncRetrying(
+        retry=retry_if_exception_type(errors.ConflictError),
+        wait=wait_random_exponential(multiplier=0.02, max=0.5),
+        stop=stop_before_delay(most),
+        reraise=True,
+    )
+    return await retrying(attempt)
