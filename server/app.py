@@ -12,6 +12,7 @@ from server.auth.jwt import Authenticator
 from server.engine.data_directory import DataDirectory
 from server.health import health_routes
 from server.http import graphiql
+from server.http.compression import CompressionMiddleware
 from server.http.cors import CrossOriginMiddleware
 from server.http.deadline import DeadlineMiddleware
 from server.http.failures import FailureMiddleware
@@ -51,7 +52,8 @@ def create_app(
         ],
         exception_handlers={HTTPException: refusal(view)},
     )
-    app: ASGIApp = DeadlineMiddleware(_Shortcut(view, pages), seconds=settings.deadline)
+    app: ASGIApp = CompressionMiddleware(_Shortcut(view, pages))
+    app = DeadlineMiddleware(app, seconds=settings.deadline)
     if settings.rate_limit != NO_RATE_LIMIT:
         app = RateLimitMiddleware(app, settings.rate_limit, settings.trusted_proxies)
     app = CrossOriginMiddleware(
