@@ -22,7 +22,7 @@ WAIT = 3.0
 """Seconds that a request may be expected to wait where more than a burst do. The busier a server is
 with costly requests, the fewer wait."""
 
-LONGEST = 2 * WAIT
+LONGEST = 1.5 * WAIT
 """Seconds after which it is refused, where what came before took longer than expected."""
 
 PACE = 0.004
