@@ -1,7 +1,6 @@
 """A worker: serves the connections that its parent accepts."""
 
 import asyncio
-import gc
 import logging
 import signal
 import socket
@@ -25,7 +24,6 @@ logger = logging.getLogger(__name__)
 
 def work(settings: Settings, address: TableAddress, channel: socket.socket) -> None:
     """Serve what comes by ``channel`` until SIGTERM, or until its other end is gone."""
-    gc.freeze()  # to look through it for garbage would copy the memory that all workers share
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent tells us
     set_up_logs(settings.log_format)
     try:
