@@ -1,7 +1,8 @@
 """The parent of the workers: it starts them, starts them again, and hands connections round.
 
 The port is its own. It accepts every connection and passes it to the workers in turn, so that all
-have as many, whoever is quickest to look; and one that starts or hangs gets none.
+have as many, whoever is quickest to look. One that starts or has died gets none, and one that hangs
+a few hundred at most.
 """
 
 import asyncio
