@@ -2,7 +2,6 @@
 
 from graphql import GraphQLError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from strawberry import Schema
@@ -15,9 +14,11 @@ from resolvers.request.context import Context
 from server.auth.jwt import Authenticator, InvalidTokenError, KeysUnavailableError
 from server.http import graphiql
 from server.http.failures import failure
-from server.http.graphql_request import Operation, read_operation
-from server.http.graphql_response import graphql_response
+from server.http.graphql_request import Operation, header, read_operation
+from server.http.graphql_response import GraphQLResponse, graphql_response
 from server.http.media_types import GRAPHQL, HTML, JSON, preferred
+
+_ANY, _READING = OperationType.from_http("POST"), OperationType.from_http("GET")
 
 _NOT_PERSISTED = GraphQLError(
     "PersistedQueryNotSupported", extensions={"code": "PERSISTED_QUERY_NOT_SUPPORTED"}
@@ -44,7 +45,7 @@ class GraphQLView:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request; what is refused before GraphQL sees it is a 4xx in JSON."""
         try:
-            response = await self._answer(Request(scope, receive))
+            response: Response | GraphQLResponse = await self._answer(scope, receive)
         except InvalidTokenError as error:
             challenge = {"WWW-Authenticate": 'Bearer error="invalid_token"'}
             response = failure(401, str(error), challenge)
@@ -52,26 +53,29 @@ class GraphQLView:
             response = failure(503, str(error), {"Retry-After": "5"})
         except HTTPException as error:
             response = failure(error.status_code, error.detail, error.headers)
-        response.headers["Vary"] = "Accept"
-        await response(scope, receive, send)
+        if isinstance(response, GraphQLResponse):
+            await response.send_by(send)
+        else:
+            response.headers["Vary"] = "Accept"
+            await response(scope, receive, send)
 
-    async def _answer(self, request: Request) -> Response:
+    async def _answer(self, scope: Scope, receive: Receive) -> Response | GraphQLResponse:
         """Return the answer in the media type that is asked for.
 
         Only the header says who asks, never the pages' cookie: what a browser sends by itself
         could be made to act by any site, and so this endpoint needs no defence against that.
         """
-        pages = () if request.method == "POST" else (HTML,)
-        media_type = preferred(request.headers.get("accept"), (*pages, GRAPHQL, JSON))
+        pages = () if scope["method"] == "POST" else (HTML,)
+        media_type = preferred(header(scope, b"accept"), (*pages, GRAPHQL, JSON))
         if media_type is None:
             raise HTTPException(406, f"The answer is {GRAPHQL} or {JSON}: accept one of them.")
         if media_type == HTML:
             return graphiql.page()
-        context = await self.context(request.headers.get("authorization"))
-        operation = await read_operation(request)
+        context = await self.context(header(scope, b"authorization"))
+        operation = await read_operation(scope, receive)
         if operation.query is None:
             return graphql_response(ExecutionResult(None, [_NOT_PERSISTED]), media_type)
-        return graphql_response(await self._run(request, operation, context), media_type)
+        return graphql_response(await self._run(scope, operation, context), media_type)
 
     async def context(self, authorization: str | None) -> Context:
         """Return what resolvers see of who this is; InvalidTokenError for a JWT that fails."""
@@ -81,9 +85,7 @@ class GraphQLView:
             explain=self._explain,
         )
 
-    async def _run(
-        self, request: Request, operation: Operation, context: Context
-    ) -> ExecutionResult:
+    async def _run(self, scope: Scope, operation: Operation, context: Context) -> ExecutionResult:
         """Return the result of an operation; a GET, which any site can cause, only reads."""
         try:
             return await self.schema.execute(
@@ -91,9 +93,7 @@ class GraphQLView:
                 operation.variables,
                 context_value=context,
                 operation_name=operation.name,
-                allowed_operation_types=OperationType.from_http(
-                    "POST" if request.method == "POST" else "GET"
-                ),
+                allowed_operation_types=_ANY if scope["method"] == "POST" else _READING,
                 operation_extensions=operation.extensions,
             )
         except InvalidOperationTypeError as error:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import orjson
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.types import Receive, Scope
 
 from server.http.media_types import JSON
 from server.http.request_body import read_body
@@ -24,17 +24,26 @@ class Operation:
     extensions: dict[str, Any] | None
 
 
-async def read_operation(request: Request) -> Operation:
+def header(scope: Scope, name: bytes) -> str | None:
+    """Return the first header of a lower-case name."""
+    for given, value in scope["headers"]:
+        if given == name:
+            text: str = value.decode("latin-1")
+            return text
+    return None
+
+
+async def read_operation(scope: Scope, receive: Receive) -> Operation:
     """Return the operation of a request; HTTPException says what it lacks.
 
     A POST is JSON and nothing else: of the other types a form of any site can send some.
     """
-    if request.method != "POST":
-        return _operation(_parameters(request.query_params))
-    media_type = request.headers.get("content-type", "").partition(";")[0]
+    if scope["method"] != "POST":
+        return _operation(_parameters(QueryParams(scope["query_string"])))
+    media_type = (header(scope, b"content-type") or "").partition(";")[0]
     if media_type.strip().lower() != JSON:
         raise HTTPException(415, f"Send the operation with Content-Type: {JSON}.")
-    body = _parsed(await read_body(request), "The body")
+    body = _parsed(await read_body(receive), "The body")
     if not isinstance(body, dict):
         raise HTTPException(400, "The body must be a JSON object that holds one operation.")
     return _operation(body)

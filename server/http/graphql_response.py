@@ -1,10 +1,11 @@
 """Answers of GraphQL over HTTP: what a result becomes in the media type that was asked for."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 from graphql import GraphQLError
-from starlette.responses import Response
+from starlette.types import Send
 from strawberry.types import ExecutionResult
 
 from server.http.media_types import GRAPHQL
@@ -19,7 +20,26 @@ _TOO_LARGE = GraphQLError(
 )
 
 
-def graphql_response(result: ExecutionResult, media_type: str) -> Response:
+@dataclass(frozen=True, slots=True)
+class GraphQLResponse:
+    """An answer in JSON."""
+
+    body: bytes
+    status_code: int
+    media_type: str
+
+    async def send_by(self, send: Send) -> None:
+        """Send the answer as ASGI has it."""
+        headers = [
+            (b"content-length", b"%d" % len(self.body)),
+            (b"content-type", self.media_type.encode("latin-1")),
+            (b"vary", b"Accept"),
+        ]
+        await send({"type": "http.response.start", "status": self.status_code, "headers": headers})
+        await send({"type": "http.response.body", "body": self.body})
+
+
+def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLResponse:
     """Return the answer of a result.
 
     A request error, after which nothing has run, has no ``data``. It is a 4xx in GraphQL's own
@@ -32,7 +52,7 @@ def graphql_response(result: ExecutionResult, media_type: str) -> Response:
     if result.extensions:
         body["extensions"] = result.extensions
     status = 200 if "data" in body or media_type != GRAPHQL else _status(body["errors"][0])
-    return Response(_encoded(body), status, media_type=media_type)
+    return GraphQLResponse(_encoded(body), status, media_type)
 
 
 def _is_request_error(result: ExecutionResult) -> bool:
@@ -54,15 +74,17 @@ def _encoded(body: dict[str, Any]) -> bytes:
     return orjson.dumps({"data": None, "errors": [_TOO_LARGE.formatted]})
 
 
-def _surely_larger(body: object, most: int) -> bool:
+def _surely_larger(body: Any, most: int) -> bool:
     """Return whether the characters alone are more than ``most``: then no JSON is made of them."""
-    waiting, left = [body], most
-    while waiting and left >= 0:
-        value = waiting.pop()
-        if isinstance(value, str):
+    values, left = [body], most
+    for value in values:  # it grows by what is in a list or an object
+        kind = type(value)
+        if kind is str:
             left -= len(value)
-        elif isinstance(value, list):
-            waiting += value
-        elif isinstance(value, dict):
-            waiting += value.values()
-    return left < 0
+            if left < 0:
+                return True
+        elif kind is dict:
+            values += value.values()
+        elif kind is list:
+            values += value
+    return False

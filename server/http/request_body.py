@@ -1,21 +1,27 @@
 """Bodies of requests, read no further than the most that is taken."""
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive
 
 MAX_BODY = 1_000_000
 """Bytes; the longest comment takes 60,000 of them."""
 
 
-async def read_body(request: Request) -> bytes:
+async def read_body(receive: Receive) -> bytes:
     """Return the whole body; HTTPException 413 when it is too large."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
+    body = b""
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
         if len(body) > MAX_BODY:
             raise HTTPException(
                 413,
                 f"The body is larger than {MAX_BODY:,} bytes.",
                 {"Connection": "close"},  # or the rest of the body would be read
             )
-    return bytes(body)
+    return body

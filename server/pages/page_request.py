@@ -66,7 +66,7 @@ class PageRequest:
         if not sessions.from_here(self.http):
             raise PageFault(403, "This form was sent from another site: open its page here.")
         try:
-            body = await read_body(self.http)
+            body = await read_body(self.http.receive)
             pairs = parse_qsl(
                 body.decode("ascii"),
                 keep_blank_values=True,
