@@ -83,10 +83,7 @@ class Compiler:
                     waiting.append(node.selection_set)
                 elif isinstance(node, FragmentSpreadNode) and node.name.value not in seen:
                     seen.add(node.name.value)
-                    fragment = self._fragments[node.name.value]
-                    if fragment.variable_signatures:
-                        raise NotCoveredError
-                    waiting.append(fragment.definition.selection_set)
+                    waiting.append(self._fragments[node.name.value].definition.selection_set)
 
     def _selection(self, object_type: GraphQLObjectType, grouped: GroupedFieldSet) -> Selection:
         selected = [self._selected(object_type, key, of) for key, of in grouped.items()]

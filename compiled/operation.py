@@ -1,6 +1,7 @@
 """An operation of a validated document, executed as graphql-core's ``execute`` would."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from graphql import (
@@ -24,10 +25,19 @@ from compiled.selection import Selection
 
 
 class CompiledOperation:
-    """One operation of a document that its schema's validation has passed."""
+    """One operation of a document that its schema's validation has passed.
+
+    The first ``plainly`` executions are graphql-core's: to compile takes as long as to validate,
+    and many documents are sent once.
+    """
 
     def __init__(
-        self, schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode
+        self,
+        schema: GraphQLSchema,
+        document: DocumentNode,
+        operation: OperationDefinitionNode,
+        *,
+        plainly: int = 1,
     ) -> None:
         self._schema = schema
         self.node = operation
@@ -37,9 +47,10 @@ class CompiledOperation:
             if isinstance(one, FragmentDefinitionNode)
         }
         self._details = {name: FragmentDetails(one) for name, one in self._fragments.items()}
-        self.selection = self._compiled()
+        self._left = plainly
 
-    def _compiled(self) -> Selection | None:
+    @cached_property
+    def selection(self) -> Selection | None:
         """Return what is executed; None for graphql-core's executor."""
         root_type = self._schema.query_type
         if self.node.operation is not OperationType.QUERY or root_type is None:
@@ -80,7 +91,8 @@ class CompiledOperation:
             is_awaitable=optimized_is_awaitable,
             operation_extensions=operation_extensions,
         )
-        if self.selection is None:
+        if self._left > 0 or self.selection is None:
+            self._left -= 1
             result: Any = executor.execute_operation()
             whole: ExecutionResult = await result if optimized_is_awaitable(result) else result
             return whole

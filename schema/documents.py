@@ -32,8 +32,8 @@ MAX_ERRORS = 10
 """Faults that are told of a document; whoever mends these finds the others."""
 
 KEPT_BYTES = 32_000_000
-_TOKEN_BYTES = 600
-"""What a token takes when it is parsed, about."""
+_TOKEN_BYTES = 1_100
+"""What a token takes when it is parsed and compiled, about."""
 
 _RULES = (*specified_rules, MaybeNullValidationRule, OneOfInputValidationRule)
 

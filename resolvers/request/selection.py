@@ -1,4 +1,7 @@
-"""Look-ahead: which fields below a resolver's own the request selects."""
+"""Look-ahead: which fields below a resolver's own the request selects.
+
+A compiled field keeps the answers that follow from the document alone in its ``memo``.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,13 +30,19 @@ def selects(info: Info, *path: str) -> bool:
     Directives count as selecting: the answer may be a needless yes, never a wrong no.
     """
     raw = _raw(info)
-    return _reaches(raw.field_nodes, path, raw.fragments)
+    memo: dict[object, bool] = getattr(raw, "memo", {})
+    if path not in memo:
+        memo[path] = _reaches(raw.field_nodes, path, raw.fragments)
+    return memo[path]
 
 
 def weight(info: Info) -> int:
     """Return how many fields the request selects below the current one, at all depths."""
     raw = _raw(info)
-    return sum(_weight(node, raw.fragments) for node in raw.field_nodes)
+    memo: dict[object, int] = getattr(raw, "memo", {})
+    if weight not in memo:
+        memo[weight] = sum(_weight(node, raw.fragments) for node in raw.field_nodes)
+    return memo[weight]
 
 
 def _weight(node: FieldNode, fragments: dict[str, FragmentDefinitionNode]) -> int:
