@@ -9,7 +9,7 @@ from typing import Any
 from graphql import GraphQLOutputType, Undefined
 from graphql.execution import Executor
 
-from compiled.field import PLAIN, Completion, Field
+from compiled.field import PLAIN, Completion, Field, ResolveInfo
 from compiled.leaves import exact_class
 from compiled.paths import PlainPath, path_of
 from compiled.selection import Selection
@@ -65,7 +65,7 @@ class ObjectCompletion(ForeignCompletion):
                 return super().complete(executor, value, path)
             self._kind = type(value)
         if self._is_type_of is not None:
-            shown = self._is_type_of(value, self.field.info(executor, path))
+            shown = self._is_type_of(value, ResolveInfo(executor, self.field, path))
             if shown is not True:
                 return super().complete(executor, value, path)
         return self._selection(executor, value, path)

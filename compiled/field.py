@@ -91,10 +91,6 @@ class Field:
         """Note an error of a nullable field; raise it where the object has no place for null."""
         executor.handle_field_error(error, self.type, self.details, path_of(path))
 
-    def info(self, executor: Executor[Any], path: PlainPath) -> "ResolveInfo":
-        """Return what resolvers are told."""
-        return ResolveInfo(executor, self, path)
-
     async def _of_awaitable(
         self, executor: Executor[Any], value: Awaitable[Any], path: PlainPath
     ) -> Any:

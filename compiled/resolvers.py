@@ -21,7 +21,7 @@ from strawberry.types.field import StrawberryField
 from strawberry.types.fields.resolver import StrawberryResolver
 
 from compiled.arguments import Arguments, Conversions, converted
-from compiled.field import Field, Resolve
+from compiled.field import Field, Resolve, ResolveInfo
 from compiled.paths import PlainPath, path_of
 
 _BACK = GraphQLCoreConverter.DEFINITION_BACKREF
@@ -104,7 +104,10 @@ def _call(
         if conversions:
             keywords |= converted(arguments.values(executor.variable_values), conversions)
         if told is not None:
-            keywords[told] = info_class(_raw_info=compiled.info(executor, path), _field=field)
+            keywords[told] = info_class(
+                _raw_info=ResolveInfo(executor, compiled, path),
+                _field=field,
+            )
         return function(**keywords)
 
     compiled.resolve = resolve

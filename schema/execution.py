@@ -1,7 +1,7 @@
 """Execution of one operation: its document, its limits, its cost, its result and its errors."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from graphql import GraphQLError
@@ -18,6 +18,13 @@ from schema.limits import faults_of_variables
 
 PACED_VALUES = 2_000
 """An answer of more gives others turns of the event loop while it is made."""
+
+
+@dataclass
+class SizedResult(ExecutionResult):
+    """A result, and how many values it was expected to hold; None where nothing was predicted."""
+
+    values: float | None = None
 
 
 class Execution:
@@ -53,7 +60,8 @@ class Execution:
             found = CoreResult(None, [GraphQLError(str(error), original_error=error)])
         if found.errors:
             log_faults(found.errors)
-        return ExecutionResult(found.data, found.errors, self._told_cost())
+        values = None if self._cost is None else self._cost.values
+        return SizedResult(found.data, found.errors, self._told_cost(), values)
 
     async def _executed(
         self, text: str, name: str | None, allowed: Iterable[OperationType]

@@ -8,10 +8,14 @@ from graphql import GraphQLError
 from starlette.types import Send
 from strawberry.types import ExecutionResult
 
+from schema.execution import SizedResult
 from server.http.media_types import GRAPHQL
 
 MAX_RESPONSE = 5_000_000
 """Bytes; 100 comments of 10,000 characters that take four bytes each are 4.1 MB."""
+
+_FEW = 500
+"""Values that are never too many to make JSON of them, however long they are."""
 
 _TOO_LARGE = GraphQLError(
     f"The operation has run, but its answer of more than {MAX_RESPONSE:,} bytes is not sent: "
@@ -52,7 +56,7 @@ def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLRespons
     if result.extensions:
         body["extensions"] = result.extensions
     status = 200 if "data" in body or media_type != GRAPHQL else _status(body["errors"][0])
-    return GraphQLResponse(_encoded(body), status, media_type)
+    return GraphQLResponse(_encoded(body, few=_is_small(result)), status, media_type)
 
 
 def _is_request_error(result: ExecutionResult) -> bool:
@@ -66,8 +70,13 @@ def _status(error: Any) -> int:
     return 500 if error["extensions"]["code"] == "INTERNAL" else 400
 
 
-def _encoded(body: dict[str, Any]) -> bytes:
-    if not _surely_larger(body, MAX_RESPONSE):
+def _is_small(result: ExecutionResult) -> bool:
+    """Return whether few values were expected."""
+    return isinstance(result, SizedResult) and result.values is not None and result.values <= _FEW
+
+
+def _encoded(body: dict[str, Any], *, few: bool) -> bytes:
+    if few or not _surely_larger(body, MAX_RESPONSE):
         encoded = orjson.dumps(body)
         if len(encoded) <= MAX_RESPONSE:
             return encoded

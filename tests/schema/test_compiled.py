@@ -52,7 +52,7 @@ FAULTS = (
     '{ product(productId: "") { id } comment(commentId: "c1") { commentId } }',
     '{ product(productId: "42") { comments(after: "x") { nodes { id } } last: lastCommentedAt } }',
     '{ a: product(productId: "42") { comments(rating: [9]) { totalCount } } }',
-    '{ user(username: "ann") { orders(status: PLACED) { nodes { total } } } openOrders { __typename } }',
+    '{ user(username: "ann") { orders(after: "x") { nodes { id } } } openOrders { __typename } }',
 )
 
 
