@@ -11,6 +11,7 @@ WORKDIR /build
 RUN python -m venv /opt/marginalia
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY bench bench
+COPY compiled compiled
 COPY dal dal
 COPY resolvers resolvers
 COPY schema schema

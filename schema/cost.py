@@ -181,7 +181,9 @@ class PredictedCosts:
         found = self._kept.get(said)
         if found is None:
             found = predicted(*self._of, variables)
-            if len(self._kept) < _MAX_KEPT and not self._mixed:
+            if len(self._kept) >= _MAX_KEPT:
+                self._kept.clear()
+            if not self._mixed:
                 self._kept[said] = found
         return found
 

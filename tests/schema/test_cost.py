@@ -4,14 +4,17 @@ import inspect
 from typing import Any
 
 import pytest
-from graphql import OperationDefinitionNode, get_introspection_query, parse
+from graphql import DocumentNode, OperationDefinitionNode, get_introspection_query, parse
+from hypothesis import given
+from hypothesis import strategies as st
 from strawberry.types.base import StrawberryObjectDefinition
 
 from dal.stores import Stores
 from dal.table.client import Table
 from resolvers.request.context import Context
 from schema.build import build_schema
-from schema.cost import MAX_REQUESTS, MAX_VALUES, READS, predicted
+from schema.cost import MAX_REQUESTS, MAX_VALUES, READS, PredictedCosts, predicted
+from schema.fragments import operations_of
 from tests.calls import calls_of
 from tests.schema.conftest import STAFF, Run
 from tests.strategies import comment
@@ -54,6 +57,33 @@ def product(selection: str) -> str:
 )
 def test_the_cost_of_an_operation(text: str, calls: int, values: int) -> None:
     assert cost_of(text) == (calls, values)
+
+
+SIZES = parse(
+    "query ($ids: [ID!]!, $p: String!, $r: [Int!], $l: [String!], $n: Int = 7, $m: Int, $one: Int)"
+    " { nodes(ids: $ids) { ... on Product { lastCommentedAt } } product(productId: $p) {"
+    " comments(rating: $r, language: $l, first: $n, last: $m) { edges { node { id } } } } }"
+)
+MIXED = parse(
+    "query ($one: Int, $n: Int) { product(productId: 1) {"
+    " comments(rating: [1, $one], first: $n) { totalCount } } }"
+)
+said = st.none() | st.integers(-3, 200) | st.booleans() | st.text(max_size=2) | st.floats()
+variables = st.fixed_dictionaries(
+    {"ids": st.lists(said, max_size=4) | said},
+    optional={name: said | st.lists(said, max_size=6) for name in ("p", "r", "l", "n", "m", "one")},
+)
+
+
+@pytest.mark.parametrize("document", [SIZES, MIXED], ids=["variables", "lists of variables"])
+@given(asked=st.lists(variables, min_size=1, max_size=8))
+def test_costs_that_are_kept_are_those_predicted(
+    document: DocumentNode, asked: list[dict[str, Any]]
+) -> None:
+    (operation,) = operations_of(document)
+    costs = PredictedCosts(SCHEMA._schema, document, operation)
+    for one in (*asked, *asked):
+        assert costs.cost(one) == predicted(SCHEMA._schema, document, operation, one)
 
 
 def test_sizes_come_from_variables_and_their_defaults() -> None:
