@@ -27,8 +27,7 @@ from compiled.selection import Selection
 class CompiledOperation:
     """One operation of a document that its schema's validation has passed.
 
-    The first ``plainly`` executions are graphql-core's: to compile takes as long as to validate,
-    and many documents are sent once.
+    The first ``plainly`` executions are graphql-core's.
     """
 
     def __init__(
@@ -37,7 +36,7 @@ class CompiledOperation:
         document: DocumentNode,
         operation: OperationDefinitionNode,
         *,
-        plainly: int = 1,
+        plainly: int = 0,
     ) -> None:
         self._schema = schema
         self.node = operation

@@ -4,6 +4,7 @@ Strawberry's own resolver makes the same call. It looks up how with every one.
 """
 
 from collections.abc import Callable
+from keyword import iskeyword
 from typing import Any, cast
 
 from graphql import (
@@ -36,7 +37,8 @@ def attribute_of(definition: GraphQLField) -> str | None:
         definition.resolve, "_is_default", False
     ):
         return None
-    return field.python_name if field.python_name.isidentifier() else None
+    name = field.python_name
+    return name if name.isascii() and name.isidentifier() and not iskeyword(name) else None
 
 
 def resolve_by(schema: GraphQLSchema, field: Field) -> None:

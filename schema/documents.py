@@ -31,6 +31,10 @@ MAX_TEXT = 30_000
 MAX_ERRORS = 10
 """Faults that are told of a document; whoever mends these finds the others."""
 
+PLAINLY = 1
+"""Executions before an operation is compiled: that takes as long as to validate it, and many are
+sent once."""
+
 KEPT_BYTES = 32_000_000
 _TOKEN_BYTES = 1_100
 """What a token takes when it is parsed and compiled, about."""
@@ -50,7 +54,7 @@ class Operation:
     @cached_property
     def compiled(self) -> CompiledOperation:
         """What is executed."""
-        return CompiledOperation(*self._of)
+        return CompiledOperation(*self._of, plainly=PLAINLY)
 
     @cached_property
     def costs(self) -> PredictedCosts:

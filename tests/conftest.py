@@ -17,6 +17,7 @@ from dal.statistics.maintenance_mode import create_table
 from dal.stores import Stores
 from dal.table import gate
 from dal.table.client import Table, TableAddress, connect
+from schema import documents
 from tests.engines import dynoxide, ministack
 from tests.server.serving import served
 
@@ -38,6 +39,14 @@ def patient_attempts() -> Iterator[None]:
     """Calls are counted: on a busy machine a slow answer must not be asked for again."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gate, "ATTEMPT_SECONDS", 10.0)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_at_once() -> Iterator[None]:
+    """Tests ask most documents once, and what they see is to be what servers do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(documents, "PLAINLY", 0)
         yield
 
 

@@ -43,7 +43,7 @@ async def both(schema: Any, text: str, variables: dict[str, Any], root: Any) -> 
         )
     )
     (operation,) = operations_of(document)
-    compiled = CompiledOperation(schema._schema, document, operation, plainly=0)
+    compiled = CompiledOperation(schema._schema, document, operation)
     for _ in range(2):
         found = await compiled.execute(variables, root_value=root, context_value="context")
     await asyncio.sleep(0)
