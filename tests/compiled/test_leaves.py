@@ -1,0 +1,38 @@
+"""Leaves out of the ordinary are answered as graphql-core answers them, row by row."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import strawberry
+
+from tests.compiled.test_same_answers import both
+
+
+@strawberry.type
+class Row:
+    word: str
+    count: int
+    share: float
+    maybe: str | None
+
+
+@strawberry.type
+class Query:
+    rows: list[Row | None]
+
+
+SCHEMA = strawberry.Schema(Query)
+USUAL: dict[str, Any] = {"word": "w", "count": 1, "share": 0.5, "maybe": None}
+
+
+@pytest.mark.parametrize("name", USUAL)
+@pytest.mark.parametrize(
+    "value", [None, 2**31, -(2**31), True, "7", float("inf"), [], ValueError()]
+)
+async def test_a_leaf_out_of_the_ordinary(name: str, value: Any) -> None:
+    odd, less = SimpleNamespace(**USUAL | {name: value}), SimpleNamespace(**USUAL)
+    delattr(less, name)
+    root = SimpleNamespace(rows=[SimpleNamespace(**USUAL), odd, less, SimpleNamespace(**USUAL)])
+    found, expected = await both(SCHEMA, "{ rows { word count share maybe } }", {}, root)
+    assert found == expected
