@@ -1,8 +1,9 @@
 """Comments: pages, look-ups, and writes that are transactions with conditions."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache, partial
 from typing import Any
 
 from dal import errors
@@ -10,9 +11,10 @@ from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_key, comment_position
 from dal.model import RATINGS, Comment
 from dal.query.access_patterns import query_of
-from dal.query.executor import Executor
+from dal.query.executor import KEPT_QUERIES, Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.query import Query
+from dal.query.shared_reads import SharedReads
 from dal.repositories.bulk_write import BulkWriter
 from dal.repositories.leaderboard import LeaderboardRepository
 from dal.statistics.comment_changes import CommentChange
@@ -40,13 +42,17 @@ class Selection:
 
     def query(self) -> Query:
         """Return the query of this selection; all five ratings are any rating."""
-        filters = {"product": frozenset({self.product_id})}
-        ratings = None if self.ratings == frozenset(RATINGS) else self.ratings
-        if self.languages is not None:
-            filters["language"] = self.languages
-        if ratings is not None:
-            filters["rating"] = frozenset(map(str, ratings))
-        return query_of(filters)
+        return _query_of(self)
+
+
+@lru_cache(maxsize=KEPT_QUERIES)
+def _query_of(selection: Selection) -> Query:
+    filters = {"product": frozenset({selection.product_id})}
+    if selection.languages is not None:
+        filters["language"] = selection.languages
+    if selection.ratings is not None and selection.ratings != frozenset(RATINGS):
+        filters["rating"] = frozenset(map(str, selection.ratings))
+    return query_of(filters)
 
 
 class CommentRepository:
@@ -56,16 +62,22 @@ class CommentRepository:
         self._table = table
         self.statistics = StatisticsReader(table.query)
         self.maintenance = MaintenanceStore(table)
-        self._writes = CounterTransactions(table, self.statistics, self.maintenance)
+        self._writes = CounterTransactions(table, self._written, self.maintenance)
         self._bulk = BulkWriter(table, self._writes)
         self.leaderboard = LeaderboardRepository(table)
         provider = ProductStatisticsProvider(table.query, self.statistics, self.maintenance)
         executor = Executor(table.query, COMMENT.indexes, provider)
         self._pages = PageReader(executor, COMMENT.decode_row, descending=True)
+        self._shared = SharedReads[Page[Comment]]()
 
     async def page(self, selection: Selection, cut: Slice) -> Page[Comment]:
-        """Return one page of a product's comments, newest first."""
-        return await self._pages.read(selection.query(), cut)
+        """Return one page of a product's comments, newest first, maybe read for several at once."""
+        read = partial(self._pages.read, selection.query(), cut)
+        return await self._shared.read((selection, cut), read)
+
+    def _written(self, product_ids: Iterable[str]) -> None:
+        self.statistics.forget(product_ids)
+        self._shared.forget()
 
     async def counted_page(self, selection: Selection, cut: Slice) -> Page[Comment]:
         """Return one page that knows its ``total_count``, or why that could not be counted."""
@@ -73,9 +85,10 @@ class CommentRepository:
         page, total = await both(
             self.page(selection, cut), self._total_or_fault(selection, spent.append)
         )
+        stats = replace(page.stats)  # others may show the same page without a total
         for capacity in spent:
-            page.stats.spend(capacity)
-        return replace(page, total_count=total)
+            stats.spend(capacity)
+        return replace(page, stats=stats, total_count=total)
 
     async def newest(self, selection: Selection) -> Comment | None:
         """Return the most recent comment of a selection."""

@@ -7,7 +7,7 @@ anew, and so is one that finds another maintenance mode.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 
 from dal.errors import (
@@ -19,7 +19,6 @@ from dal.errors import (
 from dal.statistics import counter_items
 from dal.statistics.comment_changes import CommentChange, CountedWrite, TransactionBatch, joined
 from dal.statistics.maintenance_mode import Maintenance, MaintenanceStore
-from dal.statistics.reader import StatisticsReader
 from dal.table import retries
 from dal.table.client import Table
 from dal.table.concurrency import KeyedLocks
@@ -45,13 +44,19 @@ class _PendingWrite:
 
 
 class CounterTransactions:
-    """Writes comments and their counters in the same transactions."""
+    """Writes comments and their counters in the same transactions.
+
+    ``written`` is told of products that were written, or may have been, before any client is.
+    """
 
     def __init__(
-        self, table: Table, statistics: StatisticsReader, maintenance: MaintenanceStore
+        self,
+        table: Table,
+        written: Callable[[Iterable[str]], None],
+        maintenance: MaintenanceStore,
     ) -> None:
         self._table = table
-        self._statistics = statistics
+        self._written = written
         self._maintenance = maintenance
         self._locks = KeyedLocks()
         self._waiting: dict[_PendingWrite, None] = {}
@@ -146,7 +151,7 @@ class CounterTransactions:
         try:
             await commit(self._table, self._maintenance, build)
         finally:
-            self._statistics.forget(products)
+            self._written(products)
 
 
 async def commit(
