@@ -6,9 +6,7 @@ list from a coarser index than the one named here, and leave the rest of the fil
 read.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 
 from dal.entities.comment import ALL, BY_LANGUAGE, BY_LANGUAGE_AND_RATING, BY_RATING
 from dal.entities.leaderboard import LEADERS, LEADERS_BY_LANGUAGE
@@ -36,25 +34,21 @@ class AccessPattern:
     filters: str = ""
     bounds: str = ""
 
-    @property
-    def arities(self) -> Mapping[str, str]:
-        """The sign of each field that it filters by; its own last letter where there is none."""
-        return {one.rstrip("+*?"): one[-1] for one in self.filters.split()}
-
-    def answers(self, numbers: Mapping[str, int], *, since: bool, before: bool) -> bool:
-        """Return whether bounds, and how many values of each field are wanted, are as here."""
-        asked = self.arities
+    def answers(self, filters: Filters, within: Range) -> bool:
+        """Return whether filters and bounds are those of this question."""
+        asked = {one.rstrip("+*?"): one[-1] for one in self.filters.split()}
         return (
-            numbers.keys() <= asked.keys()
-            and all(_fits(numbers.get(name), arity) for name, arity in asked.items())
-            and [since, before] == [bound in self.bounds for bound in ("since", "before")]
+            filters.keys() <= asked.keys()
+            and all(_fits(filters.get(name), arity) for name, arity in asked.items())
+            and [within.low is not None, within.high is not None]
+            == [bound in self.bounds for bound in ("since", "before")]
         )
 
 
-def _fits(number: int | None, arity: str) -> bool:
-    if number is None or arity == "?":
+def _fits(values: frozenset[str] | None, arity: str) -> bool:
+    if values is None or arity == "?":
         return arity == "?"
-    return arity == "*" or (number != 1) == (arity == "+")
+    return arity == "*" or (len(values) != 1) == (arity == "+")
 
 
 ACCESS_PATTERNS = (
@@ -136,17 +130,10 @@ def query_of(
     filters: Filters, within: Range = UNBOUNDED, *, consistent: bool = False, head: bool = False
 ) -> Query:
     """Return a query under the name of its access pattern; NoIndexError where there is none."""
-    numbers = tuple((name, min(len(values), 2)) for name, values in filters.items())
-    name = _name_of(numbers, since=within.low is not None, before=within.high is not None)
-    return Query(name, filters, within, consistent, head)
-
-
-@cache
-def _name_of(numbers: tuple[tuple[str, int], ...], *, since: bool, before: bool) -> str:
     for pattern in ACCESS_PATTERNS:
-        if pattern.index and pattern.answers(dict(numbers), since=since, before=before):
-            return pattern.name
+        if pattern.index is not None and pattern.answers(filters, within):
+            return Query(pattern.name, filters, within, consistent, head)
     raise NoIndexError(
-        f"No access pattern asks by {', '.join(sorted(dict(numbers)))}: "
+        f"No access pattern asks by {', '.join(sorted(filters))}: "
         "add one to dal/query/access_patterns.py."
     )

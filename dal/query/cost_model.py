@@ -109,8 +109,8 @@ def best_estimate(
     """
     best = ReadEstimate(0, math.inf, math.inf)
     half_block = _LEAST * row_bytes / BLOCK
-    for least, limit, dry, missing, weight in _asks(share, residual, wanted, most):
-        if least >= best.cost:
+    for weight, limit, dry, missing in _asks(share, residual, wanted, most):
+        if weight + 0.5 >= best.cost:
             break
         if weight + half_block * (min(limit, most) + dry * missing) >= best.cost:
             continue
@@ -121,32 +121,22 @@ def best_estimate(
     return best
 
 
-class _Ask(NamedTuple):
-    """One way to ask a segment for rows."""
-
-    least: float
-    """What it costs if every Query costs half a unit."""
-    limit: int
-    dry: float
-    """The probability that a refill is needed."""
-    missing: float
-    """The rows that a refill asks for."""
-    weight: float
-    """What is paid besides capacity."""
-
-
 # Kept, as it depends on counts alone: sizes of rows are learnt, and move with every page.
 @lru_cache(maxsize=4_096)
-def _asks(share: float, residual: float, wanted: int, most: int) -> Sequence[_Ask]:
-    """Return what may be asked of a segment, the cheapest first as far as rows are small."""
+def _asks(
+    share: float, residual: float, wanted: int, most: int
+) -> Sequence[tuple[float, int, float, float]]:
+    """Return what may be asked of a segment, by what is paid besides capacity.
+
+    Beside that weight: the limit, the probability of a refill, and the rows that it asks for.
+    """
     mean, deviation = Selectivity(share, residual).spread(wanted)
     top = min(math.ceil(mean + 4 * deviation) + 1, most + 1)
     asks = []
     for limit in range(top, 0, -math.ceil(top / _MOST_LIMITS)):
         dry = 0.0 if limit > most else _more_than(limit - 1 + share, mean, deviation)
         missing = max(1.0, mean - limit, deviation)
-        weight = REQUEST * (1 + dry) + ROW * (limit + dry * missing)
-        asks.append(_Ask(weight + 0.5 * (1 + dry), limit, dry, missing, weight))
+        asks.append((REQUEST * (1 + dry) + ROW * (limit + dry * missing), limit, dry, missing))
     return sorted(asks)
 
 

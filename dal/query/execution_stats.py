@@ -2,37 +2,26 @@
 
 from dataclasses import dataclass, field
 
-from dal.query.plan import Plan, Segment
+from dal.query.plan import Plan
+from dal.table.ranges import Range
 from dal.table.requests import QueryAnswer
 
 
 @dataclass(slots=True)
 class SegmentStatistics:
-    """What was read of one segment."""
+    """What was read of one segment; ``limit`` is the rows asked for at first."""
 
-    segment: Segment
+    partition_key: str
+    sort_keys: Range
+    limit: int
+    skipped: bool
     items_read: int = 0
     requests: int = 0
 
     @property
-    def partition_key(self) -> str:
-        """The partition that it stands in."""
-        return self.segment.partition
-
-    @property
     def range(self) -> str:
         """Its sort keys, in words."""
-        return str(self.segment.sort_keys)
-
-    @property
-    def limit(self) -> int:
-        """The rows asked for at first."""
-        return self.segment.limit
-
-    @property
-    def skipped(self) -> bool:
-        """Whether there was nothing to read."""
-        return self.segment.skipped
+        return str(self.sort_keys)
 
     @property
     def refills(self) -> int:

@@ -43,4 +43,4 @@ class Query:
         return span if self.within is UNBOUNDED else span & self.within
 
     def __hash__(self) -> int:
-        return hash((*self.filters.items(), self.within.low, self.within.high))
+        return hash((frozenset(self.filters.items()), self.within))

@@ -39,7 +39,10 @@ class SegmentReader:
     ) -> None:
         self._run, self._plan, self._segment = run, plan, segment
         self._stats, self._progress = stats, progress
-        self._read = SegmentStatistics(segment)
+        self._sort_keys = segment.sort_keys
+        self._read = SegmentStatistics(
+            segment.partition, self._sort_keys, segment.limit, segment.skipped
+        )
         stats.segments.append(self._read)
         self.ended = self._read.skipped
         self._start: Item | None = None
@@ -58,7 +61,7 @@ class SegmentReader:
             QueryRequest(
                 plan.index,
                 segment.partition,
-                segment.sort_keys,
+                self._sort_keys,
                 plan.descending,
                 self._refill() if self._read.requests else segment.limit,
                 self._start,

@@ -43,10 +43,10 @@ def test_the_cheapest_of_all_limits_is_taken(
 ) -> None:
     most = 500
     costs = [
-        expected_capacity(min(one.limit, most), row_bytes)
-        + one.dry * expected_capacity(one.missing, row_bytes)
-        + one.weight
-        for one in cost_model._asks(share, residual, wanted, most)
+        weight
+        + expected_capacity(min(limit, most), row_bytes)
+        + dry * expected_capacity(missing, row_bytes)
+        for weight, limit, dry, missing in cost_model._asks(share, residual, wanted, most)
     ]
     assert best_estimate(share, residual, wanted, row_bytes, most).cost == pytest.approx(min(costs))
 
