@@ -88,9 +88,10 @@ def walk(cut: Slice, *, descending: bool) -> Walk:
 
 
 def _span(start: str | None, end: str | None, *, descending: bool, start_open: bool) -> Range:
+    start_open, end_open = start_open and start is not None, end is not None
     if descending:
-        return Range(low=end, high=start, low_open=True, high_open=start_open)
-    return Range(low=start, high=end, low_open=start_open, high_open=True)
+        return Range(low=end, high=start, low_open=end_open, high_open=start_open)
+    return Range(low=start, high=end, low_open=start_open, high_open=end_open)
 
 
 Node = TypeVar("Node")

@@ -42,17 +42,18 @@ class Selection:
 
     def query(self) -> Query:
         """Return the query of this selection; all five ratings are any rating."""
-        return _query_of(self)
+        filters = {"product": frozenset({self.product_id})}
+        ratings = None if self.ratings == frozenset(RATINGS) else self.ratings
+        if self.languages is not None:
+            filters["language"] = self.languages
+        if ratings is not None:
+            filters["rating"] = frozenset(map(str, ratings))
+        return query_of(filters)
 
 
 @lru_cache(maxsize=KEPT_QUERIES)
 def _query_of(selection: Selection) -> Query:
-    filters = {"product": frozenset({selection.product_id})}
-    if selection.languages is not None:
-        filters["language"] = selection.languages
-    if selection.ratings is not None and selection.ratings != frozenset(RATINGS):
-        filters["rating"] = frozenset(map(str, selection.ratings))
-    return query_of(filters)
+    return selection.query()
 
 
 class CommentRepository:
@@ -72,7 +73,7 @@ class CommentRepository:
 
     async def page(self, selection: Selection, cut: Slice) -> Page[Comment]:
         """Return one page of a product's comments, newest first, maybe read for several at once."""
-        read = partial(self._pages.read, selection.query(), cut)
+        read = partial(self._pages.read, _query_of(selection), cut)
         return await self._shared.read((selection, cut), read)
 
     def _written(self, product_ids: Iterable[str]) -> None:
