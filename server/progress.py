@@ -28,6 +28,10 @@ class ProgressBar:
         """Show how much is done, in the unit of ``total``, with a few words beside it."""
         self._progress.update(self._task, completed=done, note=note)
 
+    def advance(self, note: str) -> None:
+        """Show that one more is begun, and what it is."""
+        self._progress.update(self._task, advance=1, note=note)
+
     def show(self, done: int, total: int) -> None:
         """Show how much is done of a total that is known only by now."""
         self._progress.update(self._task, completed=done, total=total)

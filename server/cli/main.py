@@ -67,9 +67,9 @@ COMMANDS = {
         "marginalia restore marginalia-monday.db",
     ),
     "bench": Command(
-        "Measure what reading costs.",
+        "Measure what reading costs, and how fast it is.",
         "marginalia bench cost",
-        ("cost",),
+        ("cost", "speed"),
     ),
     "schema": Command(
         "Print the GraphQL schema.",

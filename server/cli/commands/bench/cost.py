@@ -1,4 +1,4 @@
-"""``marginalia bench``: measures what pages cost, on an engine of its own."""
+"""``marginalia bench cost``: what pages cost in DynamoDB's terms, on an engine of its own."""
 
 import asyncio
 import random

@@ -1,0 +1,1 @@
+"""Speed: what a page costs this server and others, over the same rows."""

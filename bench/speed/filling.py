@@ -1,0 +1,38 @@
+"""Fills a table with comments and their counters at once, as one load of them would leave it.
+
+The loader reads what each id holds, and counts in every transaction: in a table that is empty and
+that nobody else uses, the comments can be written as they are, and their counters at the end.
+"""
+
+from collections.abc import Callable, Sequence
+
+from dal.entities.comment import COMMENT
+from dal.model import Comment
+from dal.repositories.markers import MarkerRepository
+from dal.statistics import counter_items
+from dal.statistics.comment_changes import MOST_ACTIONS
+from dal.statistics.counts import deltas, summed
+from dal.table.client import Table
+from dal.table.concurrency import batched
+
+_MARKER = "bench"
+
+
+async def filled(table: Table) -> bool:
+    """Return whether ``fill`` has come to its end here before."""
+    return await MarkerRepository(table).marked(_MARKER)
+
+
+async def fill(table: Table, comments: Sequence[Comment], progress: Callable[[int], None]) -> None:
+    """Write comments of products that have none yet; ``progress`` gets how many are written.
+
+    Each hundred is one transaction: the embedded engine waits for the disk once for each.
+    """
+    written = 0
+    for batch in batched(comments, MOST_ACTIONS):
+        await table.write([{"Put": {"Item": COMMENT.encode(one)}} for one in batch])
+        written += len(batch)
+        progress(written)
+    counts = summed(deltas(None, comment) for comment in comments)
+    await table.put_many([counter_items.encode(key, held) for key, held in counts.items()])
+    await MarkerRepository(table).mark(_MARKER)

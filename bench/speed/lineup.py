@@ -1,0 +1,120 @@
+"""The line-up: the chosen servers, started, each with the words it is asked in."""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from bench.speed import servers
+from bench.speed.comparison import Contestant
+from bench.speed.dialects import CommentsApi, Dialect, PostGraphileApi
+from bench.speed.generator import fetch
+from bench.speed.loads import PageAsked
+from bench.speed.measurement import Subject
+from bench.speed.postgres import Database, database
+from bench.speed.rows import LARGEST
+from bench.speed.servers import Server
+from dal.model import Comment
+
+MARGINALIA = "marginalia"
+OTHER = "other"
+YOGA = "yoga"
+POSTGRAPHILE = "postgraphile"
+PLAIN = "plain"
+WORKERS = "workers"
+NAMES = (MARGINALIA, OTHER, YOGA, POSTGRAPHILE, PLAIN, WORKERS)
+
+_PROCESSES = 2
+_PAIRED = ("mixed",)
+"""The loads of two processes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the servers find the rows, and what they are started with."""
+
+    endpoint_url: str
+    engine_pid: int
+    table: str
+    data_dir: Path
+    """For what a Marginalia keeps beside its table."""
+    secret: str
+    """Of JWTs."""
+    program: Path
+    other: Path | None
+
+
+@asynccontextmanager
+async def line_up(
+    names: Sequence[str], place: Place, comments: Iterable[Comment]
+) -> AsyncIterator[list[Contestant]]:
+    """Run the named servers until the block ends, in the order of their names."""
+    async with AsyncExitStack() as stack:
+        held: Database | None = None
+        if {POSTGRAPHILE, WORKERS} & set(names):
+            held = stack.enter_context(database(comments))
+        contestants = []
+        for server, dialect in _servers(names, place, held):
+            running = await stack.enter_async_context(servers.running(server))
+            if dialect is None:
+                dialect = PostGraphileApi(await _cursor(running.url))  # noqa: PLW2901
+            over = (
+                place.engine_pid if isinstance(dialect, CommentsApi) or held is None else held.pid
+            )
+            subject = Subject(server.name, server.title, running.pid, over)
+            only = _PAIRED if server.name.endswith(f"-{_PROCESSES}") else None
+            contestants.append(Contestant(subject, running.url, dialect, running.start, only))
+        yield contestants
+
+
+def _servers(
+    names: Sequence[str], place: Place, held: Database | None
+) -> list[tuple[Server, Dialect | None]]:
+    """Return the servers with their dialects, None where it is learnt from the server."""
+    found: list[tuple[Server, Dialect | None]] = []
+    if MARGINALIA in names:
+        found.append((_marginalia(place, MARGINALIA, "Marginalia", place.program), _own()))
+    if OTHER in names and place.other is not None:
+        found.append((_marginalia(place, OTHER, "Other", place.other), _own()))
+    if YOGA in names:
+        node = servers.find_node()
+        dialect = CommentsApi(YOGA, own_cursors=False, writes=True, counts_cost=True)
+        found.append((servers.yoga(node, place.endpoint_url, place.table), dialect))
+    if PLAIN in names:
+        dialect = CommentsApi(PLAIN, own_cursors=False, writes=False)
+        found.append((servers.plain(place.endpoint_url, place.table), dialect))
+    if held is not None and POSTGRAPHILE in names:
+        found.append((servers.postgraphile(servers.find_node(), held.url), None))
+    if held is not None and WORKERS in names:
+        found += _pairs(place, held)
+    return found
+
+
+def _pairs(place: Place, held: Database) -> list[tuple[Server, Dialect | None]]:
+    """Return the servers of two processes."""
+    found: list[tuple[Server, Dialect | None]] = []
+    if servers.has_option(place.program, "--workers"):
+        name, title = f"{MARGINALIA}-{_PROCESSES}", f"Marginalia, {_PROCESSES} processes"
+        options = ("--workers", str(_PROCESSES))
+        found.append((_marginalia(place, name, title, place.program, *options), _own()))
+    found.append((servers.postgraphile(servers.find_node(), held.url, _PROCESSES), None))
+    return found
+
+
+def _marginalia(place: Place, name: str, title: str, program: Path, *options: str) -> Server:
+    where = ["--endpoint-url", place.endpoint_url, "--table", place.table]
+    where += ["--data-dir", str(place.data_dir), "--jwt-secret", place.secret]
+    return servers.marginalia(name, title, program, where, *options)
+
+
+def _own() -> CommentsApi:
+    return CommentsApi(MARGINALIA, own_cursors=True, writes=True, pages=True, tells_cost=True)
+
+
+async def _cursor(url: str) -> str:
+    """Return any cursor of PostGraphile's list."""
+    body = PostGraphileApi("").body(PageAsked(LARGEST))
+    answer = await fetch(url, "/graphql", orjson.dumps(body))
+    return str(orjson.loads(answer.body)["data"]["allComments"]["pageInfo"]["endCursor"])

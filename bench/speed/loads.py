@@ -1,0 +1,135 @@
+"""The loads: what clients ask, in words that every server's requests are made from."""
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from bench.speed.rows import LANGUAGES, LARGEST, SIZES
+from dal.entities.comment import comment_position
+from dal.model import RATINGS, Comment
+
+NAMES = ("first", "three", "deep", "mixed", "one", "add", "html")
+
+FIRST = 20
+"""Comments of a page."""
+
+DEEP = 15_000
+"""The row of the largest product after which the deep page begins."""
+
+_SEED = 12
+_FROM_THE_START = 0.2
+"""The share of mixed pages that are a list's first."""
+_TRIPLES = 9
+"""Sets of three ratings that are asked for, beside all sets of none, one and two."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageAsked:
+    """A page of a product's comments, after a position."""
+
+    product: str
+    ratings: tuple[int, ...] = ()
+    language: str | None = None
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommentAsked:
+    """One comment by its id."""
+
+    comment_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommentAdded:
+    """A new comment."""
+
+    product: str
+    rating: int
+    language: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlAsked:
+    """The page of a product as a browser gets it."""
+
+    product: str
+
+
+Asked = PageAsked | CommentAsked | CommentAdded | HtmlAsked
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Requests under a name, in the order in which they are asked."""
+
+    name: str
+    title: str
+    asked: Sequence[Asked]
+
+
+class Loads:
+    """Every load over some rows, always the same; ``count`` is of those that vary."""
+
+    def __init__(self, comments: Iterable[Comment], count: int) -> None:
+        self._comments = sorted(comments, key=comment_position, reverse=True)
+        self._count = count
+        self._chance = random.Random(_SEED)  # noqa: S311 - loads, not secrets
+
+    def all(self) -> Iterator[Load]:
+        """Yield the loads in the order in which they are shown."""
+        deep = self._positions(PageAsked(LARGEST))[DEEP - 1]
+        yield Load("first", "First page", [PageAsked(LARGEST)])
+        yield Load("three", "Ratings 1, 3, 5", [PageAsked(LARGEST, (1, 3, 5))])
+        yield Load("deep", "Deep page", [PageAsked(LARGEST, after=deep)])
+        yield Load("mixed", "Mixed", self._mixed())
+        chosen = self._chance.choices(self._comments, k=self._count)
+        yield Load("one", "Comment by id", [CommentAsked(row.comment_id) for row in chosen])
+        yield Load("add", "addComment", [_added(row) for row in chosen])
+        yield Load("html", "HTML page", [HtmlAsked(LARGEST)])
+
+    def _mixed(self) -> list[Asked]:
+        """Return pages by Zipf's law over the lists, the first ones and others of any depth."""
+        lists = lists_asked()
+        self._chance.shuffle(lists)
+        weights = [1 / rank for rank in range(1, len(lists) + 1)]
+        positions: dict[PageAsked, list[str]] = {}
+        mixed: list[Asked] = []
+        for one in self._chance.choices(lists, weights, k=self._count):
+            if one not in positions:
+                positions[one] = self._positions(one)
+            held = positions[one]
+            first = not held or self._chance.random() < _FROM_THE_START
+            after = None if first else self._chance.choice(held)
+            mixed.append(PageAsked(one.product, one.ratings, one.language, after))
+        return mixed
+
+    def _positions(self, page: PageAsked) -> list[str]:
+        return [
+            comment_position(row)
+            for row in self._comments
+            if row.product_id == page.product
+            and (not page.ratings or row.rating in page.ratings)
+            and (page.language is None or row.language == page.language)
+        ]
+
+
+def lists_asked() -> list[PageAsked]:
+    """Return every list of the mixed load: products by sets of ratings by languages."""
+    sets = [chosen for size in range(3) for chosen in combinations(RATINGS, size)]
+    sets += list(combinations(RATINGS, 3))[:_TRIPLES]
+    languages = [None, *LANGUAGES]
+    return [
+        PageAsked(product, ratings, language)
+        for product in SIZES
+        for ratings in sets
+        for language in languages
+    ]
+
+
+def _added(row: Comment) -> CommentAdded:
+    product = f"new-{row.product_id}"
+    return CommentAdded(product, row.rating, row.language, row.title, row.text)
