@@ -64,6 +64,8 @@ async def ask(
 ) -> None:
     """Let clients ask until there is no more to ask and every answer is there.
 
+    Once ``asking`` has no more to ask it must not have any later.
+
     A client gives up its connection after ``patience`` seconds without an answer and takes another;
     between an answer and its next question it waits for ``pause`` seconds.
     """
@@ -80,8 +82,10 @@ async def ask(
             except OSError:
                 client.broke()
             present.add(client)
-            following = await client.done
+            await client.gone
             present.discard(client)
+            await asyncio.sleep(pause)
+            following = asking.next()
 
     watch = asyncio.create_task(_watch(present, patience))
     try:
@@ -122,11 +126,12 @@ async def _watch(present: set["_Client"], patience: float) -> None:
 
 
 class _Client(asyncio.Protocol):
-    """One connection; ``done`` gets the request that another must begin with, None at the end."""
+    """One connection, until it ends or there is no more to ask; ``gone`` is done then."""
 
     def __init__(self, asking: Asking, first: tuple[int, bytes], pause: float) -> None:
         self.asked = time.perf_counter()
-        self.done: asyncio.Future[tuple[int, bytes] | None] = asyncio.Future()
+        """When the request was asked; that of the first includes the time to connect."""
+        self.gone: asyncio.Future[None] = asyncio.Future()
         self._asking = asking
         self._number, self._request = first
         self._pause = pause
@@ -154,8 +159,8 @@ class _Client(asyncio.Protocol):
         """Note that no answer comes any more, if one is waited for."""
         if self._waiting:
             self._note(b"", b"", b"")
-        if not self.done.done():
-            self.done.set_result(self._asking.next())
+        if not self.gone.done():
+            self.gone.set_result(None)
 
     def leave(self) -> None:
         """Give up, whether or not an answer is on its way."""
@@ -166,8 +171,6 @@ class _Client(asyncio.Protocol):
         assert self._transport is not None  # noqa: S101 - connection_made has set it
         self._parts.clear()
         self._end_at = 0
-        self._waiting = True
-        self.asked = time.perf_counter()
         self._transport.write(self._request)
 
     def _read_head(self) -> None:
@@ -199,12 +202,10 @@ class _Client(asyncio.Protocol):
         self._asking.note(self._number, answer)
 
     def _go_on(self) -> None:
-        if self.done.done():
-            return
-        following = self._asking.next()
+        following = self._asking.next() if not self.gone.done() else None
         if following is None:
-            self.done.set_result(None)
             self.leave()
         else:
             self._number, self._request = following
+            self._waiting, self.asked = True, time.perf_counter()
             self._send()

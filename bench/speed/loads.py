@@ -15,7 +15,6 @@ FIRST = 20
 """Comments of a page."""
 
 DEEP = 15_000
-"""The row of the largest product after which the deep page begins."""
 
 _SEED = 12
 _FROM_THE_START = 0.2
@@ -72,16 +71,21 @@ class Load:
 
 
 class Loads:
-    """Every load over some rows, always the same; ``count`` is of those that vary."""
+    """Every load over some rows, always the same.
 
-    def __init__(self, comments: Iterable[Comment], count: int) -> None:
+    ``count`` is how many different requests the loads have that vary, ``deep`` the row of the
+    largest product after which the deep page begins.
+    """
+
+    def __init__(self, comments: Iterable[Comment], count: int, deep: int = DEEP) -> None:
         self._comments = sorted(comments, key=comment_position, reverse=True)
         self._count = count
+        self._deep = deep
         self._chance = random.Random(_SEED)  # noqa: S311 - loads, not secrets
 
     def all(self) -> Iterator[Load]:
         """Yield the loads in the order in which they are shown."""
-        deep = self._positions(PageAsked(LARGEST))[DEEP - 1]
+        deep = self._positions(PageAsked(LARGEST))[self._deep - 1]
         yield Load("first", "First page", [PageAsked(LARGEST)])
         yield Load("three", "Ratings 1, 3, 5", [PageAsked(LARGEST, (1, 3, 5))])
         yield Load("deep", "Deep page", [PageAsked(LARGEST, after=deep)])

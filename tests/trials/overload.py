@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.server.serving import served
-from tests.trials.load import Client, Phase, run
+from tests.trials.load import Phase, load, run
 
 PAGE = """{ product(productId: "1") { comments(first: 20) {
   nodes { commentId rating language title text username createdAt }
@@ -76,7 +76,7 @@ def p99_ms(seconds: list[float]) -> float:
 
 async def _witness(url: str, body: bytes, seconds: float, *, fresh: bool) -> Phase:
     phase = Phase(1, seconds)
-    await Client(url, body, phase, fresh=fresh, pause=_WITNESS_EVERY).ask_on()
+    await load(url, body, phase, fresh=fresh, pause=_WITNESS_EVERY)
     return phase
 
 
