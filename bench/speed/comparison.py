@@ -72,6 +72,8 @@ class Outcome:
     footprints: list[Footprint] = field(default_factory=list)
     crowds: list[Sample] = field(default_factory=list)
     """What became of many clients at once."""
+    machine: str = ""
+    versions: str = ""
     titles: dict[str, str] = field(default_factory=dict)
     """Of the loads, in the order in which they are shown."""
 
@@ -91,7 +93,7 @@ async def prepare(
             if made is None or (one.only is not None and load.name not in one.only):
                 continue
             yield f"{load.title}: {one.subject.title} answers once"
-            outcome.costs |= await _told(plan, one, load)
+            outcome.costs |= await told(plan, one, load)
             before = await _counted(one)
             shown = await record(made)
             outcome.costs |= _between(one, made, before, await _counted(one))
@@ -137,7 +139,7 @@ async def crowd(
             outcome.crowds.append(sample)
 
 
-async def _told(plan: Plan, one: Contestant, load: Load) -> Costs:
+async def told(plan: Plan, one: Contestant, load: Load) -> Costs:
     """Return what a page costs where answers tell it when they are asked to."""
     asking = script(one.url, one.dialect, load, token=plan.token, tell_cost=True)
     if asking is None or not one.dialect.tells_cost or isinstance(load.asked[0], HtmlAsked):

@@ -71,8 +71,8 @@ class CommentsApi:
         variables: Body = {"p": asked.product, "n": FIRST}
         if asked.ratings:
             variables["r"] = list(asked.ratings)
-        if asked.language is not None:
-            variables["l"] = [asked.language]
+        if asked.languages:
+            variables["l"] = list(asked.languages)
         if asked.after is not None:
             variables["a"] = self._cursor(asked.after)
         return variables
@@ -118,8 +118,8 @@ class PostGraphileApi:
         variables: Body = {"p": asked.product, "n": FIRST}
         if asked.ratings:
             variables["r"] = list(asked.ratings)
-        if asked.language is not None:
-            variables["l"] = [asked.language]
+        if asked.languages:
+            variables["l"] = list(asked.languages)
         if asked.after is not None:
             instant, _, comment_id = asked.after.partition("#")
             order = json.loads(b64decode(self.cursor))[0]
@@ -133,7 +133,7 @@ def pages_query(asked: PageAsked) -> str:
     variables, filters = "$p: String!, $n: Int, $a: Cursor", "productId: {equalTo: $p}"
     if asked.ratings:
         variables, filters = f"{variables}, $r: [Int!]", f"{filters}, rating: {{in: $r}}"
-    if asked.language is not None:
+    if asked.languages:
         variables, filters = f"{variables}, $l: [String!]", f"{filters}, language: {{in: $l}}"
     order = "[CREATED_AT_DESC, ROW_ID_DESC]"
     return f"""query ({variables}) {{

@@ -15,15 +15,15 @@ from dal.statistics.counts import deltas, summed
 from dal.table.client import Table
 from dal.table.concurrency import batched
 
-_MARKER = "bench"
+
+async def filled(table: Table, name: str) -> bool:
+    """Return whether ``fill`` has come to its end here before, under this name."""
+    return await MarkerRepository(table).marked(name)
 
 
-async def filled(table: Table) -> bool:
-    """Return whether ``fill`` has come to its end here before."""
-    return await MarkerRepository(table).marked(_MARKER)
-
-
-async def fill(table: Table, comments: Sequence[Comment], progress: Callable[[int], None]) -> None:
+async def fill(
+    table: Table, comments: Sequence[Comment], name: str, progress: Callable[[int], None]
+) -> None:
     """Write comments of products that have none yet; ``progress`` gets how many are written.
 
     Each hundred is one transaction: the embedded engine waits for the disk once for each.
@@ -35,4 +35,4 @@ async def fill(table: Table, comments: Sequence[Comment], progress: Callable[[in
         progress(written)
     counts = summed(deltas(None, comment) for comment in comments)
     await table.put_many([counter_items.encode(key, held) for key, held in counts.items()])
-    await MarkerRepository(table).mark(_MARKER)
+    await MarkerRepository(table).mark(name)

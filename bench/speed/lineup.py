@@ -8,14 +8,15 @@ from pathlib import Path
 import orjson
 
 from bench.speed import servers
-from bench.speed.comparison import Contestant
+from bench.speed.comparison import Contestant, Outcome
 from bench.speed.dialects import CommentsApi, Dialect, PostGraphileApi
 from bench.speed.generator import fetch
 from bench.speed.loads import PageAsked
+from bench.speed.machine import versions
 from bench.speed.measurement import Subject
 from bench.speed.postgres import Database, database
 from bench.speed.rows import LARGEST
-from bench.speed.servers import Server
+from bench.speed.servers import Node, Server
 from dal.model import Comment
 
 MARGINALIA = "marginalia"
@@ -48,15 +49,17 @@ class Place:
 
 @asynccontextmanager
 async def line_up(
-    names: Sequence[str], place: Place, comments: Iterable[Comment]
+    names: Sequence[str], place: Place, comments: Iterable[Comment], outcome: Outcome
 ) -> AsyncIterator[list[Contestant]]:
-    """Run the named servers until the block ends, in the order of their names."""
+    """Run the named servers until the block ends; the outcome gets their versions."""
     async with AsyncExitStack() as stack:
         held: Database | None = None
         if {POSTGRAPHILE, WORKERS} & set(names):
             held = stack.enter_context(database(comments))
+        node = servers.find_node() if {YOGA, POSTGRAPHILE, WORKERS} & set(names) else None
+        outcome.versions = versions(held.version if held else None, node)
         contestants = []
-        for server, dialect in _servers(names, place, held):
+        for server, dialect in _servers(names, place, held, node):
             running = await stack.enter_async_context(servers.running(server))
             if dialect is None:
                 dialect = PostGraphileApi(await _cursor(running.url))  # noqa: PLW2901
@@ -70,7 +73,7 @@ async def line_up(
 
 
 def _servers(
-    names: Sequence[str], place: Place, held: Database | None
+    names: Sequence[str], place: Place, held: Database | None, node: Node | None
 ) -> list[tuple[Server, Dialect | None]]:
     """Return the servers with their dialects, None where it is learnt from the server."""
     found: list[tuple[Server, Dialect | None]] = []
@@ -78,28 +81,28 @@ def _servers(
         found.append((_marginalia(place, MARGINALIA, "Marginalia", place.program), _own()))
     if OTHER in names and place.other is not None:
         found.append((_marginalia(place, OTHER, "Other", place.other), _own()))
-    if YOGA in names:
-        node = servers.find_node()
+    if node is not None and YOGA in names:
         dialect = CommentsApi(YOGA, own_cursors=False, writes=True, counts_cost=True)
-        found.append((servers.yoga(node, place.endpoint_url, place.table), dialect))
+        found.append((servers.yoga(node.program, place.endpoint_url, place.table), dialect))
     if PLAIN in names:
         dialect = CommentsApi(PLAIN, own_cursors=False, writes=False)
         found.append((servers.plain(place.endpoint_url, place.table), dialect))
-    if held is not None and POSTGRAPHILE in names:
-        found.append((servers.postgraphile(servers.find_node(), held.url), None))
-    if held is not None and WORKERS in names:
-        found += _pairs(place, held)
+    if held is not None and node is not None:
+        if POSTGRAPHILE in names:
+            found.append((servers.postgraphile(node.program, held.url), None))
+        if WORKERS in names:
+            found += _pairs(place, held, node)
     return found
 
 
-def _pairs(place: Place, held: Database) -> list[tuple[Server, Dialect | None]]:
+def _pairs(place: Place, held: Database, node: Node) -> list[tuple[Server, Dialect | None]]:
     """Return the servers of two processes."""
     found: list[tuple[Server, Dialect | None]] = []
     if servers.has_option(place.program, "--workers"):
         name, title = f"{MARGINALIA}-{_PROCESSES}", f"Marginalia, {_PROCESSES} processes"
         options = ("--workers", str(_PROCESSES))
         found.append((_marginalia(place, name, title, place.program, *options), _own()))
-    found.append((servers.postgraphile(servers.find_node(), held.url, _PROCESSES), None))
+    found.append((servers.postgraphile(node.program, held.url, _PROCESSES), None))
     return found
 
 

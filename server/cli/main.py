@@ -69,7 +69,7 @@ COMMANDS = {
     "bench": Command(
         "Measure what reading costs, and how fast it is.",
         "marginalia bench cost",
-        ("cost", "speed"),
+        ("cost", "speed", "growth"),
     ),
     "schema": Command(
         "Print the GraphQL schema.",

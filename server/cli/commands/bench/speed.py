@@ -1,50 +1,28 @@
 """``marginalia bench speed``: CPU and latency of pages, beside other servers over the same rows."""
 
-import asyncio
-import secrets
-import sys
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from datetime import timedelta
+from collections.abc import Iterable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
-import uvloop
-from rich.console import Console
 
 from bench.speed import lineup, report
 from bench.speed.comparison import Outcome, Plan, compare, prepare
 from bench.speed.comparison import crowd as crowded
-from bench.speed.errors import BenchError
-from bench.speed.filling import fill, filled
-from bench.speed.lineup import Place, line_up
+from bench.speed.lineup import line_up
 from bench.speed.loads import NAMES, Loads
-from bench.speed.processes import allow_descriptors, check_counters
+from bench.speed.machine import machine
+from bench.speed.picture import picture
 from bench.speed.rows import all_comments
 from dal.model import Comment
-from server.auth.jwt import make_token
-from server.engine.data_directory import DataDirectory
-from server.engine.storage import open_table
+from server.cli.commands.bench.measuring import DOCS, Programs, measured, numbers, place, tell
 from server.errors import CommandError
 from server.progress import ProgressBar
-from server.settings import Settings
 
 _SERVERS = ("marginalia", "yoga", "postgraphile", "plain", "workers")
-_WIDTH = 140
-"""Columns of what is printed where no terminal says how many it has."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Chosen:
-    servers: list[str]
-    plan: Plan
-    program: Path
-    other: Path | None
-    data_dir: Path | None
-    secret: str
+_ROWS = "speed"
+_PICTURED = 16
+"""The clients of the picture's lines, where so many were measured."""
 
 
 def speed(
@@ -70,6 +48,9 @@ def speed(
         Path | None,
         typer.Option(help="Another checkout's program, measured beside it in the same rounds."),
     ] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Make the tables of docs/speed.md and the picture anew.")
+    ] = False,
     data_dir: Annotated[
         Path | None,
         typer.Option(help="Keep the rows here, and take them from here the next time."),
@@ -81,28 +62,24 @@ def speed(
 
     Exit code 1 if an answer was wrong.
     """
-    secret = secrets.token_hex()
-    token = make_token(secret, username="bench", roles=[], lifetime=timedelta(days=1))
-    comments = all_comments()
-    wanted = _names(loads, NAMES)
-    chosen = _Chosen(
-        servers=[*_names(servers, lineup.NAMES), *([lineup.OTHER] if other else [])],
-        plan=Plan(
-            [load for load in Loads(comments, requests).all() if load.name in wanted],
-            _numbers(clients),
-            rounds,
-            seconds,
-            token,
-            crowd,
-        ),
-        program=marginalia or Path(sys.executable).with_name("marginalia"),
-        other=other,
-        data_dir=data_dir,
-        secret=secret,
+    programs = Programs(marginalia, other, data_dir)
+    comments, wanted = all_comments(), _names(loads, NAMES)
+    plan = Plan(
+        [load for load in Loads(comments, requests).all() if load.name in wanted],
+        numbers("--clients", clients),
+        rounds,
+        seconds,
+        programs.token(),
+        crowd,
     )
-    outcome = _run(chosen, comments)
-    console = Console()
-    report.show(console if console.is_terminal else Console(width=_WIDTH), outcome)
+    named = [*_names(servers, lineup.NAMES), *([lineup.OTHER] if other else [])]
+    outcome = measured(_outcome(named, plan, programs, comments))
+    notes = [report.summary(outcome), f"On {outcome.machine}. {outcome.versions}."]
+    tell("speed", report.sections(outcome), notes, write=write)
+    if write:
+        pictured = _PICTURED if _PICTURED in plan.clients else plan.clients[0]
+        svg = picture(outcome, pictured, lineup.MARGINALIA)
+        (DOCS / "pictures/speed.svg").write_text(svg, "utf-8")
     if report.wrong(outcome):
         raise typer.Exit(1)
 
@@ -115,56 +92,16 @@ def _names(text: str, known: Iterable[str]) -> list[str]:
     return names
 
 
-def _numbers(text: str) -> list[int]:
-    try:
-        numbers = [int(part) for part in text.split(",")]
-    except ValueError:
-        numbers = []
-    if not numbers or min(numbers) < 1:
-        raise CommandError(f"--clients {text} are no numbers such as 1,16,64.")
-    return numbers
-
-
-def _run(chosen: _Chosen, comments: list[Comment]) -> Outcome:
-    try:
-        check_counters()
-        allow_descriptors()
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(_outcome(chosen, comments))
-    except BenchError as error:
-        raise CommandError(str(error)) from error
-
-
-async def _outcome(chosen: _Chosen, comments: list[Comment]) -> Outcome:
-    outcome, plan = Outcome(), chosen.plan
+async def _outcome(
+    names: list[str], plan: Plan, programs: Programs, comments: list[Comment]
+) -> Outcome:
+    outcome = Outcome(machine=machine())
     async with (
-        _place(chosen, comments) as place,
-        line_up(chosen.servers, place, comments) as contestants,
+        place(programs, comments, _ROWS) as where,
+        line_up(names, where, comments, outcome) as contestants,
     ):
         with ProgressBar("Measuring", plan.most_steps(len(contestants))) as progress:
             for part in (prepare, compare, crowded):
                 async for step in part(plan, contestants, outcome):
                     progress.advance(step)
     return outcome
-
-
-@asynccontextmanager
-async def _place(chosen: _Chosen, comments: list[Comment]) -> AsyncIterator[Place]:
-    """Run an engine that holds the comments until the block ends."""
-    with TemporaryDirectory() as directory:
-        settings = Settings(data_dir=chosen.data_dir or Path(directory))
-        async with open_table(settings, share=False) as table:
-            if not await filled(table):
-                with ProgressBar("Filling", len(comments)) as progress:
-                    await fill(table, comments, lambda done: progress.update(done, "comments"))
-            record = DataDirectory(settings.data_dir).record()
-            assert record is not None  # noqa: S101 - its engine runs
-            yield Place(
-                endpoint_url=record.endpoint_url,
-                engine_pid=record.engine,
-                table=settings.table,
-                data_dir=settings.data_dir,
-                secret=chosen.secret,
-                program=chosen.program,
-                other=chosen.other,
-            )

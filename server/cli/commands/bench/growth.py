@@ -1,0 +1,74 @@
+"""``marginalia bench growth``: whether pages cost more as a product gets more comments."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bench.speed.comparison import Outcome, Plan
+from bench.speed.growth import Growth, fan_out_loads, grow, grown, sections, size_loads
+from bench.speed.lineup import MARGINALIA, line_up
+from bench.speed.machine import machine
+from dal.model import Comment
+from server.cli.commands.bench.measuring import Programs, measured, numbers, place, tell
+from server.progress import ProgressBar
+
+_MILLION = 1_000_000
+
+
+def growth(
+    *,
+    sizes: Annotated[
+        str, typer.Option(help="Comments of each product that is measured.")
+    ] = "1000,10000,100000",
+    million: Annotated[
+        bool, typer.Option("--million", help="Measure one of a million too; filling takes long.")
+    ] = False,
+    clients: Annotated[int, typer.Option(min=1, help="How many ask at once.")] = 16,
+    rounds: Annotated[int, typer.Option(min=1, help="A figure is the median of these.")] = 5,
+    seconds: Annotated[float, typer.Option(min=0.05, help="Of one load in one round.")] = 2.0,
+    marginalia: Annotated[
+        Path | None,
+        typer.Option(help="The program to measure, of any checkout; this one if not given."),
+    ] = None,
+    data_dir: Annotated[
+        Path | None,
+        typer.Option(help="Keep the rows here, and take them from here the next time."),
+    ] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Make the tables of docs/speed.md anew.")
+    ] = False,
+) -> None:
+    """Measure pages of products with more and more comments, and of more and more key ranges.
+
+    Exit code 1 if an answer was wrong.
+    """
+    chosen = sorted({*numbers("--sizes", sizes), *([_MILLION] if million else [])})
+    programs = Programs(marginalia, None, data_dir)
+    found = measured(_grown(chosen, grown(chosen), programs, (clients, rounds, seconds)))
+    wrong = sum(sample.wrong + sample.refused for sample in found.samples)
+    answers = sum(sample.pages for sample in found.samples)
+    notes = [f"{answers:,} answers were checked, {wrong:,} were wrong. On {machine()}."]
+    tell("growth", sections(found), notes, write=write)
+    if wrong:
+        raise typer.Exit(1)
+
+
+async def _grown(
+    sizes: list[int], comments: list[Comment], programs: Programs, how: tuple[int, int, float]
+) -> Growth:
+    clients, rounds, seconds = how
+    by_size = {load.name: size for size in sizes for load in size_loads(size, comments)}
+    loads = [load for size in sizes for load in size_loads(size, comments)]
+    loads += fan_out_loads(sizes[-1])
+    plan = Plan(loads, [clients], rounds, seconds, programs.token())
+    found = Growth()
+    rows = "-".join(map(str, sizes))
+    async with (
+        place(programs, comments, f"growth-{rows}") as where,
+        line_up([MARGINALIA], where, comments, Outcome()) as contestants,
+    ):
+        with ProgressBar("Measuring", len(loads) * (1 + rounds)) as progress:
+            async for step in grow(plan, contestants[0], found, by_size):
+                progress.advance(step)
+    return found

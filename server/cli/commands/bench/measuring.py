@@ -1,0 +1,115 @@
+"""What the benchmarks of speed share: an engine with rows, the loop, and where figures go."""
+
+import asyncio
+import secrets
+import sys
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+import typer
+import uvloop
+from rich.console import Console
+
+from bench.speed import document, report
+from bench.speed.errors import BenchError
+from bench.speed.filling import fill, filled
+from bench.speed.lineup import Place
+from bench.speed.processes import allow_descriptors, check_counters
+from bench.speed.report import Section
+from dal.model import Comment
+from server.auth.jwt import make_token
+from server.engine.data_directory import DataDirectory
+from server.engine.storage import open_table
+from server.errors import CommandError
+from server.progress import ProgressBar
+from server.settings import Settings
+
+Result = TypeVar("Result")
+
+DOCS = Path(__file__).parents[4] / "docs"
+
+_OWN = Path(sys.executable).with_name("marginalia")
+_WIDTH = 140
+"""Columns of what is printed where no terminal says how many it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """The programs that are measured, and where their rows stay."""
+
+    marginalia: Path | None
+    """None is this environment's own."""
+    other: Path | None
+    data_dir: Path | None
+    """None is a directory that is gone afterwards."""
+    secret: str = field(default_factory=secrets.token_hex)
+
+    def token(self) -> str:
+        """Return a JWT to write with."""
+        return make_token(self.secret, username="bench", roles=[], lifetime=timedelta(days=1))
+
+
+def measured(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run a measurement; CommandError where it cannot be made."""
+    try:
+        check_counters()
+        allow_descriptors()
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(work)
+    except BenchError as error:
+        raise CommandError(str(error)) from error
+
+
+@asynccontextmanager
+async def place(programs: Programs, comments: Sequence[Comment], rows: str) -> AsyncIterator[Place]:
+    """Run an engine that holds the comments, known as ``rows``, until the block ends."""
+    with TemporaryDirectory() as directory:
+        settings = Settings(data_dir=programs.data_dir or Path(directory))
+        async with open_table(settings, share=False) as table:
+            if not await filled(table, rows):
+                with ProgressBar("Filling", len(comments)) as progress:
+                    await fill(
+                        table, comments, rows, lambda done: progress.update(done, "comments")
+                    )
+            record = DataDirectory(settings.data_dir).record()
+            assert record is not None  # noqa: S101 - its engine runs
+            yield Place(
+                endpoint_url=record.endpoint_url,
+                engine_pid=record.engine,
+                table=settings.table,
+                data_dir=settings.data_dir.resolve(),
+                secret=programs.secret,
+                program=(programs.marginalia or _OWN).absolute(),
+                other=programs.other and programs.other.absolute(),
+            )
+
+
+def tell(name: str, sections: Sequence[Section], notes: Sequence[str], *, write: bool) -> None:
+    """Print what was measured, and write it between the marks of ``name`` in docs/speed.md."""
+    console = Console()
+    report.show(console if console.is_terminal else Console(width=_WIDTH), sections)
+    for note in notes:
+        typer.echo(note)
+    if not write:
+        return
+    path = DOCS / "speed.md"
+    try:
+        path.write_text(document.page(path.read_text("utf-8"), name, sections, notes), "utf-8")
+    except (OSError, BenchError) as error:
+        raise CommandError(f"{path} cannot be made anew: {error}") from error
+
+
+def numbers(option: str, text: str) -> list[int]:
+    """Return the numbers of an option, which commas divide."""
+    try:
+        found = [int(part) for part in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or min(found) < 1:
+        raise CommandError(f"{option} {text} are no numbers such as 1,16,64.")
+    return found
