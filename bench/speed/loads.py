@@ -74,7 +74,7 @@ class Loads:
     """Every load over some rows, always the same.
 
     ``count`` is how many different requests the loads have that vary, ``deep`` the row of the
-    largest product after which the deep page begins.
+    largest product after which the deep page begins, or the last that there is.
     """
 
     def __init__(self, comments: Iterable[Comment], count: int, deep: int = DEEP) -> None:
@@ -85,7 +85,7 @@ class Loads:
 
     def all(self) -> Iterator[Load]:
         """Yield the loads in the order in which they are shown."""
-        deep = self._positions(PageAsked(LARGEST))[self._deep - 1]
+        deep = self._positions(PageAsked(LARGEST))[: self._deep][-1]
         yield Load("first", "First page", [PageAsked(LARGEST)])
         yield Load("three", "Ratings 1, 3, 5", [PageAsked(LARGEST, (1, 3, 5))])
         yield Load("deep", "Deep page", [PageAsked(LARGEST, after=deep)])
