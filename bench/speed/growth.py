@@ -4,7 +4,7 @@ A cost that does not depend on the size has the exponent 0, one in proportion to
 """
 
 import math
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from bench.speed.comparison import Contestant, Plan, told
@@ -12,10 +12,10 @@ from bench.speed.figures import Cost, Line, lines
 from bench.speed.loads import Asked, Load, PageAsked
 from bench.speed.measurement import Sample, measure
 from bench.speed.report import Section, figure
-from bench.speed.rows import LANGUAGES, comments_of
+from bench.speed.rows import LANGUAGES, MIDDLE, comments_of
 from bench.speed.scripts import record, script
-from dal.entities.comment import comment_position
 from dal.model import RATINGS, Comment
+from dal.table.keys import format_instant
 
 _FAN_OUTS = ((1, 1), (2, 1), (3, 1), (2, 2), (3, 2), (2, 4), (2, 5))
 """Ratings by languages: up to ten ranges."""
@@ -26,9 +26,10 @@ def product_of(size: int) -> str:
     return f"growth-{size}"
 
 
-def grown(sizes: Sequence[int]) -> list[Comment]:
-    """Return the comments of every size."""
-    return [comment for size in sizes for comment in comments_of(product_of(size), size)]
+def grown(sizes: Sequence[int]) -> Iterator[Comment]:
+    """Yield the comments of every size."""
+    for size in sizes:
+        yield from comments_of(product_of(size), size)
 
 
 @dataclass(slots=True)
@@ -42,11 +43,11 @@ class Growth:
     """How many comments the product of a load has."""
 
 
-def size_loads(size: int, comments: Sequence[Comment]) -> list[Load]:
+def size_loads(size: int) -> list[Load]:
     """Return pages of one product: at the start, in the middle, and of three ratings."""
     product = product_of(size)
-    positions = sorted(comment_position(row) for row in comments if row.product_id == product)
-    middle = positions[len(positions) // 2]
+    # A cursor is a place in the list, whether or not a comment stands there.
+    middle = f"{format_instant(MIDDLE)}#middle"
     pages: dict[str, Asked] = {
         "first page": PageAsked(product),
         "page in the middle": PageAsked(product, after=middle),

@@ -52,19 +52,21 @@ class Sample:
 
 
 class _Timed:
-    """Asks a script's requests in turn until the time is over."""
+    """Asks a script's requests in turn until the time is over, one at least."""
 
     def __init__(self, script: Script, seconds: float, offset: int) -> None:
         self._script = script
         self._number = offset % len(script.requests)
         self._end = time.perf_counter() + seconds
+        self._begun = False
         self.latencies: list[float] = []
         self.wrong = self.refused = 0
         self.statuses: Counter[str] = Counter()
 
     def next(self) -> tuple[int, bytes] | None:
-        if time.perf_counter() >= self._end:
+        if self._begun and time.perf_counter() >= self._end:
             return None
+        self._begun = True
         number = self._number
         self._number = (number + 1) % len(self._script.requests)
         return number, self._script.requests[number]
@@ -87,8 +89,8 @@ async def measure(
     subject: Subject, script: Script, clients: int, seconds: float, part: int
 ) -> Sample:
     """Ask for some seconds; ``part`` says where among the requests to begin."""
-    timed = _Timed(script, seconds, part * _STEP)
     server, database = cpu_times([subject.pid]), cpu_times([subject.database_pid])
+    timed = _Timed(script, seconds, part * _STEP)
     own, began = time.process_time(), time.perf_counter()
     await ask(script.url, timed, clients)
     took, own = time.perf_counter() - began, time.process_time() - own

@@ -18,6 +18,8 @@ LANGUAGES = {"en": 55, "de": 15, "fr": 12, "es": 9, "ja": 5, "pt-BR": 4}
 _RATINGS = (7, 5, 9, 21, 58)
 _START = datetime(2020, 1, 1, tzinfo=UTC)
 _SPAN = 4 * 365 * 86_400
+MIDDLE = _START + timedelta(seconds=_SPAN / 2)
+"""When about half of the comments were written."""
 _TEXT = (200, 40)
 """Characters of a text: the mean, and how far most are from it."""
 _SENTENCE = """the kettle pours well and stays warm after two years of daily use but its lid is

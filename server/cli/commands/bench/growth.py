@@ -9,8 +9,7 @@ from bench.speed.comparison import Outcome, Plan
 from bench.speed.growth import Growth, fan_out_loads, grow, grown, sections, size_loads
 from bench.speed.lineup import MARGINALIA, line_up
 from bench.speed.machine import machine
-from dal.model import Comment
-from server.cli.commands.bench.measuring import Programs, measured, numbers, place, tell
+from server.cli.commands.bench.measuring import Programs, Rows, measured, numbers, place, tell
 from server.progress import ProgressBar
 
 _MILLION = 1_000_000
@@ -45,7 +44,7 @@ def growth(
     """
     chosen = sorted({*numbers("--sizes", sizes), *([_MILLION] if million else [])})
     programs = Programs(marginalia, None, data_dir)
-    found = measured(_grown(chosen, grown(chosen), programs, (clients, rounds, seconds)))
+    found = measured(_grown(chosen, programs, (clients, rounds, seconds)))
     wrong = sum(sample.wrong + sample.refused for sample in found.samples)
     answers = sum(sample.pages for sample in found.samples)
     notes = [f"{answers:,} answers were checked, {wrong:,} were wrong. On {machine()}."]
@@ -54,19 +53,17 @@ def growth(
         raise typer.Exit(1)
 
 
-async def _grown(
-    sizes: list[int], comments: list[Comment], programs: Programs, how: tuple[int, int, float]
-) -> Growth:
+async def _grown(sizes: list[int], programs: Programs, how: tuple[int, int, float]) -> Growth:
     clients, rounds, seconds = how
-    by_size = {load.name: size for size in sizes for load in size_loads(size, comments)}
-    loads = [load for size in sizes for load in size_loads(size, comments)]
+    by_size = {load.name: size for size in sizes for load in size_loads(size)}
+    loads = [load for size in sizes for load in size_loads(size)]
     loads += fan_out_loads(sizes[-1])
     plan = Plan(loads, [clients], rounds, seconds, programs.token())
     found = Growth()
-    rows = "-".join(map(str, sizes))
+    rows = Rows(f"growth-{'-'.join(map(str, sizes))}", sum(sizes), grown(sizes))
     async with (
-        place(programs, comments, f"growth-{rows}") as where,
-        line_up([MARGINALIA], where, comments, Outcome()) as contestants,
+        place(programs, rows) as where,
+        line_up([MARGINALIA], where, (), Outcome()) as contestants,
     ):
         with ProgressBar("Measuring", len(loads) * (1 + rounds)) as progress:
             async for step in grow(plan, contestants[0], found, by_size):

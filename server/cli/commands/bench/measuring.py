@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import sys
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -54,6 +54,15 @@ class Programs:
         return make_token(self.secret, username="bench", roles=[], lifetime=timedelta(days=1))
 
 
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Comments to measure with, under a name by which a directory's are known again."""
+
+    name: str
+    count: int
+    comments: Iterable[Comment]
+
+
 def measured(work: Coroutine[Any, Any, Result]) -> Result:
     """Run a measurement; CommandError where it cannot be made."""
     try:
@@ -66,16 +75,18 @@ def measured(work: Coroutine[Any, Any, Result]) -> Result:
 
 
 @asynccontextmanager
-async def place(programs: Programs, comments: Sequence[Comment], rows: str) -> AsyncIterator[Place]:
-    """Run an engine that holds the comments, known as ``rows``, until the block ends."""
+async def place(programs: Programs, rows: Rows) -> AsyncIterator[Place]:
+    """Run an engine that holds the rows until the block ends."""
     with TemporaryDirectory() as directory:
         settings = Settings(data_dir=programs.data_dir or Path(directory))
         async with open_table(settings, share=False) as table:
-            if not await filled(table, rows):
-                with ProgressBar("Filling", len(comments)) as progress:
-                    await fill(
-                        table, comments, rows, lambda done: progress.update(done, "comments")
-                    )
+            if not await filled(table, rows.name):
+                with ProgressBar("Filling", rows.count) as progress:
+
+                    def show(done: int) -> None:
+                        progress.update(done, "comments")
+
+                    await fill(table, rows.comments, rows.name, show)
             record = DataDirectory(settings.data_dir).record()
             assert record is not None  # noqa: S101 - its engine runs
             yield Place(

@@ -15,7 +15,7 @@ from bench.speed.machine import machine
 from bench.speed.picture import picture
 from bench.speed.rows import all_comments
 from dal.model import Comment
-from server.cli.commands.bench.measuring import DOCS, Programs, measured, numbers, place, tell
+from server.cli.commands.bench.measuring import DOCS, Programs, Rows, measured, numbers, place, tell
 from server.errors import CommandError
 from server.progress import ProgressBar
 
@@ -97,7 +97,7 @@ async def _outcome(
 ) -> Outcome:
     outcome = Outcome(machine=machine())
     async with (
-        place(programs, comments, _ROWS) as where,
+        place(programs, Rows(_ROWS, len(comments), comments)) as where,
         line_up(names, where, comments, outcome) as contestants,
     ):
         with ProgressBar("Measuring", plan.most_steps(len(contestants))) as progress:
