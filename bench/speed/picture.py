@@ -11,8 +11,8 @@ from bench.speed.comparison import Outcome
 from bench.speed.figures import Line
 from bench.speed.report import ordered
 
-_WIDTH = 760
-_LEFT = 150
+_WIDTH = 780
+_LEFT = 185
 _RIGHT = 60
 _BAR = 14
 _STEP = 20
@@ -62,7 +62,7 @@ def _group(
         y = top + _HEADING + number * _STEP
         cpu = line.server_cpu.median
         width = max(cpu * scale, 1)
-        colour = _FIRST if line.subject == first else _OTHERS
+        colour = _FIRST if line.subject.startswith(first) else _OTHERS
         label = y + _BAR - 3
         yield f'<text class="server" x="{_LEFT - 8}" y="{label}">{escape(line.title)}</text>'
         yield f'<rect x="{_LEFT}" y="{y}" width="{width:.1f}" height="{_BAR}" fill="{colour}"/>'

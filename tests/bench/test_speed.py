@@ -51,7 +51,7 @@ def test_the_command_measures_every_load_and_counts_wrong_answers(tmp_path: Path
 
 def test_what_is_missing_is_said_in_a_sentence(tmp_path: Path) -> None:
     with mock.patch("shutil.which", return_value=None):
-        done = called("bench", "speed", "--servers", "yoga", "--data-dir", tmp_path)
+        done = called("bench", "speed", "--servers", "yoga", "--rows-dir", tmp_path)
     assert done.returncode == 1
     assert "There is no Node.js: install 22 or newer, or run `make bench`." in done.stderr
     unknown = called("bench", "speed", "--servers", "apollo")

@@ -18,24 +18,65 @@ _MILLION = 1_000_000
 def growth(
     *,
     sizes: Annotated[
-        str, typer.Option(help="Comments of each product that is measured.")
+        str,
+        typer.Option(
+            envvar="MARGINALIA_SIZES",
+            help="Comments of each product that is measured.",
+        ),
     ] = "1000,10000,100000",
     million: Annotated[
-        bool, typer.Option("--million", help="Measure one of a million too; filling takes long.")
+        bool,
+        typer.Option(
+            "--million",
+            envvar="MARGINALIA_MILLION",
+            help="Measure one of a million too; filling takes long.",
+        ),
     ] = False,
-    clients: Annotated[int, typer.Option(min=1, help="How many ask at once.")] = 16,
-    rounds: Annotated[int, typer.Option(min=1, help="A figure is the median of these.")] = 5,
-    seconds: Annotated[float, typer.Option(min=0.05, help="Of one load in one round.")] = 2.0,
+    clients: Annotated[
+        int,
+        typer.Option(
+            envvar="MARGINALIA_CLIENTS",
+            min=1,
+            help="How many ask at once.",
+        ),
+    ] = 16,
+    rounds: Annotated[
+        int,
+        typer.Option(
+            envvar="MARGINALIA_ROUNDS",
+            min=1,
+            help="A figure is the median of these.",
+        ),
+    ] = 5,
+    seconds: Annotated[
+        float,
+        typer.Option(
+            envvar="MARGINALIA_SECONDS",
+            min=0.05,
+            help="Of one load in one round.",
+        ),
+    ] = 2.0,
     marginalia: Annotated[
         Path | None,
-        typer.Option(help="The program to measure, of any checkout; this one if not given."),
+        typer.Option(
+            envvar="MARGINALIA_MARGINALIA",
+            help="The program to measure, of any checkout; this one if not given.",
+        ),
     ] = None,
-    data_dir: Annotated[
+    rows_dir: Annotated[
         Path | None,
-        typer.Option(help="Keep the rows here, and take them from here the next time."),
+        typer.Option(
+            envvar="MARGINALIA_ROWS_DIR",
+            help="Keep the rows here, and take them from here the next time.",
+        ),
     ] = None,
     write: Annotated[
-        bool, typer.Option("--write", help="Make the tables of docs/speed.md anew.")
+        bool,
+        typer.Option(
+            "--write",
+            envvar="MARGINALIA_WRITE",
+            help="Make the tables of docs/speed.md anew.",
+        ),
     ] = False,
 ) -> None:
     """Measure pages of products with more and more comments, and of more and more key ranges.
@@ -43,7 +84,7 @@ def growth(
     Exit code 1 if an answer was wrong.
     """
     chosen = sorted({*numbers("--sizes", sizes), *([_MILLION] if million else [])})
-    programs = Programs(marginalia, None, data_dir)
+    programs = Programs(marginalia, None, rows_dir)
     found = measured(_grown(chosen, programs, (clients, rounds, seconds)))
     wrong = sum(sample.wrong + sample.refused for sample in found.samples)
     answers = sum(sample.pages for sample in found.samples)

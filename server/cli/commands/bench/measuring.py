@@ -45,7 +45,7 @@ class Programs:
     marginalia: Path | None
     """None is this environment's own."""
     other: Path | None
-    data_dir: Path | None
+    rows_dir: Path | None
     """None is a directory that is gone afterwards."""
     secret: str = field(default_factory=secrets.token_hex)
 
@@ -78,7 +78,7 @@ def measured(work: Coroutine[Any, Any, Result]) -> Result:
 async def place(programs: Programs, rows: Rows) -> AsyncIterator[Place]:
     """Run an engine that holds the rows until the block ends."""
     with TemporaryDirectory() as directory:
-        settings = Settings(data_dir=programs.data_dir or Path(directory))
+        settings = Settings(data_dir=programs.rows_dir or Path(directory))
         async with open_table(settings, share=False) as table:
             if not await filled(table, rows.name):
                 with ProgressBar("Filling", rows.count) as progress:

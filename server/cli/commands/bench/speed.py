@@ -28,32 +28,86 @@ _PICTURED = 16
 def speed(
     *,
     servers: Annotated[
-        str, typer.Option(help=f"Which to compare, of {', '.join(lineup.NAMES)}.")
+        str,
+        typer.Option(
+            envvar="MARGINALIA_SERVERS",
+            help=f"Which to compare, of {', '.join(lineup.NAMES)}.",
+        ),
     ] = ",".join(_SERVERS),
-    loads: Annotated[str, typer.Option(help="Which loads.")] = ",".join(NAMES),
-    clients: Annotated[str, typer.Option(help="How many ask at once.")] = "1,16,64",
-    rounds: Annotated[int, typer.Option(min=1, help="A figure is the median of these.")] = 5,
-    seconds: Annotated[float, typer.Option(min=0.05, help="Of one server in one round.")] = 3.0,
+    loads: Annotated[
+        str,
+        typer.Option(
+            envvar="MARGINALIA_LOADS",
+            help="Which loads.",
+        ),
+    ] = ",".join(NAMES),
+    clients: Annotated[
+        str,
+        typer.Option(
+            envvar="MARGINALIA_CLIENTS",
+            help="How many ask at once.",
+        ),
+    ] = "1,16,64",
+    rounds: Annotated[
+        int,
+        typer.Option(
+            envvar="MARGINALIA_ROUNDS",
+            min=1,
+            help="A figure is the median of these.",
+        ),
+    ] = 5,
+    seconds: Annotated[
+        float,
+        typer.Option(
+            envvar="MARGINALIA_SECONDS",
+            min=0.05,
+            help="Of one server in one round.",
+        ),
+    ] = 3.0,
     requests: Annotated[
-        int, typer.Option(min=1, help="Different requests of each load that varies.")
+        int,
+        typer.Option(
+            envvar="MARGINALIA_REQUESTS",
+            min=1,
+            help="Different requests of each load that varies.",
+        ),
     ] = 3_000,
     crowd: Annotated[
-        int, typer.Option(min=0, help="Clients that ask at once at the end; 0 is none.")
+        int,
+        typer.Option(
+            envvar="MARGINALIA_CROWD",
+            min=0,
+            help="Clients that ask at once at the end; 0 is none.",
+        ),
     ] = 1_500,
     marginalia: Annotated[
         Path | None,
-        typer.Option(help="The program to measure, of any checkout; this one if not given."),
+        typer.Option(
+            envvar="MARGINALIA_MARGINALIA",
+            help="The program to measure, of any checkout; this one if not given.",
+        ),
     ] = None,
     other: Annotated[
         Path | None,
-        typer.Option(help="Another checkout's program, measured beside it in the same rounds."),
+        typer.Option(
+            envvar="MARGINALIA_OTHER",
+            help="Another checkout's program, measured beside it in the same rounds.",
+        ),
     ] = None,
     write: Annotated[
-        bool, typer.Option("--write", help="Make the tables of docs/speed.md and the picture anew.")
+        bool,
+        typer.Option(
+            "--write",
+            envvar="MARGINALIA_WRITE",
+            help="Make the tables of docs/speed.md and the picture anew.",
+        ),
     ] = False,
-    data_dir: Annotated[
+    rows_dir: Annotated[
         Path | None,
-        typer.Option(help="Keep the rows here, and take them from here the next time."),
+        typer.Option(
+            envvar="MARGINALIA_ROWS_DIR",
+            help="Keep the rows here, and take them from here the next time.",
+        ),
     ] = None,
 ) -> None:
     """Compare pages with those of other servers over the same rows, on this machine.
@@ -62,7 +116,7 @@ def speed(
 
     Exit code 1 if an answer was wrong.
     """
-    programs = Programs(marginalia, other, data_dir)
+    programs = Programs(marginalia, other, rows_dir)
     comments, wanted = all_comments(), _names(loads, NAMES)
     plan = Plan(
         [load for load in Loads(comments, requests).all() if load.name in wanted],
