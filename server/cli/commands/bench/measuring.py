@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+import signal
 import sys
 from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -69,9 +70,19 @@ def measured(work: Coroutine[Any, Any, Result]) -> Result:
         check_counters()
         allow_descriptors()
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(work)
+            return runner.run(_until_told(work))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
     except BenchError as error:
         raise CommandError(str(error)) from error
+
+
+async def _until_told(work: Coroutine[Any, Any, Result]) -> Result:
+    """Let SIGTERM end a measurement as Ctrl-C does: with the servers that it has started."""
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - the runner made it
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await work
 
 
 @asynccontextmanager
