@@ -20,8 +20,12 @@ from dal.table.index import Index
 from dal.table.ranges import Range
 from dal.table.requests import RunQuery
 
-KEPT_QUERIES = 2_000
-"""Queries whose access paths are kept."""
+KEPT_SEGMENTS = 20_000
+"""Segments of the queries whose access paths are kept: about a kilobyte each."""
+
+
+def _segments(paths: Sequence[AccessPath]) -> int:
+    return sum(path.size for path in paths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ class Executor:
     indexes: Sequence[Index]
     statistics: StatisticsProvider | None = None
     _paths: LRUCache[Query, Sequence[AccessPath]] = field(
-        default_factory=partial(LRUCache, KEPT_QUERIES)
+        default_factory=partial(LRUCache, KEPT_SEGMENTS, _segments)
     )
 
     async def first(

@@ -11,7 +11,7 @@ from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_key, comment_position
 from dal.model import RATINGS, Comment
 from dal.query.access_patterns import query_of
-from dal.query.executor import KEPT_QUERIES, Executor
+from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.query import Query
 from dal.query.shared_reads import SharedReads
@@ -51,7 +51,7 @@ class Selection:
         return query_of(filters)
 
 
-@lru_cache(maxsize=KEPT_QUERIES)
+@lru_cache(maxsize=500)
 def _query_of(selection: Selection) -> Query:
     return selection.query()
 

@@ -97,7 +97,9 @@ class RowLocations:
     def _values_of(self, key: EqualityKey) -> set[EqualityKey]:
         found = self._finer.get(key)
         if found is None:
-            found = self._finer[key] = {values for values in self._values if key <= values}
+            found = {values for values in self._values if key <= values}
+            if found:  # anybody can ask for what no row has
+                self._finer[key] = found
         return found
 
     def _part(self, span: Range) -> slice:
