@@ -16,7 +16,8 @@ async def create(table: Table, indexes: Sequence[Index]) -> bool:
     try:
         await table.once("create_table", **definition)
     except AlreadyExistsError:
-        await table.wait_until_active()
+        if (await describe(table))["TableStatus"] != "ACTIVE":
+            await table.wait_until_active()
         return False
     await table.wait_until_active()
     await table.call(

@@ -22,6 +22,8 @@ REQUIRED: Mapping[str, Mapping[str, type]] = {
     "BatchGetItem": {"Responses": dict, "UnprocessedKeys": dict},
     "TransactWriteItems": {"ConsumedCapacity": list},
     "BatchWriteItem": {"UnprocessedItems": dict},
+    "CreateTable": {"TableDescription": dict},
+    "DescribeTable": {"Table": dict},
 }
 """Members that a whole answer has, with those that are there because a request asks for them."""
 

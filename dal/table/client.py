@@ -8,7 +8,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,12 +16,12 @@ from typing import Any
 from dal import errors
 from dal.table.account import note_answer, note_request
 from dal.table.concurrency import batched, in_parallel
+from dal.table.embedded import open_embedded
 from dal.table.gate import Gate
 from dal.table.item import Item
 from dal.table.requests import QueryAnswer, QueryRequest, Spend, query_arguments
 from dal.table.retries import retry
-from dal.table.sdk import open_sdk
-from dal.table.service import Service
+from dal.table.service import Sdk, Service
 from dal.table.streams import Streams
 from dal.table.wire import quick
 
@@ -49,13 +49,20 @@ class TableAddress:
 @asynccontextmanager
 async def connect(address: TableAddress) -> AsyncIterator["Table"]:
     """Open a client for the table; its connections close with the context."""
-    opened = open_sdk("dynamodb", address.endpoint_url, embedded=address.embedded)
-    async with opened as sdk, quick(sdk) as service:
+    async with _opened(address) as sdk, quick(sdk) as service:
         table = Table(service, address.table)
         try:
             yield table
         finally:
             await table.drain()
+
+
+def _opened(address: TableAddress) -> AbstractAsyncContextManager[Sdk]:
+    if address.embedded and address.endpoint_url is not None:
+        return open_embedded(address.endpoint_url)
+    from dal.table.sdk import open_sdk  # noqa: PLC0415 - an embedded engine starts without it
+
+    return open_sdk("dynamodb", address.endpoint_url, embedded=False)
 
 
 class Table:
@@ -208,6 +215,8 @@ def _rows(answer: dict[str, Any]) -> QueryAnswer:
 @asynccontextmanager
 async def connect_streams(address: TableAddress) -> AsyncIterator[Streams]:
     """Open a client for the streams of tables; deadline, retries and errors are as for tables."""
+    from dal.table.sdk import open_sdk  # noqa: PLC0415 - pages need no streams
+
     # The embedded engine's shard ids and sequence numbers are shorter than AWS says they are.
     async with open_sdk(
         "dynamodbstreams",

@@ -20,14 +20,15 @@ from botocore.utils import get_environ_proxies
 from dal import errors
 from dal.table.answers import check_answer
 from dal.table.connections import CONNECT_SECONDS
+from dal.table.embedded import EMBEDDED, LOCAL
 from dal.table.error_codes import dal_error, unreachable
 from dal.table.gate import CONNECTIONS
 from dal.table.retries import DEADLINE
 from dal.table.signature import Credentials
 
 
-class Sdk:
-    """A ``Service`` for all operations of one service of AWS."""
+class AwsSdk:
+    """The ``Sdk`` of one service of AWS."""
 
     def __init__(self, client: Any, session: Any, credentials: Any) -> None:
         self._client = client
@@ -91,7 +92,7 @@ class Sdk:
 @asynccontextmanager
 async def open_sdk(
     service: str, endpoint_url: str | None, *, embedded: bool, **settings: Any
-) -> AsyncIterator[Sdk]:
+) -> AsyncIterator[AwsSdk]:
     """Open the SDK's client of a service, by the usual AWS settings unless it is ``embedded``."""
     config = Config(
         retries={"total_max_attempts": 1, "mode": "standard"},
@@ -111,7 +112,7 @@ async def open_sdk(
             raise _refusal(error) from error
         if service == "dynamodb":
             opened.meta.events.register("before-parse.dynamodb", check_answer)
-        yield Sdk(opened, botocore, credentials)
+        yield AwsSdk(opened, botocore, credentials)
 
 
 def _session() -> tuple[Any, aioboto3.Session]:
@@ -127,9 +128,9 @@ def _embedded_session() -> tuple[Any, aioboto3.Session]:
     )
     return session, aioboto3.Session(
         botocore_session=session,
-        region_name="local",
-        aws_access_key_id="embedded",
-        aws_secret_access_key="embedded",  # noqa: S106 - the engine asks for one and takes any
+        region_name=LOCAL,
+        aws_access_key_id=EMBEDDED.access_key,
+        aws_secret_access_key=EMBEDDED.secret_key,
     )
 
 

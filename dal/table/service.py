@@ -2,6 +2,8 @@
 
 from typing import Any, Protocol
 
+from dal.table.signature import Credentials
+
 
 class Service(Protocol):
     """Does DynamoDB's operations, each once: no retries, no deadline, errors of ``dal``."""
@@ -13,3 +15,24 @@ class Service(Protocol):
 
     async def wait_until_active(self, table: str) -> None:
         """Wait for a minute at most; StoreUnavailableError then."""
+
+
+class Sdk(Service, Protocol):
+    """A ``Service`` for all operations, and the settings that it has of its surroundings."""
+
+    region: str
+
+    async def credentials(self) -> Credentials:
+        """Return what requests are signed with now."""
+
+    @property
+    def has_credentials(self) -> bool:
+        """Whether there are any; without them each call says so."""
+
+    @property
+    def has_proxy(self) -> bool:
+        """Whether a proxy stands before the endpoint."""
+
+    @property
+    def certificates(self) -> str | None:
+        """The file of the authorities that may vouch for the endpoint; None for the system's."""

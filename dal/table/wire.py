@@ -1,8 +1,8 @@
 """DynamoDB's own protocol: JSON, signed, over kept connections.
 
-The operations that pages are made of go this way: it costs a small part of what the AWS SDK spends
-on building a request and reading its answer. The SDK does all else, and it is the reference: a test
-does each of these operations both ways.
+The operations that pages are made of go this way, and those of a start: it costs a small part of
+what the AWS SDK spends on building a request and reading its answer. The SDK does all else, and it
+is the reference: a test does each of these operations both ways.
 """
 
 import ssl
@@ -19,16 +19,24 @@ from dal import errors
 from dal.table.answers import whole_answer
 from dal.table.connections import Connections, Origin
 from dal.table.error_codes import dal_error, error_response, unreachable
-from dal.table.sdk import Sdk
-from dal.table.service import Service
+from dal.table.service import Sdk, Service
 from dal.table.signature import Scope, authorization
 
 _TYPE = "application/x-amz-json-1.0"
 
 _UNSIGNED = "user-agent: marginalia\r\naccept-encoding: identity\r\ncontent-length: "
 
-_READS = {"query": "Query", "get_item": "GetItem", "batch_get_item": "BatchGetItem"}
-_SPOKEN = {**_READS, "transact_write_items": "TransactWriteItems"}
+_READS = {
+    "query": "Query",
+    "get_item": "GetItem",
+    "batch_get_item": "BatchGetItem",
+    "describe_table": "DescribeTable",
+}
+_SPOKEN = {
+    **_READS,
+    "transact_write_items": "TransactWriteItems",
+    "create_table": "CreateTable",
+}
 """Operations by the SDK's names, and by DynamoDB's."""
 
 
@@ -52,10 +60,12 @@ async def quick(sdk: Sdk) -> AsyncIterator[Service]:
 
 def _origin(sdk: Sdk) -> Origin:
     url = urlsplit(sdk.endpoint_url)
+    if url.scheme not in {"http", "https"} or not url.hostname:
+        raise ValueError(f"Invalid endpoint: {sdk.endpoint_url}")
     if url.scheme == "https":
         tls = ssl.create_default_context(cafile=sdk.certificates)
-        return Origin(url.hostname or "", url.port or 443, tls)
-    return Origin(url.hostname or "", url.port or 80)
+        return Origin(url.hostname, url.port or 443, tls)
+    return Origin(url.hostname, url.port or 80)
 
 
 class Wire:

@@ -15,7 +15,7 @@ from cryptography.x509.oid import NameOID
 
 from dal import errors
 from dal.table.client import TableAddress, connect
-from dal.table.sdk import Sdk
+from dal.table.sdk import AwsSdk
 from dal.table.wire import Wire
 from tests.dal.table.ways import KEYS, outcome, ways
 
@@ -27,19 +27,19 @@ async def test_a_machine_without_credentials_or_with_a_proxy_speaks_through_the_
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     address = TableAddress(endpoint_url=dynoxide_url)
     async with connect(address) as table:
-        assert isinstance(table._client, Sdk)
+        assert isinstance(table._client, AwsSdk)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     async with connect(address) as table:
         assert isinstance(table._client, Wire)
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     async with connect(address) as table:
-        assert isinstance(table._client, Sdk)
+        assert isinstance(table._client, AwsSdk)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     async with connect(address) as table:
         assert isinstance(table._client, Wire)
     async with connect(TableAddress(endpoint_url=f"{dynoxide_url}/under/a/path")) as table:
-        assert isinstance(table._client, Sdk)
+        assert isinstance(table._client, AwsSdk)
 
 
 async def test_the_address_and_the_region_are_those_of_the_settings(
@@ -70,6 +70,7 @@ async def test_a_session_token_is_sent_and_credentials_are_taken_anew(
         assert "\r\nx-amz-security-token: token\r\n" in sent
         assert "Credential=first/" in sent
         assert "x-amz-date;x-amz-security-token;x-amz-target" in sent
+        assert isinstance(sdk, AwsSdk)
         sdk._credentials.access_key = "second"  # as a refresh does
         assert "Credential=second/" in (await wire._request("Query", b"{}")).decode()
 
@@ -124,29 +125,36 @@ async def secure_url(certificate: Path, dynoxide_url: str) -> AsyncIterator[str]
         yield f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
+@pytest.fixture
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+
+
 @pytest.mark.parametrize("setting", ["AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE"])
 async def test_tls_with_an_authority_from_the_settings(
-    secure_url: str, certificate: Path, monkeypatch: pytest.MonkeyPatch, setting: str
+    keys: None, secure_url: str, certificate: Path, monkeypatch: pytest.MonkeyPatch, setting: str
 ) -> None:
     monkeypatch.delenv("AWS_CA_BUNDLE", raising=False)
     monkeypatch.setenv(setting, str(certificate))
-    async with connect(TableAddress("nowhere", secure_url, embedded=True)) as table:
+    async with connect(TableAddress("nowhere", secure_url)) as table:
         for way in ways(table):
             told = await outcome(way, "get_item", {"TableName": "nowhere", "Key": KEYS[0]})
             assert "marginalia table create" in told[1]
 
 
-async def test_tls_without_an_authority_is_refused(secure_url: str) -> None:
-    async with connect(TableAddress("nowhere", secure_url, embedded=True)) as table:
+async def test_tls_without_an_authority_is_refused(keys: None, secure_url: str) -> None:
+    async with connect(TableAddress("nowhere", secure_url)) as table:
         for way in ways(table):
             told = await outcome(way, "get_item", {"TableName": "nowhere", "Key": KEYS[0]})
             assert told[0] is errors.StoreUnavailableError
 
 
 async def test_a_bundle_that_is_not_there_is_told(
-    secure_url: str, monkeypatch: pytest.MonkeyPatch
+    keys: None, secure_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_CA_BUNDLE", "/nowhere")
     with pytest.raises(errors.StoreRefusedError, match="AWS settings do not work"):
-        async with connect(TableAddress("nowhere", secure_url, embedded=True)):
+        async with connect(TableAddress("nowhere", secure_url)):
             pass

@@ -4,12 +4,13 @@ from typing import Any
 
 from dal import errors
 from dal.entities.comment import ALL, COMMENT
+from dal.entities.declared import INDEXES
 from dal.table.client import Table
+from dal.table.definition import table_definition
 from dal.table.index import TABLE
 from dal.table.ranges import Range
 from dal.table.requests import QueryRequest, query_arguments
-from dal.table.sdk import Sdk
-from dal.table.service import Service
+from dal.table.service import Sdk, Service
 from dal.table.wire import Wire
 from tests.strategies import comment
 
@@ -41,6 +42,8 @@ def requests(table: str) -> dict[str, tuple[str, dict[str, Any]]]:
         "get nothing": ("get_item", {**name, **TOTAL, "Key": ABSENT}),
         "batch": ("batch_get_item", {"RequestItems": {table: {"Keys": [*KEYS, ABSENT]}}, **TOTAL}),
         "put": ("transact_write_items", {"TransactItems": [_put(table, ABSENT)], **TOTAL}),
+        "describe nothing": ("describe_table", {"TableName": "nowhere"}),
+        "create what is there": ("create_table", table_definition(table, INDEXES)),
         "no table": ("get_item", {"TableName": "nowhere", "Key": KEYS[0], **TOTAL}),
         "no index": ("query", name | query_arguments(good) | {"IndexName": "none"}),
         "half a character": (
