@@ -8,7 +8,6 @@ from server.demo.comments import demo_comments
 from server.demo.orders import demo_orders, demo_profiles
 from server.demo.organizations import demo_rosters, demo_tickets
 from server.importer.writer import BATCH, Writer
-from server.progress import ProgressBar
 
 _MARK = "demo"
 
@@ -32,6 +31,8 @@ async def load_demo(stores: Stores) -> bool:
 
 
 async def _load_comments(stores: Stores, made: Sequence[Comment]) -> None:
+    from server.progress import ProgressBar  # noqa: PLC0415 - rich is a twentieth of every start
+
     with ProgressBar("Demo data", len(made)) as progress:
         async with Writer(stores.comments.put_many) as writer:
             for start in range(0, len(made), BATCH):

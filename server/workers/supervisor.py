@@ -8,6 +8,7 @@ a few hundred at most.
 import asyncio
 import logging
 import multiprocessing
+import os
 import signal
 import socket
 import time
@@ -42,6 +43,8 @@ class Workers:
         self._address = address
         self._listener = listener
         self._context = multiprocessing.get_context("forkserver")
+        # Workers import what is installed, not what stands in the directory they are started from.
+        os.environ["PYTHONSAFEPATH"] = "1"
         # What workers are copies of: the imports are made, and kept in memory, once.
         self._context.set_forkserver_preload(["server.cli.main", "server.workers.worker"])
         self._processes: set[ForkServerProcess] = set()

@@ -27,8 +27,12 @@ def connections(worker: psutil.Process, server: Served) -> int:
     return sum(one.laddr.port == port for one in worker.net_connections("tcp"))
 
 
-async def test_clients_are_handed_round_and_what_one_writes_all_read(tmp_path: Path) -> None:
-    with served(tmp_path, *TWO) as server:
+async def test_clients_are_handed_round_and_what_one_writes_all_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "server.py").write_text("raise SystemExit('not what is installed')")
+    monkeypatch.chdir(tmp_path)
+    with served(tmp_path / "data", *TWO) as server:
         async with clients_of(server, 6) as clients:
             assert [connections(one, server) for one in workers_of(server)] == [3, 3]
             for number, client in enumerate(clients):
