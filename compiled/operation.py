@@ -15,13 +15,14 @@ from graphql import (
     default_field_resolver,
     default_type_resolver,
 )
-from graphql.execution import Executor, get_variable_values
+from graphql.execution import Executor
 from graphql.execution.collect_fields import FragmentDetails
 from strawberry.execution.is_awaitable import optimized_is_awaitable
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 
 from compiled.compiler import Compiler, NotCoveredError
 from compiled.selection import Selection
+from compiled.variables import Variables
 
 
 class CompiledOperation:
@@ -49,6 +50,10 @@ class CompiledOperation:
         self._left = plainly
 
     @cached_property
+    def _variables(self) -> Variables:
+        return Variables(self._schema, self.node)
+
+    @cached_property
     def selection(self) -> Selection | None:
         """Return what is executed; None for graphql-core's executor."""
         root_type = self._schema.query_type
@@ -68,12 +73,7 @@ class CompiledOperation:
         operation_extensions: Mapping[str, Any] | None = None,
     ) -> ExecutionResult:
         """Return the result of the operation for some variables, as they came with the request."""
-        values = get_variable_values(
-            self._schema,
-            self.node.variable_definitions or (),
-            dict(variables or {}),
-            max_errors=50,
-        )
+        values = self._variables.values(variables or {})
         if isinstance(values, list):
             return ExecutionResult(None, values)
         executor = StrawberryGraphQLCoreExecutionContext(
