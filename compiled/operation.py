@@ -12,15 +12,12 @@ from graphql import (
     GraphQLSchema,
     OperationDefinitionNode,
     OperationType,
-    default_field_resolver,
-    default_type_resolver,
 )
-from graphql.execution import Executor
 from graphql.execution.collect_fields import FragmentDetails
 from strawberry.execution.is_awaitable import optimized_is_awaitable
-from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 
 from compiled.compiler import Compiler, NotCoveredError
+from compiled.executor import LateExecutor
 from compiled.selection import Selection
 from compiled.variables import Variables
 
@@ -42,11 +39,10 @@ class CompiledOperation:
         self._schema = schema
         self.node = operation
         self._fragments = {
-            one.name.value: one
+            one.name.value: FragmentDetails(one)
             for one in document.definitions
             if isinstance(one, FragmentDefinitionNode)
         }
-        self._details = {name: FragmentDetails(one) for name, one in self._fragments.items()}
         self._left = plainly
 
     @cached_property
@@ -60,7 +56,7 @@ class CompiledOperation:
         if self.node.operation is not OperationType.QUERY or root_type is None:
             return None
         try:
-            return Compiler(self._schema, self._details, self.node).root(root_type)
+            return Compiler(self._schema, self._fragments, self.node).root(root_type)
         except NotCoveredError:
             return None
 
@@ -76,18 +72,13 @@ class CompiledOperation:
         values = self._variables.values(variables or {})
         if isinstance(values, list):
             return ExecutionResult(None, values)
-        executor = StrawberryGraphQLCoreExecutionContext(
+        executor = LateExecutor(
             self._schema,
             self._fragments,
-            self._details,
-            root_value,
-            context_value,
             self.node,
-            values,
-            default_field_resolver,
-            default_type_resolver,
-            default_field_resolver,
-            is_awaitable=optimized_is_awaitable,
+            root_value=root_value,
+            context_value=context_value,
+            variable_values=values,
             operation_extensions=operation_extensions,
         )
         if self._left > 0 or self.selection is None:
@@ -98,7 +89,7 @@ class CompiledOperation:
         return await self._executed(executor, self.selection)
 
     @staticmethod
-    async def _executed(executor: Executor[Any], selection: Selection) -> ExecutionResult:
+    async def _executed(executor: LateExecutor, selection: Selection) -> ExecutionResult:
         try:
             data = selection(executor, executor.root_value, None)
             if type(data) is not dict:
@@ -106,4 +97,4 @@ class CompiledOperation:
         except GraphQLError as error:
             executor.collected_errors.add(error, None)
             data = None
-        return ExecutionResult(data, executor.collected_errors.errors or None)
+        return ExecutionResult(data, executor.errors)
