@@ -1,5 +1,6 @@
 """Global object ids: the base64 of ``<Type>:<own id>``."""
 
+from binascii import b2a_base64
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +24,9 @@ _OWN_IDS: dict[type, Callable[[Any], str]] = {
 
 def node_id(root: strawberry.Parent[Any]) -> strawberry.ID:
     """Return the global id of an object."""
-    return strawberry.ID(to_base64(type(root).__name__, _OWN_IDS[type(root)](root)))
+    kind = type(root)
+    name = f"{kind.__name__}:{_OWN_IDS[kind](root)}"
+    return strawberry.ID(b2a_base64(name.encode(), newline=False).decode())
 
 
 def parse_node_id(argument: str, node_id: str, *types: str) -> tuple[str, str]:
