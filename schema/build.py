@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
+import orjson
 from strawberry import Schema
 from strawberry.schema.config import StrawberryConfig
 from strawberry.schema.types.base_scalars import DateTimeDefinition
@@ -59,11 +60,20 @@ class _Schema(Schema):
         return result
 
 
+def shown_instant(instant: datetime) -> str:
+    """Return what ``isoformat`` does; for an instant in UTC orjson writes it in half the time."""
+    if type(instant) is datetime and instant.tzinfo is UTC:
+        return orjson.dumps(instant)[1:-1].decode()
+    return instant.isoformat()
+
+
 def build_schema(*, introspection: bool = True) -> Schema:
     """Return the executable schema; without ``introspection`` it is not shown to clients."""
     scalars: dict[object, ScalarDefinition] = {
         datetime: replace(
-            DateTimeDefinition, description=f"It is {INSTANT}; UTC, unless it says another zone."
+            DateTimeDefinition,
+            description=f"It is {INSTANT}; UTC, unless it says another zone.",
+            serialize=shown_instant,
         )
     }
     return _Schema(
