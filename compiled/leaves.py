@@ -46,7 +46,7 @@ class Leaf:
     of: GraphQLOutputType
     _leaf: GraphQLLeafType = field(init=False)
     _coerce: Callable[[Any], Any] = field(init=False)
-    _kind: type[Any] = field(init=False, default=type(None))
+    _kind: type[Any] = field(init=False, default=AnomalyError)
 
     def __post_init__(self) -> None:
         self._leaf = cast("GraphQLLeafType", get_nullable_type(self.of))

@@ -1,10 +1,12 @@
 """Leaves out of the ordinary are answered as graphql-core answers them, row by row."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NewType
 
 import pytest
 import strawberry
+from graphql import Undefined
+from strawberry.schema.config import StrawberryConfig
 
 from tests.compiled.test_same_answers import both
 
@@ -35,4 +37,21 @@ async def test_a_leaf_out_of_the_ordinary(name: str, value: Any) -> None:
     delattr(less, name)
     root = SimpleNamespace(rows=[SimpleNamespace(**USUAL), odd, less, SimpleNamespace(**USUAL)])
     found, expected = await both(SCHEMA, "{ rows { word count share maybe } }", {}, root)
+    assert found == expected
+
+
+Anything = NewType("Anything", object)
+
+
+@strawberry.type
+class Scalars:
+    anything: Anything
+
+
+@pytest.mark.parametrize("value", [None, Undefined, ValueError("v")])
+async def test_null_is_no_value_of_a_scalar_that_would_show_it(value: Any) -> None:
+    scalars: dict[object, Any] = {Anything: strawberry.scalar(name="Anything", serialize=str)}
+    schema = strawberry.Schema(Scalars, config=StrawberryConfig(scalar_map=scalars))
+    root = SimpleNamespace(anything=value)
+    found, expected = await both(schema, "{ anything }", {}, root)
     assert found == expected
