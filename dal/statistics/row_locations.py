@@ -5,45 +5,73 @@ and what stands on the way, where counts alone leave a margin.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from itertools import combinations, islice
-from operator import itemgetter
+from itertools import combinations, compress, islice
+from operator import attrgetter, itemgetter
+from typing import NamedTuple
 
 from dal.query.protocols import LocatedPage, LocatedRow
 from dal.query.query import EqualityKey, Filters, equality_keys
-from dal.table.ranges import HEADS, Range
+from dal.table.keys import LAST_CHARACTER
+from dal.table.ranges import HEADS, Range, just_above
 
 MOST = 2_000
 """Rows and spans of a list; when it has more, all are dropped and remembered anew."""
+
+MOST_VALUES = 256
+"""Different values of rows, as a byte says which ones a row has; all are dropped here too."""
 
 _Span = tuple[str, str]
 """The lowest and the highest position of a range, both included."""
 
 
+class _Known(NamedTuple):
+    """What rows of a key are found by."""
+
+    mask: bytes
+    """For each byte, 1 if it stands for values that have the key."""
+    spans: Sequence[list[_Span]]
+    """Those of the key, and those of every coarser one."""
+
+
 class RowLocations:
-    """What was read of one list, whichever parts of it and in whichever order."""
+    """What was read of one list, whichever parts of it and in whichever order.
+
+    Rows are selected by a byte each: a page of few rows may stand among all that are remembered.
+    """
 
     def __init__(self) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
         self._rows: list[LocatedRow] = []
-        self._values: set[EqualityKey] = set()
-        """Those of the rows; they are few."""
-        self._finer: dict[EqualityKey, set[EqualityKey]] = {}
-        """The values of rows that have a key, as they were asked for."""
+        self._codes = bytearray()
+        """For each row, the byte that stands for its values."""
+        self._values: dict[EqualityKey, int] = {}
         self._spans: dict[EqualityKey, list[_Span]] = {}
         """What of each key is remembered, sorted; no two of a key touch."""
+        self._known: dict[EqualityKey, _Known] = {}
+        """Of keys that were asked for; values and spans of further keys make them anew."""
 
     def note(self, key: EqualityKey, span: Range, rows: Sequence[LocatedRow]) -> None:
         """Remember that ``rows`` are all rows of ``key`` within ``span``."""
-        if len(self._rows) + sum(map(len, self._spans.values())) > MOST:
-            self._rows, self._spans = [], {}
+        values = {row.values for row in rows}
+        if len(values) > MOST_VALUES:
+            return
+        spans = sum(map(len, self._spans.values()))
+        if len(self._rows) + spans > MOST or len(values | self._values.keys()) > MOST_VALUES:
+            self._forget()
+        if key not in self._spans or not values <= self._values.keys():
+            self._known.clear()
+        for one in values:
+            self._values.setdefault(one, len(self._values))
         part = self._part(span)
         others = [row for row in self._rows[part] if not key <= row.values]
-        self._rows[part] = sorted([*others, *rows], key=_position)
-        if not self._values.issuperset(values := {row.values for row in rows}):
-            self._values |= values
-            self._finer.clear()
-        self._spans[key] = _joined(self._spans.get(key, []), _ends(span))
+        merged = sorted([*others, *rows], key=attrgetter("position"))
+        self._rows[part] = merged
+        self._codes[part] = bytes(self._values[row.values] for row in merged)
+        _join(self._spans.setdefault(key, []), _ends(span))
 
     def page(
         self, filters: Filters, span: Range, *, descending: bool, count: int
@@ -52,61 +80,47 @@ class RowLocations:
 
         They are fewer where the range is remembered to its end.
         """
-        keys = list(equality_keys(filters))
         low, high = _ends(span)
         start, end = (high, low) if descending else (low, high)
-        bounds = [end]
-        for key in keys:
-            reached = self._reach(key, start, descending=descending)
+        nearest, mask = end, 0
+        for key in equality_keys(filters):
+            known = self._of(key)
+            reached = _reach(known.spans, start, end, descending=descending)
             if reached is None:
                 return None
-            bounds.append(reached)
-        nearest = max(bounds) if descending else min(bounds)
-        known = span.until(nearest, descending=descending)
-        rows = list(islice(self._within(keys, known, descending=descending), count))
+            nearest = max(nearest, reached) if descending else min(nearest, reached)
+            mask |= int.from_bytes(known.mask)
+        part = self._part(span if nearest == end else span.until(nearest, descending=descending))
+        way = slice(None, None, -1 if descending else 1)
+        passing = self._codes[part].translate(mask.to_bytes(MOST_VALUES))
+        rows = list(islice(compress(self._rows[part][way], passing[way]), count))
         return LocatedPage(rows, self.among) if len(rows) == count or nearest == end else None
 
     def among(self, key: EqualityKey, span: Range) -> Sequence[LocatedRow] | None:
         """Return the rows of ``key`` within ``span``; None unless all are remembered."""
         low, high = _ends(span)
-        reached = self._reach(key, low, descending=False)
-        if reached is None or reached < high:
+        known = self._of(key)
+        reached = _reach(known.spans, low, high, descending=False)
+        if reached != high:
             return None
-        wanted = self._values_of(key)
-        return [row for row in self._rows[self._part(span)] if row.values in wanted]
+        part = self._part(span)
+        return list(compress(self._rows[part], self._codes[part].translate(known.mask)))
 
-    def _reach(self, key: EqualityKey, start: str, *, descending: bool) -> str | None:
-        """Return how far ``key`` is remembered without a gap from ``start``, if at all."""
-        covering = [self._spans[known] for known in _coarser(key) if known in self._spans]
-        reached, further = None, start
-        while further != reached:
-            reached = further
-            here = [span for held in covering if (span := _span_at(held, reached))]
-            if not here:
-                return None
-            further = min(low for low, _ in here) if descending else max(high for _, high in here)
-        return reached
-
-    def _within(
-        self, keys: Sequence[EqualityKey], span: Range, *, descending: bool
-    ) -> Iterator[LocatedRow]:
-        wanted = set[EqualityKey]().union(*map(self._values_of, keys))
-        rows = self._rows[self._part(span)]
-        return (row for row in (reversed(rows) if descending else rows) if row.values in wanted)
-
-    def _values_of(self, key: EqualityKey) -> set[EqualityKey]:
-        found = self._finer.get(key)
-        if found is None:
-            found = {values for values in self._values if key <= values}
-            if found:  # anybody can ask for what no row has
-                self._finer[key] = found
-        return found
+    def _of(self, key: EqualityKey) -> _Known:
+        known = self._known.get(key)
+        if known is None:
+            mask = bytes(key <= values for values in self._values).ljust(MOST_VALUES, b"\0")
+            spans = [self._spans[one] for one in _coarser(key) if one in self._spans]
+            known = _Known(mask, spans)
+            if any(mask):  # anybody can ask for what no row has
+                self._known[key] = known
+        return known
 
     def _part(self, span: Range) -> slice:
         low, high = _ends(span)
         return slice(
-            (bisect_right if span.low_open else bisect_left)(self._rows, low, key=_position),
-            (bisect_left if span.high_open else bisect_right)(self._rows, high, key=_position),
+            bisect_left(self._rows, (just_above(low) if span.low_open else low,)),
+            bisect_left(self._rows, (high if span.high_open else just_above(high),)),
         )
 
 
@@ -116,21 +130,32 @@ def _coarser(key: EqualityKey) -> Sequence[EqualityKey]:
     return [frozenset(some) for size in range(len(key) + 1) for some in combinations(key, size)]
 
 
-def _joined(spans: Sequence[_Span], new: _Span) -> list[_Span]:
-    """Return spans that cover what the given ones do, sorted, none of them touching another."""
-    low, high = new
-    apart = []
-    for span in spans:
-        if span[1] < low or high < span[0]:
-            apart.append(span)
-        else:
-            low, high = min(low, span[0]), max(high, span[1])
-    return sorted([*apart, (low, high)])
+def _join(spans: list[_Span], new: _Span) -> None:
+    """Add a span to sorted ones, none of which touches another."""
+    first = bisect_left(spans, new[0], key=itemgetter(1))
+    end = bisect_right(spans, new[1], key=itemgetter(0))
+    joined = [*spans[first:end], new]
+    spans[first:end] = [(min(low for low, _ in joined), max(high for _, high in joined))]
 
 
-def _span_at(spans: Sequence[_Span], position: str) -> _Span | None:
-    number = bisect_right(spans, position, key=_position) - 1
-    return spans[number] if number >= 0 and position <= spans[number][1] else None
+def _reach(
+    known: Sequence[Sequence[_Span]], start: str, end: str, *, descending: bool
+) -> str | None:
+    """Return how far spans go without a gap from ``start``, at most to ``end``; None if nowhere."""
+    reached, further = None, start
+    while further != reached:
+        reached, found = further, False
+        for spans in known:
+            number = bisect_right(spans, (reached, LAST_CHARACTER)) - 1
+            if number < 0 or spans[number][1] < reached:
+                continue
+            low, high = spans[number]
+            if low <= end <= high:
+                return end
+            found, further = True, min(further, low) if descending else max(further, high)
+        if not found:
+            return None
+    return reached
 
 
 def _ends(span: Range) -> _Span:
@@ -138,6 +163,3 @@ def _ends(span: Range) -> _Span:
     low = lowest if span.low is None else span.low
     high = highest if span.high is None else span.high
     return low, high
-
-
-_position = itemgetter(0)

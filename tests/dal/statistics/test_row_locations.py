@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dal.query.protocols import LocatedRow
 from dal.query.query import EqualityKey, Filters
-from dal.statistics.row_locations import MOST, RowLocations
+from dal.statistics.row_locations import MOST, MOST_VALUES, RowLocations
 from dal.table.ranges import Range
 
 RATINGS, LANGUAGES = "123", ("de", "en")
@@ -170,3 +170,17 @@ def test_a_locations_is_bounded() -> None:
     for number in range(MOST + 2):
         locations.note(key(), Range(f"7{number:05}", f"7{number:05}"), [])
     assert locations.among(key(), Range("700000", "700000")) is None
+
+
+def test_the_values_of_a_list_are_bounded() -> None:
+    locations = RowLocations()
+    many = [row(f"{number:05}", "1", f"{number}") for number in range(MOST_VALUES)]
+    locations.note(key(), Range(high="5"), many)
+    assert locations.among(key(), Range(high="5")) == many
+    assert locations.among(key(language="7"), Range(high="5")) == many[7:8]
+    one_more = [*many, row("1", "2")]
+    locations.note(key(), Range(), one_more)
+    assert locations.among(key(), Range()) is None
+    locations.note(key(rating="2"), Range(), one_more[-1:])
+    assert locations.among(key(rating="2"), Range()) == one_more[-1:]
+    assert locations.among(key(), Range(high="5")) is None
