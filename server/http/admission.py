@@ -18,11 +18,11 @@ logger = logging.getLogger(__name__)
 QUEUE = 64
 """Requests that may wait for their turn in any case: a burst."""
 
-WAIT = 2.0
+WAIT = 3.0
 """Seconds that a request may be expected to wait where more than a burst do. The busier a server is
 with costly requests, the fewer wait."""
 
-LONGEST = 1.5 * WAIT
+LONGEST = 4.0
 """Seconds after which it is refused, where what came before took longer than expected."""
 
 PACE = 0.002

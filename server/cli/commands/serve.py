@@ -137,7 +137,7 @@ def serve(
             envvar="MARGINALIA_MAX_CONCURRENCY",
             min=1,
             rich_help_panel=_LOAD,
-            help="Requests that run at once in a process; what cannot be served in two seconds "
+            help="Requests that run at once in a process; what cannot be served in three seconds "
             "gets 503.",
         ),
     ] = options.DEFAULTS.max_concurrency,
