@@ -37,6 +37,10 @@ PAUSE = 0.01
 """Seconds before a request is refused: clients that ask again at once go round no faster than that
 and a few turns of the event loop."""
 
+REFUSALS = 1_000
+"""Refusals a second: to write more would take the time of those who are served. Where more are due,
+they are told later, which also slows clients that ask again at once."""
+
 ON_TIME = 0.01
 """Seconds by which the event loop may be late and still has time to spare."""
 
@@ -77,6 +81,8 @@ class Admission:
         """When a request ended last, or the first one began."""
         self._waiting: deque[_Waiting] = deque()
         self._looking: asyncio.TimerHandle | None = None
+        self._refusal = 0.0
+        """When the latest refusal is due."""
         self._refused = 0
         self._logged = -_LOG_EVERY
 
@@ -93,7 +99,9 @@ class Admission:
             self._waiting.append(_Waiting(asyncio.get_running_loop().time(), serve, refuse))
             self._look_later()
         else:
-            asyncio.get_running_loop().call_later(PAUSE, self._refuse, refuse)
+            loop = asyncio.get_running_loop()
+            self._refusal = max(loop.time() + PAUSE, self._refusal + 1 / REFUSALS)
+            loop.call_at(self._refusal, self._refuse, refuse)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request that was let in; then let in the next."""

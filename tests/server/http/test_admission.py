@@ -51,6 +51,20 @@ async def test_what_finds_no_place_is_told_to_come_back_at_once() -> None:
         assert app.served == 2
 
 
+async def test_refusals_are_paced_so_that_they_take_no_time_from_who_is_served(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(admission, "REFUSALS", 20)
+    app = Echo()
+    async with listening(app, ONE) as port, clients(port, 6) as (busy, *others):
+        await running(app, busy)
+        asked = time.monotonic()
+        answers = await asyncio.gather(*[client.ask(POST) for client in others])
+        assert {status for status, _ in answers} == {503}
+        assert time.monotonic() - asked > 4 / 20
+        app.held.set()
+
+
 async def test_a_client_that_keeps_no_connection_is_told_too() -> None:
     app = Echo()
     async with listening(app, ONE) as port, clients(port, 2) as (busy, client):
