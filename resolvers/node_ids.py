@@ -1,6 +1,5 @@
 """Global object ids: the base64 of ``<Type>:<own id>``."""
 
-from binascii import b2a_base64
 from collections.abc import Callable
 from typing import Any
 
@@ -24,9 +23,7 @@ _OWN_IDS: dict[type, Callable[[Any], str]] = {
 
 def node_id(root: strawberry.Parent[Any]) -> strawberry.ID:
     """Return the global id of an object."""
-    kind = type(root)
-    name = f"{kind.__name__}:{_OWN_IDS[kind](root)}"
-    return strawberry.ID(b2a_base64(name.encode(), newline=False).decode())
+    return strawberry.ID(to_base64(type(root).__name__, _OWN_IDS[type(root)](root)))
 
 
 def parse_node_id(argument: str, node_id: str, *types: str) -> tuple[str, str]:
