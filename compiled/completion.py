@@ -9,7 +9,7 @@ from typing import Any
 from graphql import GraphQLOutputType, Undefined
 from graphql.execution import Executor
 
-from compiled.field import PLAIN, Completion, Field, ResolveInfo
+from compiled.field import PLAIN, Completion, Field, ResolveInfo, Slot
 from compiled.leaves import exact_class
 from compiled.paths import PlainPath, path_of
 from compiled.selection import Selection
@@ -78,8 +78,8 @@ class ListCompletion(ForeignCompletion):
         self, field: Field, type_: GraphQLOutputType, item_type: GraphQLOutputType, item: Completion
     ) -> None:
         super().__init__(field, type_)
-        self._item_type = item_type
-        self._item = item
+        self._items = Slot(item_type, field.details)
+        self._items.completion = item
         self._settled: type = str
 
     def complete(self, executor: Executor[Any], value: Any, path: PlainPath) -> Any:
@@ -88,19 +88,20 @@ class ListCompletion(ForeignCompletion):
             return super().complete(executor, value, path)
         results: list[Any] = []
         awaited: list[int] = []
-        settled, complete = self._settled, self._item.complete
+        settled, complete = self._settled, self._items.completion.complete
         try:
             for index, item in enumerate(value):
                 if type(item) is settled:
                     try:
                         result = complete(executor, item, (path, index, None))
                     except Exception as error:  # noqa: BLE001 - as graphql-core: any that it raises
-                        result = self._failed(executor, error, (path, index, None))
+                        self._items.failed(executor, error, (path, index, None))
+                        result = None
                 else:
                     result = self._of_item(executor, item, (path, index, None))
                     settled = self._settled
                 if type(result) not in PLAIN and executor.is_awaitable(result):
-                    result = self._of_result(executor, result, (path, index, None))
+                    result = self._items.of_result(executor, result, (path, index, None))
                     awaited.append(index)
                 results.append(result)
         except Exception:
@@ -111,35 +112,12 @@ class ListCompletion(ForeignCompletion):
     def _of_item(self, executor: Executor[Any], item: Any, path: PlainPath) -> Any:
         """Return the result of an item of another class than the last, or an awaitable of it."""
         if executor.is_awaitable(item):
-            return self._of_awaitable(executor, item, path)
+            return self._items.of_awaitable(executor, item, path)
         self._settled = type(item)
         try:
-            return self._item.complete(executor, item, path)
+            return self._items.completion.complete(executor, item, path)
         except Exception as error:  # noqa: BLE001 - as above
-            return self._failed(executor, error, path)
-
-    async def _of_awaitable(
-        self, executor: Executor[Any], item: Awaitable[Any], path: PlainPath
-    ) -> Any:
-        try:
-            result = self._item.complete(executor, await item, path)
-            if type(result) not in PLAIN and executor.is_awaitable(result):
-                result = await result
-        except Exception as error:  # noqa: BLE001 - as above
-            return self._failed(executor, error, path)
-        return result
-
-    async def _of_result(
-        self, executor: Executor[Any], result: Awaitable[Any], path: PlainPath
-    ) -> Any:
-        try:
-            return await result
-        except Exception as error:  # noqa: BLE001 - as above
-            return self._failed(executor, error, path)
-
-    def _failed(self, executor: Executor[Any], error: Exception, path: PlainPath) -> Any:
-        executor.handle_field_error(error, self._item_type, self.field.details, path_of(path))
-        return None
+            return self._items.failed(executor, error, path)
 
     @staticmethod
     def _settle(executor: Executor[Any], begun: list[Awaitable[Any]], left: Sequence[Any]) -> None:

@@ -35,11 +35,45 @@ class Completion(Protocol):
         """Return the result, or an awaitable of it; an exception is the field's error."""
 
 
-class Field:
+class Slot:
+    """Where values of one type are completed: a field, or the items of a list."""
+
+    completion: Completion
+
+    def __init__(self, type_: GraphQLOutputType, details: FieldDetailsList) -> None:
+        self.type = type_
+        self.details = details
+
+    def failed(self, executor: Executor[Any], error: Exception, path: PlainPath) -> None:
+        """Note an error of what may be null; raise it where there is no place for null."""
+        executor.handle_field_error(error, self.type, self.details, path_of(path))
+
+    async def of_awaitable(
+        self, executor: Executor[Any], value: Awaitable[Any], path: PlainPath
+    ) -> Any:
+        """Return the result of what is awaited first."""
+        try:
+            result = self.completion.complete(executor, await value, path)
+            if type(result) not in PLAIN and executor.is_awaitable(result):
+                result = await result
+        except Exception as error:  # noqa: BLE001 - as graphql-core: any that it raises
+            return self.failed(executor, error, path)
+        return result
+
+    async def of_result(
+        self, executor: Executor[Any], result: Awaitable[Any], path: PlainPath
+    ) -> Any:
+        """Return a result that has to be awaited."""
+        try:
+            return await result
+        except Exception as error:  # noqa: BLE001 - as above
+            return self.failed(executor, error, path)
+
+
+class Field(Slot):
     """A field under its response key, with all of its nodes in the document."""
 
     resolve: Resolve
-    completion: Completion
     expression: str | None = None
     """The Python expression of what it resolves to, of ``source`` and ``function``."""
     function: Callable[..., Any] | None = None
@@ -51,11 +85,10 @@ class Field:
         key: str,
         details: FieldDetailsList,
     ) -> None:
+        super().__init__(field.type, details)
         self.parent_type = parent_type
         self.definition = field
-        self.type = field.type
         self.key = key
-        self.details = details
         self.nodes: list[FieldNode] = [one.node for one in details]
         self.name = self.nodes[0].name.value
         self.memo: dict[Any, Any] = {}
@@ -78,37 +111,14 @@ class Field:
         try:
             if type(value) is not self._settled:
                 if executor.is_awaitable(value):
-                    return self._of_awaitable(executor, value, path)
+                    return self.of_awaitable(executor, value, path)
                 self._settled = type(value)
             result = self.completion.complete(executor, value, path)
         except Exception as error:  # noqa: BLE001 - as above
             return self.failed(executor, error, path)
         if type(result) not in PLAIN and executor.is_awaitable(result):
-            return self._of_result(executor, result, path)
+            return self.of_result(executor, result, path)
         return result
-
-    def failed(self, executor: Executor[Any], error: Exception, path: PlainPath) -> None:
-        """Note an error of a nullable field; raise it where the object has no place for null."""
-        executor.handle_field_error(error, self.type, self.details, path_of(path))
-
-    async def _of_awaitable(
-        self, executor: Executor[Any], value: Awaitable[Any], path: PlainPath
-    ) -> Any:
-        try:
-            result = self.completion.complete(executor, await value, path)
-            if type(result) not in PLAIN and executor.is_awaitable(result):
-                result = await result
-        except Exception as error:  # noqa: BLE001 - as above
-            return self.failed(executor, error, path)
-        return result
-
-    async def _of_result(
-        self, executor: Executor[Any], result: Awaitable[Any], path: PlainPath
-    ) -> Any:
-        try:
-            return await result
-        except Exception as error:  # noqa: BLE001 - as above
-            return self.failed(executor, error, path)
 
 
 class ForeignField:
