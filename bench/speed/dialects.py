@@ -68,11 +68,7 @@ class CommentsApi:
                 return None
 
     def _page(self, asked: PageAsked) -> Body:
-        variables: Body = {"p": asked.product, "n": FIRST}
-        if asked.ratings:
-            variables["r"] = list(asked.ratings)
-        if asked.languages:
-            variables["l"] = list(asked.languages)
+        variables = _filters(asked)
         if asked.after is not None:
             variables["a"] = self._cursor(asked.after)
         return variables
@@ -115,17 +111,23 @@ class PostGraphileApi:
                 return None
 
     def _page(self, asked: PageAsked) -> Body:
-        variables: Body = {"p": asked.product, "n": FIRST}
-        if asked.ratings:
-            variables["r"] = list(asked.ratings)
-        if asked.languages:
-            variables["l"] = list(asked.languages)
+        variables = _filters(asked)
         if asked.after is not None:
             instant, _, comment_id = asked.after.partition("#")
             order = json.loads(b64decode(self.cursor))[0]
             place = [order, instant.replace("Z", "+00:00"), comment_id]
             variables["a"] = b64encode(json.dumps(place, separators=(",", ":")).encode()).decode()
         return variables
+
+
+def _filters(asked: PageAsked) -> Body:
+    """Return the variables of a page that are the same in both schemas."""
+    variables: Body = {"p": asked.product, "n": FIRST}
+    if asked.ratings:
+        variables["r"] = list(asked.ratings)
+    if asked.languages:
+        variables["l"] = list(asked.languages)
+    return variables
 
 
 def pages_query(asked: PageAsked) -> str:

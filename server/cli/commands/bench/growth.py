@@ -1,6 +1,5 @@
 """``marginalia bench growth``: whether pages cost more as a product gets more comments."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,7 +8,17 @@ from bench.speed.comparison import Outcome, Plan
 from bench.speed.growth import Growth, fan_out_loads, grow, grown, sections, size_loads
 from bench.speed.lineup import MARGINALIA, line_up
 from bench.speed.machine import machine
-from server.cli.commands.bench.measuring import Programs, Rows, measured, numbers, place, tell
+from server.cli.commands.bench.measuring import (
+    Program,
+    Programs,
+    Rounds,
+    Rows,
+    RowsDir,
+    measured,
+    numbers,
+    place,
+    tell,
+)
 from server.progress import ProgressBar
 
 _MILLION = 1_000_000
@@ -40,14 +49,7 @@ def growth(
             help="How many ask at once.",
         ),
     ] = 16,
-    rounds: Annotated[
-        int,
-        typer.Option(
-            envvar="MARGINALIA_ROUNDS",
-            min=1,
-            help="A figure is the median of these.",
-        ),
-    ] = 5,
+    rounds: Rounds = 5,
     seconds: Annotated[
         float,
         typer.Option(
@@ -56,20 +58,8 @@ def growth(
             help="Of one load in one round.",
         ),
     ] = 2.0,
-    marginalia: Annotated[
-        Path | None,
-        typer.Option(
-            envvar="MARGINALIA_MARGINALIA",
-            help="The program to measure, of any checkout; this one if not given.",
-        ),
-    ] = None,
-    rows_dir: Annotated[
-        Path | None,
-        typer.Option(
-            envvar="MARGINALIA_ROWS_DIR",
-            help="Keep the rows here, and take them from here the next time.",
-        ),
-    ] = None,
+    marginalia: Program = None,
+    rows_dir: RowsDir = None,
     write: Annotated[
         bool,
         typer.Option(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 import uvloop
@@ -33,6 +33,31 @@ from server.settings import Settings
 Result = TypeVar("Result")
 
 DOCS = Path(__file__).parents[4] / "docs"
+
+Rounds = Annotated[
+    int,
+    typer.Option(
+        envvar="MARGINALIA_ROUNDS",
+        min=1,
+        help="A figure is the median of these.",
+    ),
+]
+
+Program = Annotated[
+    Path | None,
+    typer.Option(
+        envvar="MARGINALIA_MARGINALIA",
+        help="The program to measure, of any checkout; this one if not given.",
+    ),
+]
+
+RowsDir = Annotated[
+    Path | None,
+    typer.Option(
+        envvar="MARGINALIA_ROWS_DIR",
+        help="Keep the rows here, and take them from here the next time.",
+    ),
+]
 
 _OWN = Path(sys.executable).with_name("marginalia")
 _WIDTH = 140

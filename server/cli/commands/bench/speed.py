@@ -15,7 +15,18 @@ from bench.speed.machine import machine
 from bench.speed.picture import picture
 from bench.speed.rows import all_comments
 from dal.model import Comment
-from server.cli.commands.bench.measuring import DOCS, Programs, Rows, measured, numbers, place, tell
+from server.cli.commands.bench.measuring import (
+    DOCS,
+    Program,
+    Programs,
+    Rounds,
+    Rows,
+    RowsDir,
+    measured,
+    numbers,
+    place,
+    tell,
+)
 from server.errors import CommandError
 from server.progress import ProgressBar
 
@@ -48,14 +59,7 @@ def speed(
             help="How many ask at once.",
         ),
     ] = "1,16,64",
-    rounds: Annotated[
-        int,
-        typer.Option(
-            envvar="MARGINALIA_ROUNDS",
-            min=1,
-            help="A figure is the median of these.",
-        ),
-    ] = 5,
+    rounds: Rounds = 5,
     seconds: Annotated[
         float,
         typer.Option(
@@ -80,13 +84,7 @@ def speed(
             help="Clients that ask at once at the end; 0 is none.",
         ),
     ] = 1_500,
-    marginalia: Annotated[
-        Path | None,
-        typer.Option(
-            envvar="MARGINALIA_MARGINALIA",
-            help="The program to measure, of any checkout; this one if not given.",
-        ),
-    ] = None,
+    marginalia: Program = None,
     other: Annotated[
         Path | None,
         typer.Option(
@@ -102,13 +100,7 @@ def speed(
             help="Make the tables of docs/speed.md and the picture anew.",
         ),
     ] = False,
-    rows_dir: Annotated[
-        Path | None,
-        typer.Option(
-            envvar="MARGINALIA_ROWS_DIR",
-            help="Keep the rows here, and take them from here the next time.",
-        ),
-    ] = None,
+    rows_dir: RowsDir = None,
 ) -> None:
     """Compare pages with those of other servers over the same rows, on this machine.
 
