@@ -22,7 +22,10 @@ def few() -> list[Comment]:
 
 @pytest.fixture(autouse=True)
 def small() -> Iterator[None]:
-    with mock.patch("server.cli.commands.bench.speed.all_comments", few):
+    with (
+        mock.patch("server.cli.commands.bench.speed.all_comments", few),
+        mock.patch("server.cli.commands.bench.measuring._WIDTH", 200),  # no cell takes two lines
+    ):
         yield
 
 
