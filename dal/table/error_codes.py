@@ -86,6 +86,11 @@ def error_response(status: int, body: bytes) -> dict[str, Any]:
     }
 
 
+def unusable(error: Exception) -> errors.StoreRefusedError:
+    """Return the error of settings that no request can be sent with."""
+    return errors.StoreRefusedError(f"The AWS settings do not work: {error}")
+
+
 def unreachable(endpoint_url: str) -> errors.StoreUnavailableError:
     """Return the error of a request that has no answer."""
     return errors.StoreUnavailableError(

@@ -21,7 +21,7 @@ from dal import errors
 from dal.table.answers import check_answer
 from dal.table.connections import CONNECT_SECONDS
 from dal.table.embedded import EMBEDDED, LOCAL
-from dal.table.error_codes import dal_error, unreachable
+from dal.table.error_codes import dal_error, unreachable, unusable
 from dal.table.gate import CONNECTIONS
 from dal.table.retries import DEADLINE
 from dal.table.signature import Credentials
@@ -46,7 +46,7 @@ class AwsSdk:
         except (BotoConnectionError, HTTPClientError) as error:
             raise unreachable(self.endpoint_url) from error
         except BotoCoreError as error:
-            raise _refusal(error) from error
+            raise unusable(error) from error
         return answer
 
     async def wait_until_active(self, table: str) -> None:
@@ -65,7 +65,7 @@ class AwsSdk:
         try:
             found = await self._credentials.get_frozen_credentials()
         except BotoCoreError as error:
-            raise _refusal(error) from error
+            raise unusable(error) from error
         return Credentials(found.access_key, found.secret_key, found.token)
 
     @property
@@ -109,7 +109,7 @@ async def open_sdk(
             opened = await stack.enter_async_context(client)
             credentials = await session.get_credentials()
         except (BotoCoreError, ValueError) as error:
-            raise _refusal(error) from error
+            raise unusable(error) from error
         if service == "dynamodb":
             opened.meta.events.register("before-parse.dynamodb", check_answer)
         yield AwsSdk(opened, botocore, credentials)
@@ -132,7 +132,3 @@ def _embedded_session() -> tuple[Any, aioboto3.Session]:
         aws_access_key_id=EMBEDDED.access_key,
         aws_secret_access_key=EMBEDDED.secret_key,
     )
-
-
-def _refusal(error: BotoCoreError | ValueError) -> errors.StoreRefusedError:
-    return errors.StoreRefusedError(f"The AWS settings do not work: {error}")

@@ -15,10 +15,9 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from dal import errors
 from dal.table.answers import whole_answer
 from dal.table.connections import Connections, Origin
-from dal.table.error_codes import dal_error, error_response, unreachable
+from dal.table.error_codes import dal_error, error_response, unreachable, unusable
 from dal.table.service import Sdk, Service
 from dal.table.signature import Scope, authorization
 
@@ -50,7 +49,7 @@ async def quick(sdk: Sdk) -> AsyncIterator[Service]:
     try:
         origin = _origin(sdk)
     except (ValueError, OSError) as error:
-        raise errors.StoreRefusedError(f"The AWS settings do not work: {error}") from error
+        raise unusable(error) from error
     connections = Connections(origin)
     try:
         yield Wire(sdk, connections)
