@@ -82,13 +82,12 @@ class DeletePayload:
 
 async def load(info: Info, comment_ids: Sequence[str]) -> list[Comment | None]:
     """Return comments by their ids, in one request."""
-    found = await info.context.stores.comments.get_many(comment_ids)
-    return [found.get(comment_id) for comment_id in comment_ids]
+    return await info.context.comments.load_many(comment_ids)
 
 
 async def comment(info: Info, comment_id: str) -> Comment | None:
     """Return a comment by its own id."""
-    return await info.context.stores.comments.get(rules.identifier("commentId", comment_id))
+    return await info.context.comments.load(rules.identifier("commentId", comment_id))
 
 
 @reported(CommentPayload)

@@ -1,7 +1,11 @@
 """What a resolver knows of the request besides its arguments."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from strawberry.dataloader import DataLoader
+
+from dal.model import Comment
 from dal.stores import Stores
 from resolvers.request.cache import PrefetchedPages, RequestCache
 from resolvers.request.pace import Pace
@@ -25,3 +29,16 @@ class Context:
     cache: RequestCache = field(default_factory=RequestCache)
     prefetched: PrefetchedPages = field(default_factory=PrefetchedPages)
     pace: Pace = field(default_factory=Pace)
+    comments: DataLoader[str, Comment | None] = field(init=False)
+    """Looks comments up: those asked for in one turn of the event loop in one request."""
+
+    def __post_init__(self) -> None:
+        loader = DataLoader(self._comments, cache=False)
+        object.__setattr__(self, "comments", loader)
+
+    async def _comments(self, comment_ids: Sequence[str]) -> list[Comment | None]:
+        store = self.stores.comments
+        if len(comment_ids) == 1:
+            return [await store.get(comment_ids[0])]
+        found = await store.get_many(comment_ids)
+        return [found.get(comment_id) for comment_id in comment_ids]
