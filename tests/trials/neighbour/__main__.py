@@ -13,8 +13,11 @@ import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
@@ -107,7 +110,7 @@ class Client:
         seen.note(bytes(answer), time.monotonic() - began)
 
 
-async def neighbour(client: Client) -> Seen:
+async def pages(client: Client) -> Seen:
     """Ask for a page now and then, for ``SLICES`` times ``SECONDS``."""
     seen = Seen([])
     for _ in range(SLICES):
@@ -117,6 +120,11 @@ async def neighbour(client: Client) -> Seen:
             await client.ask(body(_PAGE), seen)
             await asyncio.sleep(PAUSE)
     return seen
+
+
+def neighbour(client: Client) -> Seen:
+    """Ask for pages in an event loop that nobody else's work goes through."""
+    return asyncio.run(pages(client))
 
 
 async def attack(client: Client, bodies: Bodies) -> Seen:
@@ -183,22 +191,27 @@ Attacks = Mapping[str, Coroutine[Any, Any, Seen]]
 
 
 async def rows_of(client: Client, server: psutil.Process, attacks: Attacks) -> list[Row]:
-    """Run each attack between quiet times; a quiet figure is of the times on both of its sides."""
-    await neighbour(client)  # what is made once is made before the first measurement
-    quiet = await neighbour(client)
-    rows = []
-    for name, coroutine in attacks.items():
-        before = server.memory_info().rss
-        task = asyncio.create_task(coroutine)
-        await asyncio.sleep(PAUSE)
-        beside = await neighbour(client)
-        task.cancel()
-        attacker = await task
-        after = await neighbour(client)
-        around = Seen(quiet.slices + after.slices, quiet.statuses + after.statuses)
-        kept = (server.memory_info().rss - before) / 1e6
-        rows.append(Row(name, around, beside, attacker, kept))
-        quiet = after
+    """Run each attack between quiet times; a quiet figure is of the times on both of its sides.
+
+    The neighbour has a process of its own: its clock must not wait for the attackers and the proxy.
+    """
+    loop, rows = asyncio.get_running_loop(), []
+    with ProcessPoolExecutor(1, get_context("spawn")) as process:
+        asked = partial(loop.run_in_executor, process, neighbour, client)
+        await asked()  # what is made once is made before the first measurement
+        quiet = await asked()
+        for name, coroutine in attacks.items():
+            before = server.memory_info().rss
+            task = asyncio.create_task(coroutine)
+            await asyncio.sleep(PAUSE)
+            beside = await asked()
+            task.cancel()
+            attacker = await task
+            after = await asked()
+            around = Seen(quiet.slices + after.slices, quiet.statuses + after.statuses)
+            kept = (server.memory_info().rss - before) / 1e6
+            rows.append(Row(name, around, beside, attacker, kept))
+            quiet = after
     return rows
 
 
