@@ -32,5 +32,5 @@ async def test_a_start_and_a_page_need_no_sdk(each_table: Table) -> None:
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr
     assert await each_table.get(KEYS[0]) == ROWS[0]
