@@ -69,6 +69,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(7200))
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell what tests have recorded of themselves at their end, such as how much they compared."""
+    for report in terminalreporter.getreports(""):
+        for name, value in report.user_properties:
+            terminalreporter.write_line(f"{report.nodeid}: {name} {value}")
+
+
 @pytest.fixture(scope="session")
 def demo_data(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """A data directory that ``serve --demo`` has filled, once for all processes: for copies."""

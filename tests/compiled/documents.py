@@ -1,5 +1,6 @@
 """Documents drawn at random of any schema: aliases, fragments, directives, merged fields."""
 
+import re
 from random import Random
 from typing import Any
 
@@ -19,6 +20,7 @@ VARIABLES = {
     "$yes": "Boolean! = true",
     "$no": "Boolean",
     "$whole": "Int",
+    "$ident": "ID",
     "$word": 'String! = "w"',
     "$words": "[String!]",
     "$color": "Color! = GREEN",
@@ -28,11 +30,15 @@ VALUES: dict[str, list[Any]] = {
     "yes": [True, False],
     "no": [False, True],
     "whole": [5, None, 2**31, "x"],
+    "ident": ["id", 7, None, 1.5],
     "word": ["given", None],
     "words": [["a", "b"], "single", None, [None]],
     "color": ["RED", "BLUE"],
     "width": [1],
 }
+
+LEAVES = {"Int": ["$whole", "7"], "ID": ["$ident", '"s"', "7"]}
+PARTED = 0.95
 
 
 class Writer:
@@ -42,14 +48,15 @@ class Writer:
         self._schema = schema
         self._random = random
         self._fragments: list[str] = []
-        self._keys = 0
+        self._keys: dict[str, str] = {}
 
     def document(self) -> str:
         """Return a query; it may be invalid."""
         assert self._schema.query_type is not None
         selected = self._selection(self._schema.query_type, 4)
         text = "\n".join([selected, *self._fragments])
-        used = [f"{name}: {kind}" for name, kind in VARIABLES.items() if name in text]
+        named = set(re.findall(r"\$\w+", text))
+        used = [f"{name}: {kind}" for name, kind in VARIABLES.items() if name in named]
         return f"query ({', '.join(used)}) {text}" if used else f"query {text}"
 
     def variables(self) -> dict[str, Any]:
@@ -93,13 +100,23 @@ class Writer:
         below = [one for one in of.fields if not is_leaf_type(get_named_type(of.fields[one].type))]
         name: str = self._random.choice([*of.fields, *below, *below] if depth else list(of.fields))
         field = of.fields[name]
-        self._keys += 1
-        alias = self._random.choice(["", "", f"a{self._keys}: ", f"class{self._keys}: ", "same: "])
         inner = get_named_type(field.type)
-        head = alias + name + self._arguments(field) + self._directive()
+        called = name + self._arguments(field)
+        head = self._alias(name, called) + called + self._directive()
         if is_leaf_type(inner):
             return head
         return f"{head} {self._selection(inner, depth - 1) if depth else '{ __typename }'}"
+
+    def _alias(self, name: str, called: str) -> str:
+        """Return an alias, or none; one response key is seldom given to two calls.
+
+        Wherever their objects are the same, a document that does so is invalid.
+        """
+        key = self._random.choice([name, name, "same", f"a{len(self._keys)}", "class"])
+        if self._keys.setdefault(key, called) != called and self._random.random() < PARTED:
+            key = f"a{len(self._keys)}"
+            self._keys[key] = called
+        return "" if key == name else f"{key}: "
 
     def _arguments(self, field: Any) -> str:
         given = [
@@ -119,7 +136,7 @@ class Writer:
             return random.choice(["$color", "RED"])
         if isinstance(kind, GraphQLInputObjectType):
             return random.choice(["{width: $width}", '{width: 2, unit: "in"}'])
-        return random.choice(["$whole", "7"] if kind.name == "Int" else ["$word", '"s"'])
+        return random.choice(LEAVES.get(kind.name, ["$word", '"s"']))
 
     def _directive(self) -> str:
         chance = self._random.random()

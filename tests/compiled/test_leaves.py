@@ -8,7 +8,7 @@ import strawberry
 from graphql import Undefined
 from strawberry.schema.config import StrawberryConfig
 
-from tests.compiled.test_same_answers import both
+from tests.compiled.test_same_answers import Both
 
 
 @strawberry.type
@@ -36,7 +36,7 @@ async def test_a_leaf_out_of_the_ordinary(name: str, value: Any) -> None:
     odd, less = SimpleNamespace(**USUAL | {name: value}), SimpleNamespace(**USUAL)
     delattr(less, name)
     root = SimpleNamespace(rows=[SimpleNamespace(**USUAL), odd, less, SimpleNamespace(**USUAL)])
-    found, expected = await both(SCHEMA, "{ rows { word count share maybe } }", {}, root)
+    found, expected = await Both(SCHEMA, "{ rows { word count share maybe } }").answers({}, root)
     assert found == expected
 
 
@@ -53,5 +53,5 @@ async def test_null_is_no_value_of_a_scalar_that_would_show_it(value: Any) -> No
     scalars: dict[object, Any] = {Anything: strawberry.scalar(name="Anything", serialize=str)}
     schema = strawberry.Schema(Scalars, config=StrawberryConfig(scalar_map=scalars))
     root = SimpleNamespace(anything=value)
-    found, expected = await both(schema, "{ anything }", {}, root)
+    found, expected = await Both(schema, "{ anything }").answers({}, root)
     assert found == expected

@@ -1,11 +1,19 @@
-"""A compiled operation answers with the same bytes as graphql-core, and with the same errors."""
+"""A compiled operation answers with the same bytes as graphql-core, and with the same errors.
+
+An example is a schema with ten valid documents, each executed over four rows with variables of
+their own: `make soak` compares 10,000 documents of 1,000 schemas, 40,000 answers.
+"""
 
 import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import islice
 from random import Random
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
-from graphql import execute, parse, validate
+import pytest
+from graphql import DocumentNode, execute, parse, validate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strawberry.execution.is_awaitable import optimized_is_awaitable
@@ -17,56 +25,89 @@ from tests.compiled.documents import Writer
 from tests.compiled.schemas import Row, awaited, schema_of
 
 RATES = (0.0, 0.01, 0.05, 0.3)
-MANY = settings(max_examples=10_000 if settings().max_examples >= 1_000 else 40)
-DOCUMENTS = 5
+"""How often a value of a row is out of the ordinary."""
+DOCUMENTS = 10
+SCHEMAS = settings(max_examples=1_000 if settings().max_examples >= 1_000 else 12)
+
+Told: TypeAlias = tuple[bytes, list[Any]]
 
 
-def told(result: Any) -> tuple[bytes, list[Any]]:
+def told(result: Any) -> Told:
     """Return what a client sees of a result, to the byte."""
     errors = [(dict(one.formatted), repr(one.original_error)) for one in result.errors or []]
     return orjson.dumps(result.data), errors
 
 
-async def both(schema: Any, text: str, variables: dict[str, Any], root: Any) -> tuple[Any, Any]:
-    """Execute an operation by graphql-core and compiled, twice as if for two requests."""
-    document = parse(text)
-    expected = await awaited(
-        execute(
-            schema._schema,
-            document,
-            root,
-            "context",
-            variables,
-            is_awaitable=optimized_is_awaitable,  # type: ignore[arg-type]
-            executor_class=StrawberryGraphQLCoreExecutionContext,
-            operation_extensions={},
+class Both:
+    """Executes one document by graphql-core and compiled."""
+
+    def __init__(self, schema: Any, text: str) -> None:
+        self._schema = schema._schema
+        self._document: DocumentNode = parse(text)
+        (operation,) = operations_of(self._document)
+        self._compiled = CompiledOperation(self._schema, self._document, operation)
+
+    async def answers(self, variables: dict[str, Any], root: Any) -> tuple[Told, Told]:
+        """Return what is found compiled, at the second of two requests, and what is expected."""
+        expected = await awaited(
+            execute(
+                self._schema,
+                self._document,
+                root,
+                "context",
+                variables,
+                is_awaitable=optimized_is_awaitable,  # type: ignore[arg-type]
+                executor_class=StrawberryGraphQLCoreExecutionContext,
+                operation_extensions={},
+            )
         )
-    )
-    (operation,) = operations_of(document)
-    compiled = CompiledOperation(schema._schema, document, operation)
-    for _ in range(2):
-        found = await compiled.execute(variables, root_value=root, context_value="context")
-    await asyncio.sleep(0)
-    return told(found), told(expected)
+        for _ in range(2):
+            found = await self._compiled.execute(
+                variables, root_value=root, context_value="context"
+            )
+        await asyncio.sleep(0)
+        return told(found), told(expected)
 
 
-async def compared(seed: int) -> int:
-    """Compare the answers to some documents of one schema; return how many were valid."""
-    random = Random(seed)
-    schema, valid = schema_of(random), 0
-    for number in range(DOCUMENTS):
+def valid(schema: Any, random: Random) -> Iterator[tuple[str, Writer]]:
+    """Yield documents that validation passes, with what draws their variables."""
+    while True:
         writer = Writer(schema._schema, random)
-        text, variables = writer.document(), writer.variables()
-        if validate(schema._schema, parse(text)):
-            continue
-        valid += 1
-        root = Row("Query", f"{seed}.{number}", random.choice(RATES))
-        found, expected = await both(schema, text, variables, root)
-        assert found == expected, f"{text}\n{variables}\n{root} {root.rate}"
-    return valid
+        text = writer.document()
+        if not validate(schema._schema, parse(text), max_errors=1):
+            yield text, writer
 
 
-@MANY
-@given(st.integers(0, 2**63))
-async def test_any_schema_document_and_data_answer_the_same(seed: int) -> None:
-    await compared(seed)
+async def compared(seed: int) -> Counter[str]:
+    """Compare the answers to the documents of one schema; return how many there were."""
+    random = Random(seed)
+    schema, counts = schema_of(random), Counter(schemas=1)
+    for number, (text, writer) in enumerate(islice(valid(schema, random), DOCUMENTS)):
+        both, faulty = Both(schema, text), 0
+        for rate in random.sample(RATES, len(RATES)):
+            variables, root = writer.variables(), Row("Query", f"{seed}.{number}.{rate}", rate)
+            found, expected = await both.answers(variables, root)
+            assert found == expected, f"{text}\n{variables}\n{root} {rate}"
+            faulty += bool(expected[1])
+        counts += Counter({"documents": 1, "documents with errors": faulty > 0})
+        counts += Counter({"answers": len(RATES), "answers with errors": faulty})
+    return counts
+
+
+@pytest.fixture
+def counts(record_property: Callable[[str, object], None]) -> Iterator[Counter[str]]:
+    """Tell at the end how much all examples compared, and that it was both kinds of answers."""
+    found: Counter[str] = Counter()
+    yield found
+    record_property("compared", ", ".join(f"{n:,} {what}" for what, n in found.items()))
+    assert 0 < found["answers with errors"] < found["answers"]
+
+
+# graphql-core itself leaves what it began in a list of iterables, once another of its items fails.
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
+@SCHEMAS
+@given(seed=st.integers(0, 2**63))
+async def test_any_schema_document_and_data_answer_the_same(
+    seed: int, counts: Counter[str]
+) -> None:
+    counts.update(await compared(seed))
