@@ -42,7 +42,7 @@ class EngineProcess:
 
         Raises PortTakenError, and CommandError when the engine gives up or says nothing in time.
         """
-        process = await _spawn(_binary(), database, port)
+        process = await _spawn(engine_binary(), database, port)
         try:
             async with asyncio.timeout(START_DEADLINE):
                 complaint = await _complaint(process)
@@ -94,7 +94,8 @@ def free_port() -> int:
         return port
 
 
-def _binary() -> Path:
+def engine_binary() -> Path:
+    """Return the engine's program; CommandError where there is none."""
     binary = Path(os.environ.get("MARGINALIA_ENGINE") or _BINARY)
     if not binary.is_file():
         raise CommandError(

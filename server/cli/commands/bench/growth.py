@@ -21,8 +21,6 @@ from server.cli.commands.bench.measuring import (
 )
 from server.progress import ProgressBar
 
-_MILLION = 1_000_000
-
 
 def growth(
     *,
@@ -30,17 +28,9 @@ def growth(
         str,
         typer.Option(
             envvar="MARGINALIA_SIZES",
-            help="Comments of each product that is measured.",
+            help="Comments of each product; a million take 6 GB and minutes to fill in.",
         ),
     ] = "1000,10000,100000",
-    million: Annotated[
-        bool,
-        typer.Option(
-            "--million",
-            envvar="MARGINALIA_MILLION",
-            help="Measure one of a million too; filling takes long.",
-        ),
-    ] = False,
     clients: Annotated[
         int,
         typer.Option(
@@ -73,7 +63,7 @@ def growth(
 
     Exit code 1 if an answer was wrong.
     """
-    chosen = sorted({*numbers("--sizes", sizes), *([_MILLION] if million else [])})
+    chosen = sorted(set(numbers("--sizes", sizes)))
     programs = Programs(marginalia, None, rows_dir)
     found = measured(_grown(chosen, programs, (clients, rounds, seconds)))
     wrong = sum(sample.wrong + sample.refused for sample in found.samples)

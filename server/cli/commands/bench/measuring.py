@@ -18,13 +18,14 @@ from rich.console import Console
 
 from bench.speed import document, report
 from bench.speed.errors import BenchError
-from bench.speed.filling import fill, filled
+from bench.speed.filling import export, filled, import_export
 from bench.speed.lineup import Place
 from bench.speed.processes import allow_descriptors, check_counters
 from bench.speed.report import Section
 from dal.model import Comment
 from server.auth.jwt import make_token
 from server.engine.data_directory import DataDirectory
+from server.engine.process import engine_binary
 from server.engine.storage import open_table
 from server.errors import CommandError
 from server.progress import ProgressBar
@@ -115,15 +116,15 @@ async def place(programs: Programs, rows: Rows) -> AsyncIterator[Place]:
     """Run an engine that holds the rows until the block ends."""
     with TemporaryDirectory() as directory:
         settings = Settings(data_dir=programs.rows_dir or Path(directory))
+        data = DataDirectory(settings.data_dir)
+        if not data.database.exists():
+            await _fill(data, rows)
         async with open_table(settings, share=False) as table:
             if not await filled(table, rows.name):
-                with ProgressBar("Filling", rows.count) as progress:
-
-                    def show(done: int) -> None:
-                        progress.update(done, "comments")
-
-                    await fill(table, rows.comments, rows.name, show)
-            record = DataDirectory(settings.data_dir).record()
+                raise CommandError(
+                    f"{settings.data_dir} holds other rows: name another with --rows-dir."
+                )
+            record = data.record()
             assert record is not None  # noqa: S101 - its engine runs
             yield Place(
                 endpoint_url=record.endpoint_url,
@@ -134,6 +135,27 @@ async def place(programs: Programs, rows: Rows) -> AsyncIterator[Place]:
                 program=(programs.marginalia or _OWN).absolute(),
                 other=programs.other and programs.other.absolute(),
             )
+
+
+async def _fill(data: DataDirectory, rows: Rows) -> None:
+    """Make the data file of a directory that has none."""
+    data.prepare()
+    with (
+        TemporaryDirectory(dir=data.path) as directory,
+        ProgressBar("Filling", 2 * rows.count) as progress,
+    ):
+        scratch = Path(directory)
+        settings = Settings(data_dir=scratch / "new")
+        async with open_table(settings, share=False) as table:
+            await export(
+                table,
+                rows.comments,
+                rows.name,
+                scratch / "export",
+                lambda done: progress.update(done, "comments"),
+            )
+        progress.update(rows.count, "the engine imports them")
+        await asyncio.to_thread(import_export, engine_binary(), scratch / "export", data.database)
 
 
 def tell(name: str, sections: Sequence[Section], notes: Sequence[str], *, write: bool) -> None:
