@@ -12,6 +12,7 @@ RUN python -m venv /opt/marginalia
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY bench bench
 COPY compiled compiled
+COPY conformance conformance
 COPY dal dal
 COPY resolvers resolvers
 COPY schema schema

@@ -71,6 +71,11 @@ COMMANDS = {
         "marginalia bench cost",
         ("cost", "speed", "growth"),
     ),
+    "conformance": Command(
+        "Check a connection of any GraphQL server against Relay's specifications.",
+        "marginalia conformance http://127.0.0.1:8000/graphql --connection "
+        "'product(productId: \"1\").comments'",
+    ),
     "schema": Command(
         "Print the GraphQL schema.",
         "marginalia schema > schema.graphql",

@@ -1,0 +1,12 @@
+"""All checks, in the order in which they are run."""
+
+from conformance.checks import flags, nodes, pages, sizes, types, writes
+
+CHECKS = (
+    *types.CHECKS,
+    *pages.CHECKS,
+    *flags.CHECKS,
+    *sizes.CHECKS,
+    *nodes.CHECKS,
+    *writes.CHECKS,
+)

@@ -1,0 +1,204 @@
+"""What a schema says of the connection: its field, its types, and how they are selected."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from graphql import (
+    FieldNode,
+    GraphQLField,
+    GraphQLInterfaceType,
+    GraphQLList,
+    GraphQLNamedType,
+    GraphQLObjectType,
+    GraphQLOutputType,
+    GraphQLSchema,
+    build_client_schema,
+    get_introspection_query,
+    get_named_type,
+    get_nullable_type,
+    is_composite_type,
+    is_leaf_type,
+    is_required_argument,
+)
+
+from conformance.endpoint import Endpoint
+from conformance.errors import ConformanceError
+from conformance.target import Step, Target
+
+DEEPEST = 3
+"""Fields of a path that is suggested."""
+SUGGESTED = 12
+
+_FLAGS = ("hasNextPage", "hasPreviousPage", "startCursor", "endCursor")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The schema and the connection's field in it."""
+
+    schema: GraphQLSchema
+    field: GraphQLField
+
+    @property
+    def connection(self) -> GraphQLNamedType:
+        """The type of the field, whatever it is."""
+        return get_named_type(self.field.type)
+
+    @property
+    def edge(self) -> GraphQLNamedType | None:
+        """The type of ``edges``."""
+        return _type_of(self.connection, "edges")
+
+    @property
+    def node(self) -> GraphQLNamedType | None:
+        """The type of an edge's ``node``."""
+        return None if self.edge is None else _type_of(self.edge, "node")
+
+    @property
+    def page_info(self) -> GraphQLNamedType | None:
+        """The type of ``pageInfo``."""
+        return _type_of(self.connection, "pageInfo")
+
+    @property
+    def readable(self) -> bool:
+        """Whether pages with edges and cursors can be asked for at all."""
+        return self.node is not None and field_of(self.edge, "cursor") is not None
+
+    @property
+    def forward(self) -> bool:
+        """Whether the field takes ``first`` and ``after``."""
+        return {"first", "after"} <= self.field.args.keys()
+
+    @property
+    def backward(self) -> bool:
+        """Whether the field takes ``last`` and ``before``."""
+        return {"last", "before"} <= self.field.args.keys()
+
+    @property
+    def refetchable(self) -> bool:
+        """Whether rows have an id, and the server fetches objects by id."""
+        query = self.schema.query_type
+        return self.has_id and field_of(query, "node") is not None
+
+    @property
+    def has_id(self) -> bool:
+        """Whether every row has an ``id``."""
+        return field_of(self.node, "id") is not None
+
+    def selection(self) -> str:
+        """Return the selection set that a page is read with."""
+        flags = [flag for flag in _FLAGS if field_of(self.page_info, flag) is not None]
+        info = f" pageInfo {{ {' '.join(flags)} }}" if flags else ""
+        return f"{{ edges {{ cursor node{self.identity()} }}{info} }}"
+
+    def identity(self) -> str:
+        """Return the selection by which rows are told apart: their id, or all that is plain."""
+        if not is_composite_type(self.node):
+            return ""
+        own = ["id"] if self.has_id else plain_fields(self.node)
+        return f" {{ {' '.join(['__typename', *own])} }}"
+
+
+async def introspected(endpoint: Endpoint, target: Target) -> Shape:
+    """Return the shape of the target; ConformanceError where the schema has no such field."""
+    schema = await read_schema(endpoint)
+    return Shape(schema, _field(schema, target))
+
+
+async def read_schema(endpoint: Endpoint) -> GraphQLSchema:
+    """Return the server's schema by introspection."""
+    answer = await endpoint.ask(get_introspection_query(descriptions=False))
+    if not answer.data or "__schema" not in answer.data:
+        said = "; ".join(answer.errors) or "nothing"
+        raise ConformanceError(
+            f"{endpoint.url} does not tell its schema (status {answer.status}: {said}): check that "
+            "the URL is its GraphQL endpoint, and that introspection is allowed."
+        )
+    try:
+        return build_client_schema(answer.data)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise ConformanceError(f"The schema of {endpoint.url} is not valid: {error}") from error
+
+
+def suggestions(schema: GraphQLSchema) -> list[str]:
+    """Return paths of connections, the shortest first, with ``…`` for what they must be told."""
+    found: list[str] = []
+    level: list[tuple[str, Any]] = [("", schema.query_type)]
+    for _ in range(DEEPEST):
+        deeper = []
+        for prefix, type_ in level:
+            for name, field in getattr(type_, "fields", {}).items():
+                path = f"{prefix}{name}{_required(field)}"
+                kind = get_named_type(field.type)
+                if kind.name.endswith("Connection"):
+                    found.append(path)
+                elif isinstance(kind, GraphQLObjectType) and not _listed(field.type):
+                    deeper.append((f"{path}.", kind))
+        level = deeper
+    return found[:SUGGESTED]
+
+
+def field_of(type_: GraphQLNamedType | None, name: str) -> GraphQLField | None:
+    """Return a field of an object or an interface; None where there is none."""
+    if not isinstance(type_, GraphQLObjectType | GraphQLInterfaceType):
+        return None
+    found: GraphQLField | None = type_.fields.get(name)
+    return found
+
+
+def plain_fields(type_: GraphQLNamedType | None) -> list[str]:
+    """Return the fields that need no argument: leaves, and objects of which an id is asked."""
+    if not isinstance(type_, GraphQLObjectType | GraphQLInterfaceType):
+        return []
+    asked = []
+    for name, field in type_.fields.items():
+        if any(is_required_argument(argument) for argument in field.args.values()):
+            continue
+        if is_leaf_type(get_named_type(field.type)):
+            asked.append(name)
+        elif field_of(get_named_type(field.type), "id") and not _listed(field.type):
+            asked.append(f"{name} {{ id }}")
+    return asked
+
+
+def _type_of(type_: GraphQLNamedType, name: str) -> GraphQLNamedType | None:
+    field = field_of(type_, name)
+    return None if field is None else get_named_type(field.type)
+
+
+def _listed(type_: GraphQLOutputType) -> bool:
+    return isinstance(get_nullable_type(type_), GraphQLList)
+
+
+def _required(field: GraphQLField) -> str:
+    needed = [name for name, argument in field.args.items() if is_required_argument(argument)]
+    return f"({', '.join(f'{name}: …' for name in needed)})" if needed else ""
+
+
+def _field(schema: GraphQLSchema, target: Target) -> GraphQLField:
+    type_: GraphQLNamedType | None = schema.query_type
+    field: GraphQLField | None = None
+    for step in target.steps:
+        type_, field = _followed(schema, type_, step)
+    assert field is not None  # noqa: S101 - a target ends in a field
+    if _listed(field.type):
+        raise ConformanceError(f"{target.field.name.value} is a list and no connection.")
+    return field
+
+
+def _followed(
+    schema: GraphQLSchema, type_: GraphQLNamedType | None, step: Step
+) -> tuple[GraphQLNamedType | None, GraphQLField | None]:
+    if not isinstance(step, FieldNode):
+        name = step.type_condition.name.value if step.type_condition else ""
+        narrowed = schema.type_map.get(name)
+        if narrowed is None:
+            raise ConformanceError(f"--connection: the schema has no type {name}.")
+        return narrowed, None
+    field = field_of(type_, step.name.value)
+    if field is None:
+        known = ", ".join(suggestions(schema)) or "none within three fields"
+        raise ConformanceError(
+            f"--connection: {type_} has no field {step.name.value}. The connections are: {known}."
+        )
+    return get_named_type(field.type), field

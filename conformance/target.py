@@ -1,0 +1,139 @@
+"""Which connection is checked: a path of fields, or a query that ends in it, as steps.
+
+``product(productId: "42").comments(rating: 5)`` and ``{ product(productId: "42") { comments(rating:
+5) } }`` name the same. A step of a path that is a type's name in brackets narrows an interface:
+``node(id: "…").[User].orders``.
+"""
+
+import re
+from dataclasses import dataclass
+
+from graphql import (
+    FieldNode,
+    GraphQLSyntaxError,
+    InlineFragmentNode,
+    OperationDefinitionNode,
+    SelectionSetNode,
+    parse,
+    print_ast,
+)
+
+from conformance.errors import ConformanceError
+
+PAGINATION = ("first", "after", "last", "before")
+
+_PART = re.compile(
+    r"""
+    (?: "(?:\\.|[^"\\])*"   # a string, which may hold anything
+      | \( | \) | \[ | \] | \{ | \}
+      | \.
+      | [^"()\[\]{}.]+
+    )
+    """,
+    re.VERBOSE,
+)
+_HOW = (
+    'Write a path such as product(productId: "42").comments, or a query whose only leaf is the '
+    'connection such as { product(productId: "42") { comments } }.'
+)
+
+Step = FieldNode | InlineFragmentNode
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The way to a connection: fields with their arguments, and types that narrow."""
+
+    steps: tuple[Step, ...]
+
+    @property
+    def field(self) -> FieldNode:
+        """The connection's own field."""
+        last = self.steps[-1]
+        assert isinstance(last, FieldNode)  # noqa: S101 - parsed so
+        return last
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The keys under which an answer holds the connection."""
+        fields = (step for step in self.steps if isinstance(step, FieldNode))
+        return tuple((step.alias or step.name).value for step in fields)
+
+    def selecting(self, arguments: str, selection: str) -> str:
+        """Return the selection set that reads the connection with more ``arguments``."""
+        own = [print_ast(argument) for argument in self.field.arguments or ()]
+        given = ", ".join(filter(None, [*own, arguments]))
+        text = f"{_named(self.field)}{f'({given})' if given else ''} {selection}"
+        for step in reversed(self.steps[:-1]):
+            text = f"{_opening(step)} {{ {text} }}"
+        return f"{{ {text} }}"
+
+
+def parse_target(text: str) -> Target:
+    """Return the target that ``text`` names; ConformanceError where it names none."""
+    stripped = text.strip()
+    document = stripped if stripped.startswith(("{", "query")) else _document(stripped)
+    try:
+        operation = parse(document).definitions[0]
+    except GraphQLSyntaxError as error:
+        raise ConformanceError(f"--connection is no GraphQL: {error.message} {_HOW}") from None
+    if not isinstance(operation, OperationDefinitionNode):
+        raise ConformanceError(f"--connection holds no query. {_HOW}")
+    target = Target(tuple(_steps(operation.selection_set)))
+    _check(target, operation)
+    return target
+
+
+def _check(target: Target, operation: OperationDefinitionNode) -> None:
+    if operation.variable_definitions:
+        raise ConformanceError("--connection has variables: write their values in their places.")
+    if not isinstance(target.steps[-1], FieldNode):
+        raise ConformanceError(f"--connection does not end in a field. {_HOW}")
+    for argument in target.field.arguments or ():
+        if argument.name.value in PAGINATION:
+            raise ConformanceError(
+                f"--connection gives {argument.name.value}: leave it out, the checks give it."
+            )
+
+
+def _steps(selected: SelectionSetNode | None) -> list[Step]:
+    steps: list[Step] = []
+    while selected is not None:
+        if len(selected.selections) != 1:
+            raise ConformanceError(f"--connection names no field, or more than one. {_HOW}")
+        (selection,) = selected.selections
+        if not isinstance(selection, FieldNode | InlineFragmentNode):
+            raise ConformanceError(f"--connection has a named fragment. {_HOW}")
+        steps.append(selection)
+        selected = selection.selection_set
+    return steps
+
+
+def _document(path: str) -> str:
+    """Return a query of the fields that ``path`` names one after the other."""
+    parts = _parts(path)
+    opened = [f"... on {part[1:-1]}" if part.startswith("[") else part for part in parts]
+    return "{ " + " { ".join(opened) + " }" * len(opened)
+
+
+def _parts(path: str) -> list[str]:
+    """Split at the dots that stand in no brackets and in no string."""
+    parts, depth = [""], 0
+    for piece in _PART.findall(path):
+        depth += (piece in "([{") - (piece in ")]}")
+        if piece == "." and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += piece
+    return [part.strip() for part in parts]
+
+
+def _opening(step: Step) -> str:
+    if isinstance(step, InlineFragmentNode):
+        return f"... on {step.type_condition.name.value}" if step.type_condition else "..."
+    given = ", ".join(print_ast(argument) for argument in step.arguments or ())
+    return f"{_named(step)}{f'({given})' if given else ''}"
+
+
+def _named(field: FieldNode) -> str:
+    return f"{field.alias.value}: {field.name.value}" if field.alias else field.name.value

@@ -1,0 +1,86 @@
+"""Every check holds on a server that conforms, and fails on a server with a fault."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from conformance.check import Check, Level
+from conformance.checks import CHECKS, writes
+from conformance.endpoint import Endpoint
+from conformance.plugin import conforms
+from conformance.run import Status, outcome_of
+from conformance.session import Options, Session, open_session
+from tests.conformance.faults import FAULTS
+from tests.conformance.notes import CONNECTION, DELETE, INSERT, Notes, transport
+
+BY_NAME = {check.name: check for check in CHECKS}
+OPTIONS = Options(connection=CONNECTION, insert=INSERT, delete=DELETE, page_size=5)
+
+
+@asynccontextmanager
+async def session_of(notes: Notes, options: Options = OPTIONS) -> AsyncIterator[Session]:
+    async with (
+        Endpoint("http://notes/graphql", transport=transport(notes)) as endpoint,
+        open_session(endpoint, options) as session,
+    ):
+        yield session
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writes, "PAUSE", 0.0)
+    monkeypatch.setattr(writes, "PATIENCE", 2)
+
+
+@pytest.fixture(scope="module")
+async def flawless() -> AsyncIterator[Session]:
+    async with session_of(Notes()) as session:
+        yield session
+
+
+async def test_a_conforming_server_passes(flawless: Session, relay_check: Check) -> None:
+    assert flawless.lacks == []
+    await conforms(flawless, relay_check)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+async def test_a_fault_is_found(fault: type[Notes]) -> None:
+    async with session_of(fault()) as session:
+        for name in FAULTS[fault]:
+            outcome = await outcome_of(session, BY_NAME[name])
+            assert outcome.findings, f"{name} does not find it: {outcome.skipped}"
+
+
+def test_every_check_is_seen_to_fail() -> None:
+    assert set().union(*FAULTS.values()) == BY_NAME.keys()
+
+
+@pytest.mark.parametrize("backward", [False, True])
+async def test_one_direction_is_enough(backward: bool) -> None:
+    pair = "first: Int, after: String, " if backward else ", last: Int, before: String"
+    async with session_of(Notes.with_sdl(pair, "")()) as session:
+        outcomes = [await outcome_of(session, check) for check in CHECKS]
+    failed = {outcome.check.name for outcome in outcomes if outcome.findings}
+    assert failed == {"both-directions"}
+    skipped = {outcome.check.name for outcome in outcomes if outcome.skipped}
+    assert {"first-and-last", "between-cursors"} < skipped
+    assert len(skipped) < len(CHECKS) // 4
+
+
+async def test_what_was_inserted_is_deleted_at_the_end() -> None:
+    notes = Notes()
+    before = list(notes.rows)
+    async with session_of(notes) as session:
+        outcome = await outcome_of(session, BY_NAME["inserts-between-pages"])
+        assert outcome.status is Status.PASSED
+        assert len(notes.rows) > len(before)
+    assert notes.rows == before
+
+
+def test_each_check_has_a_name_a_sentence_and_a_link() -> None:
+    assert len(BY_NAME) == len(CHECKS)
+    for check in CHECKS:
+        assert check.sentence.endswith(".")
+        assert check.link.startswith("https://relay.dev/graphql/")
+        assert check.level in Level

@@ -1,0 +1,115 @@
+"""Our own lists: every check on every list, over a real engine."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import httpx
+import pytest
+
+from conformance.check import Check
+from conformance.endpoint import Endpoint
+from conformance.plugin import conforms
+from conformance.report import text_of
+from conformance.run import outcomes
+from conformance.session import Options, Session, open_session
+from dal.model import OrderStatus
+from dal.stores import Stores
+from server.app import create_app
+from server.auth.jwt import Authenticator, make_token
+from server.settings import NO_RATE_LIMIT, Settings
+from tests import organizations
+from tests.conftest import Clients, fresh_table
+from tests.oracle import make_comments
+from tests.organizations import ACME, MEMBER
+from tests.server.serving import SECRET
+from tests.strategies import TIES, order
+
+PRODUCT = "demo-lamp"
+PAGE_SIZE = 7
+
+
+INSERT = f"""
+mutation ($text: String!) {{
+  addComment(input: {{productId: "{PRODUCT}", rating: 5, language: "en", text: $text}}) {{
+    comment {{ id }} userErrors {{ message }}
+  }}
+}}"""
+DELETE = "mutation ($id: ID!) { deleteComment(input: {id: $id}) { userErrors { message } } }"
+
+COMMENTS = Options(
+    connection=f'product(productId: "{PRODUCT}").comments',
+    insert=INSERT,
+    delete=DELETE,
+    page_size=PAGE_SIZE,
+)
+LISTS = {
+    "filtered": f'product(productId: "{PRODUCT}").comments(rating: [1, 5], language: ["en", "de"])',
+    "orders": 'user(username: "ann").orders',
+    "orders-by-status": 'user(username: "ann").orders(status: [PLACED, SHIPPED])',
+    "open-orders": "openOrders",
+    "users": f'organization(name: "{ACME.name}").users',
+    "tickets": f'organization(name: "{ACME.name}").user(username: "{MEMBER}").tickets',
+    "leaderboard": "leaderboard",
+}
+ONE_WAY = {"leaderboard": ["both-directions"]}
+"""A leaderboard is read from its first place on."""
+
+
+@pytest.fixture(scope="module")
+async def transport(clients: Clients, dynoxide_url: str) -> httpx.AsyncBaseTransport:
+    table = await fresh_table(clients, dynoxide_url)
+    await _fill(Stores(table))
+    app = create_app(
+        Settings(rate_limit=NO_RATE_LIMIT),
+        table=table,
+        authenticator=Authenticator(secret=lambda: SECRET),
+    )
+    return httpx.ASGITransport(app)
+
+
+async def _fill(stores: Stores) -> None:
+    await stores.comments.put_many(make_comments(PRODUCT, 30, seed=1))
+    for number in range(5):
+        await stores.comments.put_many(make_comments(f"product-{number}", 2 + number, seed=number))
+    await stores.orders.put_many(
+        [
+            order(f"{status[0]}{number}", username="ann", status=status, created_at=day)
+            for status in OrderStatus
+            for number, day in enumerate(TIES)
+        ]
+    )
+    await organizations.fill(stores)
+
+
+@asynccontextmanager
+async def session_of(
+    transport: httpx.AsyncBaseTransport, options: Options
+) -> AsyncIterator[Session]:
+    roles = ["staff", "moderator"]
+    jwt = make_token(SECRET, username="sam", roles=roles, lifetime=timedelta(hours=1))
+    headers = {"Authorization": f"Bearer {jwt}"}
+    async with (
+        Endpoint("http://marginalia/graphql", headers, transport=transport) as endpoint,
+        open_session(endpoint, options) as opened,
+    ):
+        yield opened
+
+
+@pytest.fixture(scope="module")
+async def comments(transport: httpx.AsyncBaseTransport) -> AsyncIterator[Session]:
+    async with session_of(transport, COMMENTS) as session:
+        yield session
+
+
+async def test_comments_conform(comments: Session, relay_check: Check) -> None:
+    await conforms(comments, relay_check)
+
+
+@pytest.mark.parametrize("name", LISTS)
+async def test_every_other_list_conforms(transport: httpx.AsyncBaseTransport, name: str) -> None:
+    options = Options(connection=LISTS[name], page_size=PAGE_SIZE)
+    async with session_of(transport, options) as session:
+        found = [outcome async for outcome in outcomes(session)]
+    failed = [outcome.check.name for outcome in found if outcome.findings]
+    assert failed in ([], ONE_WAY.get(name)), "\n".join(map(text_of, found))

@@ -1,0 +1,49 @@
+"""How a connection is named, and what is said where it is not."""
+
+import pytest
+
+from conformance.errors import ConformanceError
+from conformance.target import parse_target
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "path"),
+    [
+        ("notes", "{ notes(first: 1) { x } }", ("notes",)),
+        (
+            'product(productId: "a.b(c").comments(rating: [4, 5])',
+            '{ product(productId: "a.b(c") { comments(rating: [4, 5], first: 1) { x } } }',
+            ("product", "comments"),
+        ),
+        (
+            'query { a: product(productId: "42") { comments } }',
+            '{ a: product(productId: "42") { comments(first: 1) { x } } }',
+            ("a", "comments"),
+        ),
+        (
+            'node(id: "1").[User].orders',
+            '{ node(id: "1") { ... on User { orders(first: 1) { x } } } }',
+            ("node", "orders"),
+        ),
+    ],
+)
+def test_a_path_and_a_query_name_a_connection(text: str, query: str, path: tuple[str, ...]) -> None:
+    target = parse_target(text)
+    assert (target.selecting("first: 1", "{ x }"), target.path) == (query, path)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "--connection names no field"),
+        ("product(", "--connection is no GraphQL"),
+        ("{ a b }", "--connection names no field, or more than one"),
+        ("query ($id: ID!) { node(id: $id) }", "--connection has variables"),
+        ("notes(first: 3)", "--connection gives first: leave it out, the checks give it."),
+        ("query { ...Page } fragment Page on Query { a }", "--connection has a named fragment."),
+    ],
+)
+def test_what_is_no_connection_is_told(text: str, sentence: str) -> None:
+    with pytest.raises(ConformanceError) as caught:
+        parse_target(text)
+    assert str(caught.value).startswith(sentence)

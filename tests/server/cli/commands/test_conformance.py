@@ -1,0 +1,121 @@
+"""``marginalia conformance`` as a person runs it, on small servers with and without faults."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conformance.checks import CHECKS
+from tests.conformance.faults import IgnoresABadCursor, SkipsARow
+from tests.conformance.notes import CONNECTION, DELETE, INSERT, Notes, listening
+from tests.server.serving import called
+
+KEY = ("--header", "Key: of notes")
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with listening(Notes()) as url:
+        yield url
+
+
+def run(url: str, *options: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    return called("conformance", url, *options, **settings)
+
+
+def test_all_checks_of_a_conforming_server_hold(url: str, tmp_path: Path) -> None:
+    (tmp_path / "insert.graphql").write_text(INSERT)
+    insert = f"@{tmp_path / 'insert.graphql'}"
+    said = run(url, *KEY, "--connection", CONNECTION, "--insert", insert, "--delete", DELETE)
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout.count("✓") == len(CHECKS)
+    summary = f"{len(CHECKS)} hold, 0 must and 0 should fail, 0 skipped."
+    assert summary in " ".join(said.stdout.split())
+
+
+def test_a_fault_is_shown_with_its_request_and_the_paragraph() -> None:
+    with listening(SkipsARow()) as url:
+        said = run(url, *KEY, "--connection", CONNECTION, COLUMNS="200")
+    assert said.returncode == 1
+    assert "✗ after-cursor" in said.stdout
+    for part in (
+        "The page has other rows than rows 2 to 4 of the 13 of the list.",
+        'expected: ["note-12", "note-11", "note-10"]',
+        "notes(first: $first, after: $after) {",
+        'variables: {"first": 3, "after": "13"}',
+        "https://relay.dev/graphql/connections.htm#sec-Edge-order",
+    ):
+        assert part in said.stdout
+
+
+def test_what_only_should_be_fails_if_asked_to() -> None:
+    with listening(IgnoresABadCursor()) as url:
+        arguments = (url, *KEY, "--connection", CONNECTION)
+        said = run(*arguments)
+        assert said.returncode == 0
+        assert "! bad-cursor-refused" in said.stdout
+        assert run(*arguments, "--strict").returncode == 1
+
+
+def test_json_is_for_programs() -> None:
+    with listening(SkipsARow()) as url:
+        said = run(url, *KEY, "--connection", CONNECTION, "--json")
+    report = json.loads(said.stdout)
+    assert (said.returncode, report["listChanged"]) == (1, False)
+    by_name = {check["name"]: check for check in report["checks"]}
+    assert by_name.keys() == {check.name for check in CHECKS}
+    (finding, *_) = by_name["after-cursor"]["findings"]
+    assert finding["request"]["variables"] == {"first": 3, "after": "13"}
+    assert by_name["deleted-cursor"]["status"] == "skipped"
+
+
+def test_the_environment_may_hold_a_header_with_spaces(url: str) -> None:
+    said = run(url, "--connection", CONNECTION, MARGINALIA_HEADER="Key: of notes\nOther: one")
+    assert said.returncode == 0
+
+
+def test_without_a_connection_it_says_which_there_are(url: str) -> None:
+    said = run(url, *KEY)
+    assert said.returncode == 1
+    assert said.stderr == (
+        f"marginalia: Say which connection with --connection. {url} has: {CONNECTION}.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--connection", "nots"), "--connection: Query has no field nots. The connections are"),
+        (("--connection", "notes", "--delete", DELETE), "--delete deletes what --insert inserts"),
+        (("--connection", "notes", "--insert", "{ a }"), "--insert is no mutation"),
+        (("--connection", "notes", "--insert", "@nowhere"), "nowhere cannot be read: No such file"),
+        (("--connection", "notes", "--most", "5"), "The list has more than 5 rows"),
+        (("--connection", "notes", "--header", "Key"), "--header 'Key' is no header such as"),
+        (
+            ("--connection", "notes", "--insert", INSERT, "--delete", DELETE.replace("id", "no")),
+            "--delete wants $no, and the answer of --insert has no no",
+        ),
+    ],
+)
+def test_a_bad_option_is_one_sentence(url: str, options: tuple[str, ...], sentence: str) -> None:
+    said = run(url, *KEY, *options)
+    assert said.returncode == 1
+    assert said.stderr.startswith(f"marginalia: {sentence}")
+    assert said.stderr.count("\n") == 1
+
+
+def test_what_is_no_endpoint_is_told(url: str) -> None:
+    said = run(url.replace("/graphql", "/other"), *KEY, "--connection", CONNECTION)
+    assert "does not tell its schema (status 404: No GraphQL answer" in said.stderr
+    said = run("http://127.0.0.1:9/graphql", "--connection", CONNECTION)
+    assert "http://127.0.0.1:9/graphql does not answer" in said.stderr
+
+
+def test_a_list_of_two_rows_shows_nothing() -> None:
+    notes = Notes()
+    del notes.rows[2:]
+    with listening(notes) as url:
+        said = run(url, *KEY, "--connection", CONNECTION)
+    assert said.stderr.startswith("marginalia: The list has 2 rows, and with fewer than 3 most")
