@@ -50,7 +50,7 @@ LOADERS: dict[str, Loader] = {
     "Comment": comments.load,
     "User": _one_by_one(users.user),
     "Order": _one_by_one(orders.load),
-    "Organization": _one_by_one(organizations.organization),
+    "Organization": _one_by_one(organizations.load),
     "OrganizationUser": _one_by_one(organizations.load_user),
     "Ticket": _one_by_one(tickets.load),
 }

@@ -45,7 +45,9 @@ class CreateOrganizationInput:
     """An organisation and its first users."""
 
     name: str = strawberry.field(description="Unique.")
-    plan: str = strawberry.field(description="What it subscribes to; at most 200 characters.")
+    subscription_plan: str = strawberry.field(
+        description="What it subscribes to; at most 200 characters."
+    )
     users: list[OrganizationUserInput] = strawberry.field(
         default_factory=list, description="Its other first users, at most 90."
     )
@@ -55,7 +57,7 @@ class CreateOrganizationInput:
 class AddOrganizationUserInput:
     """A new user of an organisation."""
 
-    organization: str
+    organization_name: str
     username: str
     type: UserType = UserType.MEMBER
 
@@ -89,10 +91,15 @@ async def load_user(info: Info, own_id: str) -> OrganizationUser | None:
     return await organization_user(info.context, organization, username)
 
 
-async def organization(info: Info, name: str) -> Organization | None:
-    """Return an organisation by its name; its first users come along when they are selected."""
+async def organization(info: Info, organization_name: str) -> Organization | None:
+    """Return an organisation by its name."""
+    return await load(info, rules.identifier("organizationName", organization_name))
+
+
+async def load(info: Info, name: str) -> Organization | None:
+    """Return an organisation that the viewer may see; its first users come along if selected."""
     context, store = info.context, info.context.stores.organizations
-    if not await sees_organization(context, rules.identifier("name", name)):
+    if not await sees_organization(context, name):
         return None
     cut = first_slice(info, "users", kind=CursorKind.NAME)
     if cut is None:
@@ -154,9 +161,9 @@ async def add_organization_user(
 ) -> OrganizationUserPayload:
     """Store a new user of an organisation."""
     require_viewer(info.context)
-    stated = checked(input, {"organization": rules.identifier, "username": rules.identifier})
-    await require_admin(info.context, stated["organization"])
-    new = OrganizationUser(**stated, type=input.type)
+    stated = checked(input, _ADDED)
+    await require_admin(info.context, stated["organization_name"])
+    new = OrganizationUser(stated["organization_name"], stated["username"], input.type)
     edge = await info.context.stores.organizations.add_user(new)
     info.context.cache.forget()
     return OrganizationUserPayload(edge)
@@ -178,4 +185,9 @@ def _types(argument: str, users: Sequence[OrganizationUserInput]) -> dict[str, U
 
 
 _USER: Mapping[str, Rule] = {"username": rules.identifier}
-_NEW: Mapping[str, Rule] = {"name": rules.identifier, "plan": rules.title, "users": _types}
+_ADDED: Mapping[str, Rule] = {"organization_name": rules.identifier, **_USER}
+_NEW: Mapping[str, Rule] = {
+    "name": rules.identifier,
+    "subscription_plan": rules.title,
+    "users": _types,
+}

@@ -22,7 +22,7 @@ from resolvers.request.authorization import (
 from resolvers.request.selection import Info
 
 _NEW: Mapping[str, Rule] = {
-    "organization": rules.identifier,
+    "organization_name": rules.identifier,
     "subject": rules.stated_title,
     "text": rules.stated_text,
     "idempotency_key": rules.identifier,
@@ -33,7 +33,7 @@ _NEW: Mapping[str, Rule] = {
 class CreateTicketInput:
     """A ticket as its user states it."""
 
-    organization: str = strawberry.field(description="The name of one of the user's.")
+    organization_name: str = strawberry.field(description="The name of one of the user's.")
     subject: str = strawberry.field(description="At most 200 characters.")
     text: str = strawberry.field(description="At most 10,000 characters.")
     idempotency_key: str | None = strawberry.field(
@@ -105,9 +105,11 @@ async def create_ticket(info: Info, input: CreateTicketInput) -> TicketPayload: 
     username = require_viewer(info.context).username
     stated = checked(input, _NEW)
     key = stated.pop("idempotency_key", None)
-    await require_user(info.context, stated["organization"])
+    organization = stated.pop("organization_name")
+    await require_user(info.context, organization)
     new = Ticket(
-        ticket_id=new_id(key, stated["organization"], username),
+        ticket_id=new_id(key, organization, username),
+        organization=organization,
         username=username,
         created_at=datetime.now(UTC),
         **stated,

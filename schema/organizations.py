@@ -39,7 +39,7 @@ class Organization(Node):
 
     shows: ClassVar = model.Organization
     name: str
-    plan: str
+    subscription_plan: str
     users: pagination.Page[model.OrganizationUser] | None = strawberry.field(
         resolver=organizations.users,
         graphql_type=OrganizationUserConnection | None,

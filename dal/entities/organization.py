@@ -28,7 +28,7 @@ def organization_key(name: str) -> Item:
 
 def encode_organization(organization: Organization) -> Item:
     """Return the whole item of an organisation."""
-    return organization_key(organization.name) | packed({"plan": organization.plan})
+    return organization_key(organization.name) | packed({"plan": organization.subscription_plan})
 
 
 def decode_organization(item: Item) -> Organization:

@@ -15,10 +15,10 @@ class UserType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Organization:
-    """An organisation under its unique name; ``plan`` is what it subscribed to."""
+    """An organisation under its unique name, and what it subscribed to."""
 
     name: str
-    plan: str
+    subscription_plan: str
 
 
 @dataclass(frozen=True, slots=True)

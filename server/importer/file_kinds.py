@@ -99,7 +99,7 @@ ORDERS = FileKind(
 
 
 def _roster(values: Mapping[str, Any]) -> Roster:
-    organization = Organization(values["name"], values["plan"])
+    organization = Organization(values["name"], values["subscription_plan"])
     users = [OrganizationUser(organization.name, *one) for one in values["users"].items()]
     return Roster(organization, users)
 
@@ -108,7 +108,7 @@ ORGANIZATIONS = FileKind(
     name="organizations",
     fields=(
         Field("name", field_parsers.identifier),
-        Field("plan", field_parsers.title),
+        Field("subscription_plan", field_parsers.title),
         Field("users", list_parsers.users),
     ),
     make=_roster,

@@ -74,7 +74,7 @@ def _orders(arguments: str, shows: str) -> Pattern:
 
 
 def _organization(selection: str, shows: str) -> Pattern:
-    return Pattern(f'{{ organization(name: "acme") {{ {selection} }} }}', shows, ANA)
+    return Pattern(f'{{ organization(organizationName: "acme") {{ {selection} }} }}', shows, ANA)
 
 
 _CURSOR = encode(comment_position(comment("c5", created_at=DAYS[5])))
@@ -434,7 +434,7 @@ EXAMPLES = {
         "tests/schema/test_orders.py::test_the_orders_of_a_user",
     ),
     "T1": Example(
-        _organization("plan users { nodes { username } }", "bob"),
+        _organization("subscriptionPlan users { nodes { username } }", "bob"),
         Reads(
             ["table"],
             [

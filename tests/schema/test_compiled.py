@@ -45,7 +45,7 @@ ROOTS = {
     "user": '(username: "ann")',
     "order": '(orderId: "o1")',
     "openOrders": "(first: 2)",
-    "organization": '(name: "ac")',
+    "organization": '(organizationName: "ac")',
     "ticket": '(ticketId: "t/001")',
 }
 FAULTS = (

@@ -69,7 +69,7 @@ def test_each_field_that_may_fail_is_nullable() -> None:
             (
                 'user(username: "1") { username } wrong: user(username: "") { id }'
                 ' order(orderId: "") { id } comment(commentId: "") { id } node(id: "x") { id }'
-                ' ticket(ticketId: "") { id } organization(name: "") { id }'
+                ' ticket(ticketId: "") { id } organization(organizationName: "") { id }'
             ),
             [["wrong"], ["order"], ["comment"], ["node"], ["ticket"], ["organization"]],
         ),
@@ -93,13 +93,16 @@ async def test_one_bad_argument_leaves_the_rest_of_the_page(
 
 async def test_an_organisation_is_there_without_the_page_that_failed(run: Run) -> None:
     await run(
-        'mutation { createOrganization(input: {name: "x", plan: "Pro"}) { userErrors { code } } }',
+        'mutation { createOrganization(input: {name: "x", subscriptionPlan: "Pro"})'
+        " { userErrors { code } } }",
         ANN,
     )
     answer = await run(
-        '{ organization(name: "x") { plan users(after: "x") { nodes { id } } } }', ANN
+        '{ organization(organizationName: "x")'
+        ' { subscriptionPlan users(after: "x") { nodes { id } } } }',
+        ANN,
     )
-    assert answer["data"] == {"organization": {"plan": "Pro", "users": None}}
+    assert answer["data"] == {"organization": {"subscriptionPlan": "Pro", "users": None}}
     (error,) = answer["errors"]
     assert error["extensions"]["code"] == "BAD_CURSOR"
 

@@ -52,7 +52,7 @@ MISSING = {
     TICKET_ID: to_base64("Ticket", "gone"),
 }
 """What stands in an operation for what is not there."""
-NAME = f'name: "{ACME.name}"'
+NAME = f'organizationName: "{ACME.name}"'
 USER = f'user(username: "{MEMBER}")'
 
 
@@ -66,7 +66,9 @@ class Row:
 
 
 MATRIX = {
-    "organization": Row(f"{{ organization({NAME}) {{ id plan }} }}", MEMBERS, ACME.plan),
+    "organization": Row(
+        f"{{ organization({NAME}) {{ id subscriptionPlan }} }}", MEMBERS, ACME.subscription_plan
+    ),
     "organization.users.nodes": Row(
         f"{{ organization({NAME}) {{ users {{ nodes {{ username }} }} }} }}", MEMBERS, ADMIN
     ),
@@ -108,9 +110,9 @@ MATRIX = {
     ),
     "ticket": Row(f'{{ ticket(ticketId: "{TICKET.ticket_id}") {{ subject }} }}', OWN),
     "node(Organization)": Row(
-        f'{{ node(id: "{ORGANIZATION_ID}") {{ ... on Organization {{ plan }} }} }}',
+        f'{{ node(id: "{ORGANIZATION_ID}") {{ ... on Organization {{ subscriptionPlan }} }} }}',
         MEMBERS,
-        ACME.plan,
+        ACME.subscription_plan,
     ),
     "node(Organization).users": Row(
         f'{{ node(id: "{ORGANIZATION_ID}") {{ ... on Organization {{'
@@ -138,9 +140,9 @@ MATRIX = {
         f'{{ nodes(ids: ["{TICKET_ID}"]) {{ ... on Ticket {{ subject }} }} }}', OWN
     ),
     "nodes(Organization)": Row(
-        f'{{ nodes(ids: ["{ORGANIZATION_ID}"]) {{ ... on Organization {{ plan }} }} }}',
+        f'{{ nodes(ids: ["{ORGANIZATION_ID}"]) {{ ... on Organization {{ subscriptionPlan }} }} }}',
         MEMBERS,
-        ACME.plan,
+        ACME.subscription_plan,
     ),
     "closeTicket": Row(
         f'mutation {{ closeTicket(input: {{id: "{TICKET_ID}"}}) {{ ticket {{ subject }}'
@@ -148,26 +150,28 @@ MATRIX = {
         OWN,
     ),
     "addOrganizationUser": Row(
-        f'mutation {{ addOrganizationUser(input: {{organization: "{ACME.name}", username: "new"}})'
+        "mutation { addOrganizationUser("
+        f'input: {{organizationName: "{ACME.name}", username: "new"}})'
         " { organizationUser { type } organizationUserEdge { node { type } } } }",
         ADMINS,
         "MEMBER",
     ),
     "addOrganizationUser, refused": Row(
-        f'mutation {{ addOrganizationUser(input: {{organization: "{ACME.name}",'
+        f'mutation {{ addOrganizationUser(input: {{organizationName: "{ACME.name}",'
         f' username: "{MEMBER}"}}) {{ userErrors {{ code }} }} }}',
         ADMINS,
         "ALREADY_EXISTS",
     ),
     "createTicket": Row(
-        f'mutation {{ createTicket(input: {{organization: "{ACME.name}", subject: "S", text: "T"}})'
+        "mutation { createTicket("
+        f'input: {{organizationName: "{ACME.name}", subject: "S", text: "T"}})'
         " { ticket { status } ticketEdge { node { status } } } }",
         {"colleague", "member", "admin"},
         "OPEN",
     ),
     "createOrganization": Row(
-        'mutation { createOrganization(input: {name: "new", plan: "Pro"})'
-        " { organization { plan } } }",
+        'mutation { createOrganization(input: {name: "new", subscriptionPlan: "Pro"})'
+        " { organization { subscriptionPlan } } }",
         set(ROLES) - {"nobody"},
         "Pro",
     ),

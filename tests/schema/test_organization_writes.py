@@ -13,7 +13,7 @@ from tests.schema.conftest import ANN, BOB, STAFF, Run
 CREATE = """
 mutation ($input: CreateOrganizationInput!) {
   createOrganization(input: $input) {
-    organization { name plan users { nodes { username type } } }
+    organization { name subscriptionPlan users { nodes { username type } } }
     userErrors { field message code }
   }
 }
@@ -45,8 +45,8 @@ mutation ($input: CloseTicketInput!) {
   }
 }
 """
-NEW = {"name": "n/ew#", "plan": "Pro"}
-TICKET = {"organization": ACME.name, "subject": "Cold", "text": "It does not boil."}
+NEW = {"name": "n/ew#", "subscriptionPlan": "Pro"}
+TICKET = {"organizationName": ACME.name, "subject": "Cold", "text": "It does not boil."}
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +94,7 @@ async def test_staff_create_organisations_for_others(run: Run) -> None:
 
 
 async def test_a_name_that_is_taken_is_a_user_error(run: Run, stores: Stores) -> None:
-    shown = await payload(run, CREATE, BOB, name=ACME.name, plan="Free")
+    shown = await payload(run, CREATE, BOB, name=ACME.name, subscriptionPlan="Free")
     assert shown["organization"] is None
     assert faults(shown) == [(None, "ALREADY_EXISTS")]
     assert await stores.organizations.get(ACME.name) == ACME
@@ -107,7 +107,7 @@ async def test_a_fault_of_an_organisation_names_its_field(run: Run) -> None:
         ("name", ""),
         ("name", "n\n"),
         ("name", "n" * 513),
-        ("plan", "p" * 201),
+        ("subscriptionPlan", "p" * 201),
         ("users", [{"username": "bob"}, {"username": "bob"}]),
         ("users", [{"username": f"user{n}"} for n in range(91)]),
     ]
@@ -115,9 +115,13 @@ async def test_a_fault_of_an_organisation_names_its_field(run: Run) -> None:
         shown = await payload(run, CREATE, ANN, **{**NEW, field: value})
         assert faults(shown) == [(field, "BAD_ARGUMENT")]
         assert field in shown["userErrors"][0]["message"]
-    wrong = {"name": "", "plan": "p" * 201, "users": [{"username": name} for name in ("", "b", "")]}
+    wrong = {
+        "name": "",
+        "subscriptionPlan": "p" * 201,
+        "users": [{"username": name} for name in ("", "b", "")],
+    }
     assert [field for field, _ in faults(await payload(run, CREATE, ANN, **wrong))] == [
-        *("name", "plan", "users.0.username", "users.2.username")
+        *("name", "subscriptionPlan", "users.0.username", "users.2.username")
     ]
 
 
@@ -129,14 +133,15 @@ async def test_ninety_users_come_at_once(run: Run) -> None:
 
 
 async def test_an_added_user_is_there_at_once(run: Run, stores: Stores) -> None:
-    given = {"organization": ACME.name, "username": "c/arl", "type": "ADMIN"}
+    given = {"organizationName": ACME.name, "username": "c/arl", "type": "ADMIN"}
     shown = await payload(run, ADD_USER, ANN, **given)
     assert shown["userErrors"] == []
     assert shown["organizationUser"]["type"] == "ADMIN"
     cursor = shown["organizationUserEdge"]["cursor"]
     page = await run(
         "query ($name: String!, $cursor: String) {"
-        " organization(name: $name) { users(last: 1, before: $cursor) { nodes { username } } } }",
+        " organization(organizationName: $name) {"
+        " users(last: 1, before: $cursor) { nodes { username } } } }",
         ANN,
         name=ACME.name,
         cursor=cursor,
@@ -147,11 +152,11 @@ async def test_an_added_user_is_there_at_once(run: Run, stores: Stores) -> None:
 
 
 async def test_users_are_added_once_and_to_what_exists(run: Run) -> None:
-    given = {"organization": ACME.name, "username": "bob"}
+    given = {"organizationName": ACME.name, "username": "bob"}
     assert faults(await payload(run, ADD_USER, ANN, **given)) == [(None, "ALREADY_EXISTS")]
-    given = {"organization": "gone", "username": "bob"}
+    given = {"organizationName": "gone", "username": "bob"}
     assert faults(await payload(run, ADD_USER, STAFF, **given)) == [(None, "NOT_FOUND")]
-    given = {"organization": ACME.name, "username": ""}
+    given = {"organizationName": ACME.name, "username": ""}
     assert faults(await payload(run, ADD_USER, ANN, **given)) == [("username", "BAD_ARGUMENT")]
 
 
@@ -159,10 +164,11 @@ async def test_one_request_sees_the_users_that_it_adds(run: Run) -> None:
     """What a viewer may do is remembered for a request, until the request changes it."""
     answer = await run(
         """mutation {
-            before: addOrganizationUser(input: {organization: "x", username: "c"}) {
+            before: addOrganizationUser(input: {organizationName: "x", username: "c"}) {
                 organizationUser { username } userErrors { code } }
-            createOrganization(input: {name: "x", plan: "Pro"}) { organization { name } }
-            after: addOrganizationUser(input: {organization: "x", username: "c"}) {
+            createOrganization(input: {name: "x", subscriptionPlan: "Pro"}) {
+                organization { name } }
+            after: addOrganizationUser(input: {organizationName: "x", username: "c"}) {
                 organizationUser { username } }
         }""",
         ANN,
@@ -184,7 +190,7 @@ async def test_a_ticket_is_its_viewers_and_the_newest(run: Run) -> None:
     }
     assert ticket["organizationName"] == ACME.name
     page = await run(
-        "query ($name: String!, $cursor: String) { organization(name: $name) {"
+        "query ($name: String!, $cursor: String) { organization(organizationName: $name) {"
         ' user(username: "bob") {'
         " tickets(first: 1) { nodes { ticketId } } older: tickets(after: $cursor, last: 100)"
         " { nodes { ticketId } pageInfo { hasNextPage hasPreviousPage } } } } }",
@@ -208,7 +214,7 @@ async def test_an_idempotency_key_makes_a_retry_the_same_ticket(run: Run) -> Non
     other = await payload(run, OPEN, BOB, **{**keyed, "text": "Another."})
     assert faults(other) == [(None, "IDEMPOTENCY_KEY_REUSED")]
     for who, organization in ((ANN, ACME.name), (BOB, OTHER.name)):
-        elsewhere = await payload(run, OPEN, who, **{**keyed, "organization": organization})
+        elsewhere = await payload(run, OPEN, who, **{**keyed, "organizationName": organization})
         assert elsewhere["ticket"]["ticketId"] != again["ticket"]["ticketId"]
 
 
@@ -221,13 +227,13 @@ async def test_a_fault_of_a_ticket_names_its_field(run: Run) -> None:
         ("text", "\n"),
         ("text", "x" * 10_001),
         ("text", "\ud83d"),
-        ("organization", ""),
+        ("organizationName", ""),
     ]
     for field, value in faulty:
         shown = await payload(run, OPEN, BOB, **{**TICKET, field: value})
         assert faults(shown) == [(field, "BAD_ARGUMENT")]
-    shown = await payload(run, OPEN, BOB, organization="", subject="", text="")
-    assert [field for field, _ in faults(shown)] == ["organization", "subject", "text"]
+    shown = await payload(run, OPEN, BOB, organizationName="", subject="", text="")
+    assert [field for field, _ in faults(shown)] == ["organizationName", "subject", "text"]
 
 
 async def test_a_ticket_is_closed_once(run: Run, stores: Stores) -> None:
@@ -255,9 +261,9 @@ async def test_only_tickets_are_closed(run: Run) -> None:
 
 
 async def test_a_user_of_two_organisations_has_tickets_in_each(run: Run) -> None:
-    await payload(run, OPEN, BOB, **{**TICKET, "organization": OTHER.name})
+    await payload(run, OPEN, BOB, **{**TICKET, "organizationName": OTHER.name})
     answer = await run(
-        'query ($name: String!) { organization(name: $name) { user(username: "bob")'
+        'query ($name: String!) { organization(organizationName: $name) { user(username: "bob")'
         " { tickets { nodes { organizationName } } } } }",
         BOB,
         name=OTHER.name,

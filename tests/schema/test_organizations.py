@@ -23,8 +23,8 @@ MINE = [
 
 USERS = """
 query ($name: String!, $first: Int, $after: String, $last: Int, $before: String) {
-  organization(name: $name) {
-    name plan
+  organization(organizationName: $name) {
+    name subscriptionPlan
     users(first: $first, after: $after, last: $last, before: $before) {
       edges { cursor node { username type } }
       nodes { username }
@@ -37,7 +37,7 @@ query ($name: String!, $first: Int, $after: String, $last: Int, $before: String)
 TICKETS_OF = """
 query ($name: String!, $user: String!, $status: [TicketStatus!],
        $first: Int, $after: String, $last: Int, $before: String) {
-  organization(name: $name) {
+  organization(organizationName: $name) {
     user(username: $user) {
       username type
       tickets(first: $first, after: $after, last: $last, before: $before, status: $status) {
@@ -61,7 +61,10 @@ async def users(run: Run, **variables: object) -> dict[str, Any]:
     answer = await run(USERS, Viewer(MEMBER), explain=True, name=ACME.name, **variables)
     assert answer["errors"] == []
     organization = answer["data"]["organization"]
-    assert (organization["name"], organization["plan"]) == (ACME.name, ACME.plan)
+    assert (organization["name"], organization["subscriptionPlan"]) == (
+        ACME.name,
+        ACME.subscription_plan,
+    )
     page: dict[str, Any] = organization["users"]
     assert [edge["node"]["username"] for edge in page["edges"]] == names(page)
     return page
@@ -163,8 +166,9 @@ async def test_one_request_asks_once_who_is_who(schema: Schema, table: Table) ->
     await fill(Stores(table))
     run, calls = runner(schema, Stores(table)), calls_of(table)
     operation = """query ($name: String!) {
-        a: organization(name: $name) { users { nodes { username } } }
-        b: organization(name: $name) { user(username: "bob") { type } users { nodes { id } } }
+        a: organization(organizationName: $name) { users { nodes { username } } }
+        b: organization(organizationName: $name) {
+            user(username: "bob") { type } users { nodes { id } } }
     }"""
     answer = await run(operation, Viewer(MEMBER), name=ACME.name)
     assert answer["errors"] == []
@@ -187,7 +191,7 @@ SELECTIONS: list[tuple[str, dict[str, int]]] = [
         'user(username: "bob") { tickets(status: OPEN) { nodes { id } } }',
         {"GetItem": 2, "Query": 1},
     ),
-    ("plan", {"GetItem": 1}),
+    ("subscriptionPlan", {"GetItem": 1}),
 ]
 
 
@@ -198,7 +202,7 @@ async def test_what_is_selected_decides_what_is_read(schema: Schema, table: Tabl
     for selection, operations in SELECTIONS:
         number = "$n: Int = 2" if "$n" in selection else ""
         operation = f"""query ($name: String!, $yes: Boolean = true {number}) {{
-            organization(name: $name) {{ __typename @include(if: $yes) {selection} }} }}
+            organization(organizationName: $name) {{ __typename @include(if: $yes) {selection} }} }}
             {fragment if "Nodes" in selection else ""}"""
         calls.clear()
         answer = await run(operation, STAFF, name=ACME.name)
@@ -209,7 +213,7 @@ async def test_what_is_selected_decides_what_is_read(schema: Schema, table: Tabl
 async def test_a_bad_argument_fails_its_own_field(run: Run, stores: Stores) -> None:
     await fill(stores)
     for arguments in ("first: -1", 'after: "x"', 'before: "x"', "first: 1, last: 1", "first: 101"):
-        operation = f"""query ($name: String!) {{ organization(name: $name) {{
+        operation = f"""query ($name: String!) {{ organization(organizationName: $name) {{
             user(username: "bob") {{ username tickets({arguments}) {{ nodes {{ id }} }} }} }} }}"""
         answer = await run(operation, STAFF, name=ACME.name)
         user = {"username": MEMBER, "tickets": None}
@@ -221,7 +225,7 @@ async def test_a_bad_argument_fails_its_own_field(run: Run, stores: Stores) -> N
 
 async def test_global_ids_lead_back(run: Run, stores: Stores) -> None:
     await fill(stores)
-    operation = """query ($name: String!, $user: String!) { organization(name: $name) {
+    operation = """query ($name: String!, $user: String!) { organization(organizationName: $name) {
         id user(username: $user) { id tickets(first: 1) { nodes { id } } } } }"""
     answer = await run(operation, STAFF, name=ACME.name, user=COLLEAGUE)
     organization = answer["data"]["organization"]

@@ -82,7 +82,7 @@ async def test_a_name_is_taken_once(store: OrganizationRepository) -> None:
     assert won.count(True) == 1
     organization, page = await store.with_users("new", ALL)
     assert organization is not None
-    assert [user.username for user in page.nodes] == [organization.plan]
+    assert [user.username for user in page.nodes] == [organization.subscription_plan]
     with pytest.raises(AlreadyExistsError, match="'new' already: choose another name"):
         await store.create(Roster(organization))
 

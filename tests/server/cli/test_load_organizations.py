@@ -35,8 +35,8 @@ async def test_organisations_and_their_tickets_load_and_load_again(
     organizations.write_text(
         jsonl(
             [
-                {"name": "a/c", "plan": "Pro", "users": users},
-                {"name": "b", "plan": "Pro", "users": [*users, {"username": "bob"}]},
+                {"name": "a/c", "subscription_plan": "Pro", "users": users},
+                {"name": "b", "subscription_plan": "Pro", "users": [*users, {"username": "bob"}]},
             ]
         )
     )

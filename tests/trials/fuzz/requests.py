@@ -27,7 +27,7 @@ _WRITES = (
             "mutation($input: CreateOrganizationInput!) { createOrganization(input: $input) {"
             " organization { id } userErrors { field message code } } }"
         ),
-        {"name": "acme", "plan": "free"},
+        {"name": "acme", "subscriptionPlan": "free"},
     ),
     (
         (
