@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from decimal import Decimal
+from typing import NewType
 
 import strawberry
 
-from dal.model import Order, OrderLine, OrderStatus, User, rules
+from dal.model import Money, Order, OrderLine, OrderStatus, User, rules
 from dal.query.pagination import Edge, Page
 from dal.repositories.orders import OrderSelection
 from resolvers.connections import slice_of
@@ -23,6 +25,19 @@ from resolvers.request.selection import Info
 
 strawberry.enum(OrderStatus, description="What became of an order.")
 
+CurrencyCode = NewType("CurrencyCode", str)
+"""A scalar of the schema: three capital letters."""
+
+
+@strawberry.input(description="An amount of one currency.")
+class MoneyInput:
+    """What something costs."""
+
+    amount: Decimal = strawberry.field(
+        description="Zero or more, in no more decimal places than the currency has."
+    )
+    currency_code: CurrencyCode = strawberry.field(description="One of ISO 4217, such as `EUR`.")
+
 
 @strawberry.input
 class OrderLineInput:
@@ -30,9 +45,7 @@ class OrderLineInput:
 
     product_id: str
     quantity: int = strawberry.field(description="From 1 to 10,000.")
-    unit_price: str = strawberry.field(
-        description="What one costs: an amount and a currency such as `12.50 EUR`."
-    )
+    unit_price: MoneyInput = strawberry.field(description="What one piece costs.")
 
 
 @strawberry.input(description="A new order, as the shop's own server states it.")
@@ -120,16 +133,6 @@ def user_of(root: strawberry.Parent[Order]) -> User:
     return User(root.username)
 
 
-def unit_price(root: strawberry.Parent[OrderLine]) -> str:
-    """Return what one piece costs, as ``12.50 EUR``."""
-    return str(root.unit_price)
-
-
-def total(root: strawberry.Parent[Order]) -> str:
-    """Return what the whole order costs, as ``12.50 EUR``."""
-    return str(root.total)
-
-
 @reported(OrderPayload)
 async def place_order(info: Info, input: PlaceOrderInput) -> OrderPayload:  # noqa: A002
     """Store an order of a user, whose prices the shop's own server vouches for."""
@@ -164,10 +167,15 @@ def _lines(argument: str, given: Sequence[OrderLineInput]) -> tuple[OrderLine, .
     return rules.order_lines(argument, [OrderLine(**one) for one in lines])
 
 
+def _money(argument: str, given: MoneyInput) -> Money:
+    currency = rules.currency(f"{argument}.currencyCode", given.currency_code)
+    return Money(rules.amount(f"{argument}.amount", given.amount, currency), currency)
+
+
 _LINE: Mapping[str, Rule] = {
     "product_id": rules.identifier,
     "quantity": rules.quantity,
-    "unit_price": rules.money,
+    "unit_price": _money,
 }
 _NEW: Mapping[str, Rule] = {
     "username": rules.identifier,

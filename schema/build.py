@@ -1,28 +1,23 @@
 """Builds the schema from its roots, with the caches and limits of every operation."""
 
 from collections.abc import Iterable
-from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
-import orjson
 from strawberry import Schema
 from strawberry.schema.config import StrawberryConfig
-from strawberry.schema.types.base_scalars import DateTimeDefinition
 from strawberry.types import ExecutionResult
 from strawberry.types.graphql import OperationType
-from strawberry.types.scalar import ScalarDefinition
 
 from schema.comments import Comment, Product
 from schema.documents import DocumentCache
 from schema.errors import told
 from schema.execution import Execution
 from schema.introspection import withheld
-from schema.messages import INSTANT
 from schema.mutation import Mutation
 from schema.orders import Order
 from schema.organizations import Organization, OrganizationUser
 from schema.query import Query
+from schema.scalars import SCALARS
 from schema.tickets import Ticket
 from schema.users import User
 
@@ -60,26 +55,12 @@ class _Schema(Schema):
         return result
 
 
-def shown_instant(instant: datetime) -> str:
-    """Return what ``isoformat`` does; for an instant in UTC orjson writes it in half the time."""
-    if type(instant) is datetime and instant.tzinfo is UTC:
-        return orjson.dumps(instant)[1:-1].decode()
-    return instant.isoformat()
-
-
 def build_schema(*, introspection: bool = True) -> Schema:
     """Return the executable schema; without ``introspection`` it is not shown to clients."""
-    scalars: dict[object, ScalarDefinition] = {
-        datetime: replace(
-            DateTimeDefinition,
-            description=f"It is {INSTANT}; UTC, unless it says another zone.",
-            serialize=shown_instant,
-        )
-    }
     return _Schema(
         introspection=introspection,
         query=Query,
         mutation=Mutation,
         types=NODE_TYPES,
-        config=StrawberryConfig(scalar_map=scalars),
+        config=StrawberryConfig(scalar_map=dict(SCALARS)),
     )

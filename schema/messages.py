@@ -6,8 +6,6 @@ says where it stands and what is wanted there.
 
 import re
 
-INSTANT = "an instant of ISO 8601 such as 2024-12-01T00:00:00Z"
-
 _PLACE = re.compile(r"Variable '\$\w+' has invalid value(?: at [\w.\[\]]+)?: ")
 
 _REASONS = tuple(
@@ -23,7 +21,12 @@ _REASONS = tuple(
             ),
             r"\1\2.",
         ),
-        (r"Value cannot represent a DateTime: .*", f"A DateTime is {INSTANT}."),
+        (
+            r"Value cannot represent a DateTime: .*",
+            "A DateTime is an instant such as 2024-12-01T00:00:00Z.",
+        ),
+        (r"Value cannot represent a Decimal: .*", 'A Decimal is text such as "12.50".'),
+        (r"Value cannot represent a CurrencyCode: .*", 'A CurrencyCode is text such as "EUR".'),
         (r"Boolean cannot represent .*", "A Boolean is true or false."),
         (r"Float cannot represent .*", "A Float is a number."),
         (r"ID cannot represent .*", "An ID is a string or an integer."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Annotated, ClassVar
 
 import strawberry
@@ -14,6 +15,18 @@ from schema.connections import Connection, Edge, Node
 from schema.errors import UserError
 
 
+@strawberry.type(description="An amount of one currency.")
+class Money:
+    """Shows dal.model.Money."""
+
+    amount: Decimal = strawberry.field(
+        description="In as many decimal places as the currency has: `12.50` of EUR, `1250` of JPY."
+    )
+    currency: orders.CurrencyCode = strawberry.field(
+        name="currencyCode", description="What the amount is of, such as `EUR`."
+    )
+
+
 @strawberry.type(description="So many of one product.")
 class OrderLine:
     """Shows dal.model.OrderLine."""
@@ -21,10 +34,7 @@ class OrderLine:
     product_id: str
     product: model.Product = strawberry.field(resolver=products.product_of, graphql_type=Product)
     quantity: int
-    unit_price: str = strawberry.field(
-        resolver=orders.unit_price,
-        description="What one costs: an amount and a currency such as `12.50 EUR`.",
-    )
+    unit_price: Money = strawberry.field(description="What one piece costs.")
 
 
 @strawberry.type(description="What a user ordered; seen by that user and by staff.")
@@ -40,8 +50,8 @@ class Order(Node):
         graphql_type=Annotated["User", strawberry.lazy("schema.users")],  # noqa: F821 - it imports us
     )
     lines: list[OrderLine]
-    total: str = strawberry.field(
-        resolver=orders.total, description="What all lines cost together, such as `25.00 EUR`."
+    total: Money = strawberry.field(
+        description="What all lines cost together: each line's price times its quantity."
     )
 
 

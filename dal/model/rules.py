@@ -37,6 +37,9 @@ MAX_EMAIL = 254
 """Characters; RFC 5321 has room for no more."""
 
 MAX_QUANTITY = 10_000
+MAX_AMOUNT = 10**12
+"""Of money: an amount has twelve digits before its point."""
+
 MAX_LINES = 90
 """A delivered order is one transaction of 100 actions: itself, and a purchase for each product."""
 
@@ -191,31 +194,41 @@ def quantity(argument: str, value: int) -> int:
 
 
 def money(argument: str, value: str) -> Money:
-    """Return what ``12.50 EUR`` or ``EUR 12.50`` says, in the currency's minor units.
-
-    The currency is one of ISO 4217, without those of no minor unit, such as gold. Nothing may cost
-    nothing: a present is ``0.00 EUR``.
-    """
+    """Return what ``12.50 EUR`` or ``EUR 12.50`` says, in the currency's minor units."""
     parts = next(filter(None, (form.fullmatch(value) for form in _MONEY)), None)
     if parts is None:
         raise InvalidArgumentError(
             argument, f"{argument} is {value[:40]!r}; it must be an amount such as '12.50 EUR'."
         )
-    places = DECIMAL_PLACES.get(parts["currency"])
-    if places is None:
+    code = currency(argument, parts["currency"])
+    return Money(amount(argument, Decimal(parts["amount"]), code), code)
+
+
+def currency(argument: str, code: str) -> str:
+    """Return ``code`` when it is of ISO 4217 and has a minor unit; gold has none."""
+    if code not in DECIMAL_PLACES:
         raise InvalidArgumentError(
-            argument,
-            f"{argument} is in {parts['currency']}; it must be in a currency of ISO 4217.",
+            argument, f"{argument} has the currency {code[:40]}; it must be one of ISO 4217."
         )
-    amount = Decimal(parts["amount"])
-    exact = round(amount, places)
-    if exact != amount:
+    return code
+
+
+def amount(argument: str, value: Decimal, currency: str) -> Decimal:
+    """Return ``value`` in the currency's minor units; nothing may cost nothing, ``0.00``."""
+    if value.is_signed() or value >= MAX_AMOUNT:
         raise InvalidArgumentError(
             argument,
-            f"{argument} is {amount} {parts['currency']}; "
+            f"{argument} is {str(value)[:40]}; it goes from 0 to less than {MAX_AMOUNT:,}.",
+        )
+    places = DECIMAL_PLACES[currency]
+    exact = round(value, places)
+    if exact != value:
+        raise InvalidArgumentError(
+            argument,
+            f"{argument} is {str(value)[:40]} {currency}; "
             f"amounts of this currency have {places} decimal places.",
         )
-    return Money(exact, parts["currency"])
+    return exact
 
 
 def line_count(argument: str, lines: Sequence[Value]) -> Sequence[Value]:

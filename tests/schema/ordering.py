@@ -5,7 +5,7 @@ from typing import Any
 from tests.schema.conftest import ANN, STAFF, Answer, Run
 
 PAGE = """
-nodes { orderId status createdAt lines { productId quantity unitPrice } }
+nodes { orderId status createdAt lines { productId quantity unitPrice { amount currencyCode } } }
 pageInfo { hasNextPage hasPreviousPage endCursor }
 plan { accessPattern index requests segments { partitionKey range } }
 """
@@ -21,7 +21,10 @@ query ($status: [OrderStatus!], $from: DateTime, $before: DateTime, $first: Int,
 PLACE = """
 mutation ($input: PlaceOrderInput!) {
   placeOrder(input: $input) {
-    order { id orderId status total user { username } lines { productId quantity unitPrice } }
+    order {
+      id orderId status total { amount currencyCode } user { username }
+      lines { productId quantity unitPrice { amount currencyCode } }
+    }
     orderEdge { cursor node { orderId } }
     userErrors { field message code }
   }
@@ -35,9 +38,15 @@ mutation ($input: SetOrderStatusInput!) {
   }
 }
 """
+
+
+def euros(amount: str) -> dict[str, str]:
+    return {"amount": amount, "currencyCode": "EUR"}
+
+
 LINES = [
-    {"productId": "42", "quantity": 2, "unitPrice": "12.50 EUR"},
-    {"productId": "7/8", "quantity": 1, "unitPrice": "0.95 EUR"},
+    {"productId": "42", "quantity": 2, "unitPrice": euros("12.50")},
+    {"productId": "7/8", "quantity": 1, "unitPrice": euros("0.95")},
 ]
 
 

@@ -38,7 +38,10 @@ PLACED = to_base64("Order", "secret-placed")
 PRIVATE = {"User", "UserProfile", "Order", "OrderLine", "OrderConnection", "OrderEdge"}
 OWN_PAYLOADS = {"PlaceOrderPayload", "UpdateProfilePayload"}
 """They show what belongs to whoever asks, by the mutation itself."""
-WHOLE = "orderId status createdAt total user { username } lines { productId unitPrice }"
+WHOLE = (
+    "orderId status createdAt total { amount currencyCode } user { username }"
+    " lines { productId unitPrice { amount } }"
+)
 MISSING = {
     '"ann"': '"none"',
     "secret-order": "none",
@@ -227,7 +230,7 @@ async def test_nobody_learns_whether_an_order_exists(run_matrix: Run) -> None:
 async def test_a_profile_is_the_viewers_own_and_orders_are_placed_by_staff(
     run_matrix: Run,
 ) -> None:
-    line = '{ productId: "1", quantity: 1, unitPrice: "1 EUR" }'
+    line = '{ productId: "1", quantity: 1, unitPrice: { amount: "1", currencyCode: "EUR" } }'
     place = (
         f'mutation {{ placeOrder(input: {{ username: "bob", lines: [{line}] }})'
         " { order { user { username } } } }"

@@ -227,7 +227,7 @@ async def test_an_account_has_gets_batches_and_writes(table: Table) -> None:
     spent = await actual("""{ comment(commentId: "1") { id } other: comment(commentId: "2") { id }
         node(id: "Q29tbWVudDoz") { id } }""")
     assert spent == {"requests": 1, "rcu": 3.0, "wcu": 0.0}
-    line = '{productId: "1", quantity: 1, unitPrice: "1 EUR"}'
+    line = '{productId: "1", quantity: 1, unitPrice: {amount: "1", currencyCode: "EUR"}}'
     spent = await actual(
         f'mutation {{ placeOrder(input: {{username: "ann", lines: [{line}]}}) {{ __typename }} }}'
     )

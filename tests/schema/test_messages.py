@@ -31,6 +31,8 @@ PYTHON = re.compile(
 FIRST = 'query($x: Int) { product(productId: "1") { comments(first: $x) { nodes { id } } } }'
 OF_ANN = 'user(username: "ann")'
 DATES: tuple[object, ...] = ("x", 5, True, {}, [None], "2020-13-01", "TRUE")
+AMOUNTS: tuple[object, ...] = (12.5, 12, None, True, "NaN", "1e3", "1_0", " 1", "\u0661", "")
+CODES: tuple[object, ...] = ("eur", "EURO", "", 5, None, [])
 FAULTY = {
     "null for what is needed": ("{ product(productId: null) { id } }", {}),
     "null in a list": ("query($x: [ID!]!) { nodes(ids: $x) { id } }", {"x": [None]}),
@@ -48,6 +50,26 @@ FAULTY = {
     "an input that is none": (
         "mutation($x: PlaceOrderInput!) { placeOrder(input: $x) { order { id } } }",
         {"x": {"lines": [None], "nothing": {"a": None}}},
+    ),
+    **{
+        f"an amount {amount} of {currency}": (
+            (
+                'mutation($x: MoneyInput!) { placeOrder(input: {username: "a", lines: '
+                '[{productId: "1", quantity: 1, unitPrice: $x}]}) { order { id } } }'
+            ),
+            {"x": {"amount": amount, "currencyCode": currency}},
+        )
+        for amount, currency in [
+            *((one, "EUR") for one in AMOUNTS),
+            *(("1", one) for one in CODES),
+        ]
+    },
+    "a literal amount": (
+        (
+            'mutation { placeOrder(input: {username: "a", lines: [{productId: "1", quantity: 1, '
+            "unitPrice: {amount: 12.50, currencyCode: EUR}}]}) { order { id } } }"
+        ),
+        {},
     ),
     **{
         f"a date {value}": (

@@ -7,7 +7,7 @@ import pytest
 
 from resolvers.request.context import Viewer
 from tests.schema.conftest import ANN, MODERATOR, STAFF, Run
-from tests.schema.ordering import LINES, PLACE, SET, codes, listed, placed
+from tests.schema.ordering import LINES, PLACE, SET, codes, euros, listed, placed
 
 
 async def test_placing_again_with_the_key_is_the_same_order(run: Run) -> None:
@@ -27,7 +27,7 @@ async def test_placing_again_with_the_key_is_the_same_order(run: Run) -> None:
 
 @pytest.mark.parametrize("viewer", [ANN, MODERATOR])
 async def test_customers_do_not_say_what_things_cost(run: Run, viewer: Viewer) -> None:
-    free = {"productId": "42", "quantity": 1, "unitPrice": "0 EUR"}
+    free = {"productId": "42", "quantity": 1, "unitPrice": euros("0")}
     answer = await run(PLACE, viewer, input={"username": viewer.username, "lines": [free]})
     assert (codes(answer), answer["data"]) == (["FORBIDDEN"], {"placeOrder": None})
     assert (await listed(run))["nodes"] == []
@@ -48,9 +48,15 @@ async def test_the_new_edge_stands_where_its_cursor_says(run: Run) -> None:
         (LINES[:1] * 91, []),
         ([LINES[0], {**LINES[1], "quantity": 0}], ["1", "quantity"]),
         ([{**LINES[0], "productId": ""}], ["0", "productId"]),
-        ([{**LINES[0], "unitPrice": "12.50"}], ["0", "unitPrice"]),
-        ([{**LINES[0], "unitPrice": "1 ZZZ"}], ["0", "unitPrice"]),
-        ([LINES[0], {**LINES[1], "unitPrice": "1 JPY"}], []),
+        ([{**LINES[0], "unitPrice": euros("12.505")}], ["0", "unitPrice", "amount"]),
+        ([{**LINES[0], "unitPrice": euros("-0")}], ["0", "unitPrice", "amount"]),
+        ([{**LINES[0], "unitPrice": euros("1" + "0" * 12)}], ["0", "unitPrice", "amount"]),
+        ([{**LINES[0], "unitPrice": euros("9" * 5_000)}], ["0", "unitPrice", "amount"]),
+        (
+            [{**LINES[0], "unitPrice": {"amount": "1", "currencyCode": "ZZZ"}}],
+            ["0", "unitPrice", "currencyCode"],
+        ),
+        ([LINES[0], {**LINES[1], "unitPrice": {"amount": "1", "currencyCode": "JPY"}}], []),
     ],
 )
 async def test_an_order_that_breaks_a_rule_is_not_placed(

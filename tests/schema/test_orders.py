@@ -7,7 +7,7 @@ from dal.repositories.orders import OrderRepository
 from dal.table.client import Table
 from tests.calls import calls_of
 from tests.schema.conftest import ANN, STAFF, Run
-from tests.schema.ordering import LINES, ORDERS, PAGE, SET, codes, listed, placed
+from tests.schema.ordering import LINES, ORDERS, PAGE, SET, codes, euros, listed, placed
 from tests.strategies import TIES, order
 
 MANY = [
@@ -92,14 +92,15 @@ async def test_an_order_with_its_lines_is_one_query(run_each: Run, each_table: T
     calls = calls_of(each_table)
     answer = await run_each(
         """query ($id: String!) { order(orderId: $id) {
-            orderId status total user { username }
-            lines { productId quantity unitPrice product { productId } } } }""",
+            orderId status total { amount currencyCode } user { username }
+            lines { productId quantity unitPrice { amount currencyCode }
+                product { productId } } } }""",
         ANN,
         id=made["orderId"],
     )
     assert calls.operations == {"Query": 1}
     found = answer["data"]["order"]
-    assert found["total"] == "25.95 EUR"
+    assert found["total"] == euros("25.95")
     assert found["lines"] == [{**one, "product": {"productId": one["productId"]}} for one in LINES]
     assert (found["status"], found["user"]["username"]) == ("PLACED", "ann")
 

@@ -64,6 +64,8 @@ _PLAUSIBLE: Mapping[str, Draw] = {
     "Boolean": lambda rng: rng.random() < 0.5,
     "String": lambda rng: rng.choice(["1", "42", "en", "de-AT", "ana", "x y", "12.50 EUR", ""]),
     "ID": lambda rng: rng.choice(["UHJvZHVjdDox", "Q29tbWVudDpkZW1vLTAwMDky", "", "1"]),
+    "Decimal": lambda rng: rng.choice(["12.50", "0", "1e9", "-1", "NaN"]),
+    "CurrencyCode": lambda rng: rng.choice(["EUR", "JPY", "XAU", "eur"]),
     "DateTime": lambda rng: rng.choice(["2024-01-01T00:00:00Z", "2024-01-01", "now"]),
 }
 

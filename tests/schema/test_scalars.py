@@ -1,12 +1,14 @@
-"""Instants are shown as Python's ``isoformat`` has them, whatever their zone."""
+"""Scalars: instants are shown as Python's ``isoformat`` has them, and every one is specified."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
+from graphql import GraphQLScalarType, is_specified_scalar_type
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from schema.build import shown_instant
+from schema.build import build_schema
+from schema.scalars import shown_instant
 
 ZONES = st.one_of(
     st.just(UTC),
@@ -27,3 +29,13 @@ def test_any_instant(instant: datetime) -> None:
 def test_what_is_no_instant_is_refused() -> None:
     with pytest.raises(AttributeError):
         shown_instant("2026-01-01")  # type: ignore[arg-type]
+
+
+def test_every_scalar_says_where_it_is_specified() -> None:
+    scalars = {
+        name: kind.specified_by_url
+        for name, kind in build_schema()._schema.type_map.items()
+        if isinstance(kind, GraphQLScalarType) and not is_specified_scalar_type(kind)
+    }
+    assert scalars.keys() >= {"CurrencyCode", "DateTime", "Decimal"}
+    assert all(url and url.startswith("https://") for url in scalars.values())
