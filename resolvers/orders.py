@@ -128,11 +128,6 @@ async def open_orders(
     return await info.context.stores.orders.open_page(cut)
 
 
-def user_of(root: strawberry.Parent[Order]) -> User:
-    """Return who ordered; whoever may see the order may see its user."""
-    return User(root.username)
-
-
 @reported(OrderPayload)
 async def place_order(info: Info, input: PlaceOrderInput) -> OrderPayload:  # noqa: A002
     """Store an order of a user, whose prices the shop's own server vouches for."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import strawberry
 
 from dal.errors import InvalidArgumentError
-from dal.model import Organization, OrganizationUser, Roster, UserType, rules
+from dal.model import Organization, OrganizationUser, Roster, Ticket, UserType, rules
 from dal.query.cursors import CursorKind
 from dal.query.pagination import Edge, Page
 from dal.repositories.organizations import MOST_FIRST_USERS
@@ -108,6 +108,16 @@ async def load(info: Info, name: str) -> Organization | None:
     if found is not None:
         context.prefetched.keep(found, cut, page)
     return found
+
+
+async def organization_of(
+    root: strawberry.Parent[OrganizationUser | Ticket], info: Info
+) -> Organization | None:
+    """Return the organisation of a user or of a ticket, read once a request."""
+    context = info.context
+    if not await sees_organization(context, root.organization):
+        return None
+    return await context.cache.read(context.stores.organizations.get, root.organization)
 
 
 async def users(

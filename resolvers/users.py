@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import strawberry
 
-from dal.model import Profile, User, rules
+from dal.model import Comment, Order, OrganizationUser, Profile, Ticket, User, rules
 from resolvers.mutations import UserError, checked, reported
 from resolvers.request.authorization import require_viewer, sees_own
 from resolvers.request.selection import Info
@@ -37,6 +37,23 @@ async def user(info: Info, username: str) -> User | None:
     viewer = require_viewer(info.context)
     username = rules.identifier("username", username)
     return User(username) if sees_own(viewer, username) else None
+
+
+def viewer(info: Info) -> User | None:
+    """Return who asks; None for anybody."""
+    viewer = info.context.viewer
+    return None if viewer is None else User(viewer.username)
+
+
+def user_of(root: strawberry.Parent[Comment | Order | Ticket]) -> User:
+    """Return who wrote or ordered something."""
+    return User(root.username)
+
+
+def visible_user_of(root: strawberry.Parent[OrganizationUser], info: Info) -> User | None:
+    """Return the user that an organisation has, if the viewer may see more than the name."""
+    viewer = require_viewer(info.context)
+    return User(root.username) if sees_own(viewer, root.username) else None
 
 
 async def profile(root: strawberry.Parent[User], info: Info) -> Profile | None:

@@ -10,10 +10,22 @@ import strawberry
 from dal import model
 from dal.query import pagination
 from dal.statistics import counts
-from resolvers import comments, products
+from resolvers import comments, products, users
 from schema.connections import Connection, Edge, Node
 from schema.errors import UserError
 from schema.statistics import CommentStatistics
+
+
+@strawberry.type(
+    description="What everybody may know of somebody who wrote something. It is no Node: all of it "
+    "comes with what was written."
+)
+class Author:
+    """Shows dal.model.User to everybody."""
+
+    username: str = strawberry.field(
+        description="The name under which the person signs in and writes; unique."
+    )
 
 
 @strawberry.type(
@@ -30,6 +42,11 @@ class Comment(Node):
     title: str
     text: str
     username: str
+    author: model.User = strawberry.field(
+        resolver=users.user_of,
+        graphql_type=Author,
+        description="Who wrote it, as an object that a component can have a fragment on.",
+    )
     rating: int = strawberry.field(description="From 1 to 5.")
     language: str = strawberry.field(description="A BCP 47 tag.")
     created_at: datetime

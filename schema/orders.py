@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 import strawberry
 
 from dal import model
-from resolvers import orders, products
+from resolvers import orders, products, users
 from schema.comments import Product
 from schema.connections import Connection, Edge, Node
 from schema.errors import UserError
@@ -46,7 +46,7 @@ class Order(Node):
     status: model.OrderStatus
     created_at: datetime
     user: model.User = strawberry.field(
-        resolver=orders.user_of,
+        resolver=users.user_of,
         graphql_type=Annotated["User", strawberry.lazy("schema.users")],  # noqa: F821 - it imports us
     )
     lines: list[OrderLine]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import strawberry
 
 from dal import model
 from dal.query import pagination
-from resolvers import organizations, tickets
+from resolvers import organizations, tickets, users
 from schema.connections import Connection, Edge, Node
 from schema.errors import UserError
 from schema.tickets import TicketConnection
+from schema.users import User
 
 
 @strawberry.type(description="One user of one organisation.")
@@ -19,7 +20,21 @@ class OrganizationUser(Node):
     """Shows dal.model.OrganizationUser."""
 
     shows: ClassVar = model.OrganizationUser
+    organization: str = strawberry.field(
+        name="organizationName", description="The organisation's unique name."
+    )
+    organization_shown: model.Organization | None = strawberry.field(
+        resolver=organizations.organization_of,
+        name="organization",
+        graphql_type=Annotated["Organization", strawberry.lazy(__name__)] | None,
+        description="The organisation itself; read once a request.",
+    )
     username: str
+    user: model.User | None = strawberry.field(
+        resolver=users.visible_user_of,
+        graphql_type=User | None,
+        description="The user with profile and orders; null unless it is you or you are staff.",
+    )
     type: model.UserType
     tickets: pagination.Page[model.Ticket] | None = strawberry.field(
         resolver=tickets.tickets,

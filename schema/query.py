@@ -42,6 +42,11 @@ class Query:
         graphql_type=LeaderboardConnection | None,
         description="The products with the most comments rated 5, in one language or in any.",
     )
+    viewer: model.User | None = strawberry.field(
+        resolver=users.viewer,
+        graphql_type=User | None,
+        description="Whoever the JWT of the request names; null where it has none.",
+    )
     user: model.User | None = strawberry.field(
         resolver=users.user,
         graphql_type=User | None,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import strawberry
 
 from dal import model
-from resolvers import tickets
+from resolvers import organizations, tickets, users
+from schema.comments import Author
 from schema.connections import Connection, Edge, Node
 from schema.errors import UserError
 
@@ -20,7 +21,16 @@ class Ticket(Node):
     shows: ClassVar = model.Ticket
     ticket_id: str
     organization: str = strawberry.field(name="organizationName")
+    organization_shown: model.Organization | None = strawberry.field(
+        resolver=organizations.organization_of,
+        name="organization",
+        graphql_type=Annotated["Organization", strawberry.lazy("schema.organizations")] | None,  # noqa: F821 - it imports us
+        description="The organisation whose user opened it; read once a request.",
+    )
     username: str = strawberry.field(description="Who opened it.")
+    author: model.User = strawberry.field(
+        resolver=users.user_of, graphql_type=Author, description="Who opened it, as an object."
+    )
     subject: str
     text: str
     status: model.TicketStatus

@@ -42,6 +42,7 @@ ROOTS = {
     "product": '(productId: "42")',
     "comment": '(commentId: "c1")',
     "leaderboard": "",
+    "viewer": "",
     "user": '(username: "ann")',
     "order": '(orderId: "o1")',
     "openOrders": "(first: 2)",

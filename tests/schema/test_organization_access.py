@@ -109,6 +109,20 @@ MATRIX = {
         OWN,
     ),
     "ticket": Row(f'{{ ticket(ticketId: "{TICKET.ticket_id}") {{ subject }} }}', OWN),
+    "ticket.organization": Row(
+        f'{{ ticket(ticketId: "{TICKET.ticket_id}") {{ organization {{ subscriptionPlan }} }} }}',
+        OWN,
+        ACME.subscription_plan,
+    ),
+    "ticket.author": Row(
+        f'{{ ticket(ticketId: "{TICKET.ticket_id}") {{ author {{ username }} }} }}', OWN, MEMBER
+    ),
+    "node(OrganizationUser).organization": Row(
+        f'{{ node(id: "{USER_ID}") {{ ... on OrganizationUser {{'
+        " organization { subscriptionPlan users { nodes { type } } } } } }",
+        MEMBERS,
+        ACME.subscription_plan,
+    ),
     "node(Organization)": Row(
         f'{{ node(id: "{ORGANIZATION_ID}") {{ ... on Organization {{ subscriptionPlan }} }} }}',
         MEMBERS,
@@ -252,6 +266,20 @@ def test_every_field_that_leads_to_what_is_private_is_in_the_matrix(schema: Sche
     leading = leading_to(schema, PRIVATE)
     assert len(leading) > 15
     assert leading <= asked_by(schema, (row.operation for row in MATRIX.values()))
+
+
+async def test_who_a_user_is_beyond_its_name_is_seen_by_that_user_and_staff(run: Run) -> None:
+    seeing = set()
+    for role, viewer in ROLES.items():
+        answer = await run(
+            f"{{ organization({NAME}) {{ {USER} {{"
+            " username user { id profile { email } } } } }",
+            viewer,
+        )
+        found = (answer["data"]["organization"] or {}).get("user")
+        if found and found["user"]:
+            seeing.add(role)
+    assert seeing == {"member", "staff"}
 
 
 async def test_who_left_no_longer_sees_the_own_tickets(run: Run, world: World) -> None:

@@ -175,6 +175,21 @@ async def test_one_request_asks_once_who_is_who(schema: Schema, table: Table) ->
     assert calls.operations == {"GetItem": 1, "Query": 2}
 
 
+async def test_the_organisation_of_many_is_read_once(schema: Schema, table: Table) -> None:
+    await fill(Stores(table))
+    run, calls = runner(schema, Stores(table)), calls_of(table)
+    operation = """query ($name: String!) { organization(organizationName: $name) {
+        users(first: 5) { nodes { organizationName organization { name }
+            tickets(first: 5) { nodes { author { username } organization { name } } } } } } }"""
+    answer = await run(operation, STAFF, name=ACME.name)
+    assert answer["errors"] == []
+    for user in answer["data"]["organization"]["users"]["nodes"]:
+        assert (user["organizationName"], user["organization"]) == (ACME.name, {"name": ACME.name})
+        for ticket in user["tickets"]["nodes"]:
+            assert ticket["organization"] == {"name": ACME.name}
+    assert calls.operations == {"GetItem": 1, "Query": 1 + len(USERNAMES)}
+
+
 SELECTIONS: list[tuple[str, dict[str, int]]] = [
     ("users { nodes { username } }", {"Query": 1}),
     ("users(first: $n) { nodes { username } }", {"Query": 1}),

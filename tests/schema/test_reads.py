@@ -130,8 +130,9 @@ async def test_most_recent_comments(run: Run) -> None:
 async def test_a_comment_by_its_id_and_as_a_node(run: Run) -> None:
     one = DATA[7]
     answer = await run(
-        "query ($id: String!) { comment(commentId: $id) { id title text username rating language"
-        " createdAt updatedAt verifiedPurchase product { id productId } } }",
+        "query ($id: String!) { comment(commentId: $id) { id title text username"
+        " author { username } rating language createdAt updatedAt verifiedPurchase"
+        " product { id productId } } }",
         id=one.comment_id,
     )
     shown = answer["data"]["comment"]
@@ -140,6 +141,7 @@ async def test_a_comment_by_its_id_and_as_a_node(run: Run) -> None:
         "title": one.title,
         "text": one.text,
         "username": one.username,
+        "author": {"username": one.username},
         "rating": one.rating,
         "language": one.language,
         "createdAt": one.created_at.isoformat(),
