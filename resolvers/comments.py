@@ -8,7 +8,7 @@ from functools import partial
 
 import strawberry
 
-from dal.model import Comment, rules
+from dal.model import Comment, Product, rules
 from dal.query.pagination import Edge
 from resolvers.mutations import Rule, UserError, checked, reported
 from resolvers.node_ids import own_id_of
@@ -74,9 +74,10 @@ class CommentPayload:
 
 @dataclass(frozen=True, slots=True)
 class DeletePayload:
-    """The id of what is gone."""
+    """The id of what is gone, and the product that had it."""
 
     deleted_id: str | None = None
+    product: Product | None = None
     user_errors: list[UserError] = field(default_factory=list)
 
 
@@ -122,5 +123,5 @@ async def update_comment(info: Info, input: UpdateCommentInput) -> CommentPayloa
 async def delete_comment(info: Info, input: DeleteCommentInput) -> DeletePayload:  # noqa: A002
     """Delete a comment of the viewer's, or any as a moderator."""
     check = partial(may_change, require_viewer(info.context))
-    await info.context.stores.comments.delete(checked(input, _WHICH)["id"], check)
-    return DeletePayload(input.id)
+    gone = await info.context.stores.comments.delete(checked(input, _WHICH)["id"], check)
+    return DeletePayload(input.id, Product(gone.product_id))

@@ -117,7 +117,12 @@ class UpdateCommentPayload(AddCommentPayload):
 class DeleteCommentPayload:
     """Shows resolvers.comments.DeletePayload."""
 
-    deleted_id: strawberry.ID | None
+    deleted_id: strawberry.ID | None = strawberry.field(
+        description="The global id of the comment that is gone: take it out of every list."
+    )
+    product: Product | None = strawberry.field(
+        description="What the comment was on; its statistics are those without it."
+    )
     user_errors: list[UserError]
 
 

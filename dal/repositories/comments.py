@@ -153,9 +153,9 @@ class CommentRepository:
         comment = await self._rewrite(comment_id, check, edited)
         return Edge(comment, comment_position(comment))
 
-    async def delete(self, comment_id: str, check: Callable[[Comment], None]) -> None:
-        """Delete a comment; ``check`` and the errors are those of ``update``."""
-        await self._rewrite(comment_id, check, None)
+    async def delete(self, comment_id: str, check: Callable[[Comment], None]) -> Comment:
+        """Delete a comment and return it; ``check`` and the errors are those of ``update``."""
+        return await self._rewrite(comment_id, check, None)
 
     async def put_many(self, comments: Sequence[Comment]) -> None:
         """Write comments over what their ids hold; of two with one id the last counts."""

@@ -47,7 +47,7 @@ async def deleting(*, fault: Exception | None = None) -> DeletePayload:
 async def test_what_the_person_can_mend_is_a_user_error(fault: Exception, shown: UserError) -> None:
     assert await commenting(fault) == CommentPayload(None, [shown])
     assert (await commenting(fault)).comment is None
-    assert await deleting(fault=fault) == DeletePayload(None, [shown])
+    assert await deleting(fault=fault) == DeletePayload(user_errors=[shown])
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ async def test_everything_else_is_an_error_of_the_request(fault: Exception) -> N
 async def test_a_success_passes_through() -> None:
     payload = await commenting()
     assert (payload.comment, payload.comment_edge, payload.user_errors) == (ORDINARY, EDGE, [])
-    assert await deleting() == DeletePayload("Q29tbWVudDox", [])
+    assert await deleting() == DeletePayload("Q29tbWVudDox")
 
 
 def test_the_wrapper_keeps_the_name_and_the_docstring() -> None:

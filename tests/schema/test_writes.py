@@ -29,7 +29,11 @@ mutation ($input: UpdateCommentInput!) {
 """
 DELETE = """
 mutation ($input: DeleteCommentInput!) {
-  deleteComment(input: $input) { deletedId userErrors { field message code } }
+  deleteComment(input: $input) {
+    deletedId
+    product { productId statistics { total average histogram { rating count } } }
+    userErrors { field message code }
+  }
 }
 """
 NEW = {"productId": "42", "rating": 4, "language": "EN-us", "title": "Good", "text": "It boils."}
@@ -145,7 +149,12 @@ async def test_concurrent_updates_all_count(run: Run) -> None:
 async def test_delete(run: Run) -> None:
     comment = await added(run)
     answer = await run(DELETE, ANN, input={"id": comment["id"]})
-    assert answer["data"]["deleteComment"] == {"deletedId": comment["id"], "userErrors": []}
+    shown = answer["data"]["deleteComment"]
+    assert (shown["deletedId"], shown["userErrors"]) == (comment["id"], [])
+    product = shown["product"]
+    statistics = product["statistics"]
+    assert (product["productId"], statistics["total"], statistics["average"]) == ("42", 0, None)
+    assert [one["count"] for one in statistics["histogram"]] == [0] * 5
     again = await run(DELETE, ANN, input={"id": comment["id"]})
     assert again["data"]["deleteComment"]["deletedId"] is None
     assert [e["code"] for e in again["data"]["deleteComment"]["userErrors"]] == ["NOT_FOUND"]
