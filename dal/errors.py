@@ -25,10 +25,6 @@ class TooManySegmentsError(DalError):
     """A filter selects more partitions than one page may read."""
 
 
-class RankTooDeepError(DalError):
-    """So many products stand above a page that counting them would cost too much."""
-
-
 class AlreadyExistsError(DalError):
     """A write meant to create an item found one under its key."""
 

@@ -6,14 +6,17 @@ from dal.query.pagination import Page
 from resolvers.connections import slice_of
 from resolvers.request.selection import Info, selects
 
-SIZE = 10
-
 
 async def leaderboard(
-    info: Info, language: str | None = None, first: int | None = SIZE, after: str | None = None
+    info: Info,
+    language: str | None = None,
+    first: int | None = None,
+    after: str | None = None,
+    last: int | None = None,
+    before: str | None = None,
 ) -> Page[ProductRank]:
     """Return a page of the products with the most comments rated 5."""
-    cut = slice_of(info, SIZE if first is None else first, after, kind=CursorKind.COUNT)
+    cut = slice_of(info, first, after, last, before, kind=CursorKind.COUNT)
     ranked = selects(info, "nodes", "rank") or selects(info, "edges", "node", "rank")
     tag = None if language is None else rules.language("language", language)
     return await info.context.stores.comments.leaderboard.page(tag, cut, ranked=ranked)

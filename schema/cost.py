@@ -27,7 +27,6 @@ from graphql import (
 from dal.entities.order import OPEN_SHARDS
 from dal.query.access_paths import MAX_SEGMENTS
 from resolvers.connections import DEFAULT_SIZE, MAX_SIZE
-from resolvers.leaderboard import SIZE as LEADERBOARD_SIZE
 from schema.fragments import fields_of, fragments_of, nodes_of
 from schema.introspection_size import introspected_rows
 
@@ -235,7 +234,7 @@ class _Prediction:
                 continue
             name = f"{owner.name}.{field.name.value}"
             arguments = self._arguments(field)
-            asked = _size(name, arguments)
+            asked = _size(arguments)
             rows = size if _is_rows(name) else self._rows(name, arguments)
             self._read(name, arguments, times * rows, asked)
             self.cost.values += times * rows
@@ -295,8 +294,7 @@ def _partitions(arguments: Mapping[str, Any]) -> int:
     return min(prod(sizes), MAX_SEGMENTS)
 
 
-def _size(name: str, arguments: Mapping[str, Any]) -> int:
+def _size(arguments: Mapping[str, Any]) -> int:
     """Return how many rows a list is asked for; execution refuses what is no size."""
-    usual = LEADERBOARD_SIZE if name == "Query.leaderboard" else DEFAULT_SIZE
-    size = arguments.get("first", arguments.get("last", usual))
-    return min(MAX_SIZE, max(0, size)) if isinstance(size, int) else usual
+    size = arguments.get("first", arguments.get("last", DEFAULT_SIZE))
+    return min(MAX_SIZE, max(0, size)) if isinstance(size, int) else DEFAULT_SIZE

@@ -23,7 +23,6 @@ CODES: dict[type[Exception], str] = {
     errors.InvalidArgumentError: "BAD_ARGUMENT",
     errors.NoIndexError: "UNSUPPORTED_FILTER",
     errors.TooManySegmentsError: "QUERY_TOO_COSTLY",
-    errors.RankTooDeepError: "QUERY_TOO_COSTLY",
     QueryTooCostlyError: "QUERY_TOO_COSTLY",
     errors.NotFoundError: "NOT_FOUND",
     UnauthenticatedError: "UNAUTHENTICATED",

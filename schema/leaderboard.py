@@ -14,9 +14,9 @@ class ProductRank:
 
     product: Product
     count: int = strawberry.field(description="How many comments with rating 5 it has.")
-    rank: int = strawberry.field(
+    rank: int | None = strawberry.field(
         description="1 for the first; products of one count stand in the reverse order of their "
-        "ids. Known of the first 10,000 products."
+        "ids. Null on pages that begin beyond the first 10,000 products, read either way."
     )
 
 

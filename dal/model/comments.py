@@ -39,4 +39,4 @@ class ProductRank:
     product: Product
     count: int
     rank: int | None = None
-    """1 for the first; None when it was not asked for."""
+    """1 for the first; None when it was not asked for, or takes too much to count."""

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from dal.entities.declared import LEADERBOARDS
 from dal.entities.leaderboard import board_of, decode_rank
-from dal.errors import RankTooDeepError
 from dal.model import ProductRank
 from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
@@ -34,23 +33,25 @@ class LeaderboardRepository:
     async def page(self, language: str | None, cut: Slice, *, ranked: bool) -> Page[ProductRank]:
         """Return one page of a board, most comments rated 5 first; ranks when ``ranked``.
 
-        Raises RankTooDeepError for the ranks of a page beyond the 10,000th product.
+        Pages that begin beyond the 10,000th product have none.
         """
         filters = {} if language is None else {"language": frozenset({language})}
         page = await self._pages.read(query_of(filters), cut)
         if not ranked or not page.edges:
             return page
-        above = 0
+        above: int | None = 0
         if cut.backward or cut.after is not None:
             above = await self._above(language, page.edges[0].position, page.stats.spend)
+        if above is None:
+            return page
         edges = [
             Edge(replace(edge.node, rank=rank), edge.position)
             for rank, edge in enumerate(page.edges, above + 1)
         ]
         return replace(page, edges=edges)
 
-    async def _above(self, language: str | None, position: str, spend: Spend) -> int:
-        """Return how many products stand above a position."""
+    async def _above(self, language: str | None, position: str, spend: Spend) -> int | None:
+        """Return how many products stand above a position; None for 10,000 or more."""
         board, values = board_of(language)
         above = await self._table.count(
             QueryRequest(
@@ -61,8 +62,4 @@ class LeaderboardRepository:
             ),
             spend,
         )
-        if above == RANKED:
-            raise RankTooDeepError(
-                f"Ranks are known of the first {RANKED:,} products: ask for this page without rank."
-            )
-        return above
+        return above if above < RANKED else None

@@ -45,7 +45,7 @@ def product(selection: str) -> str:
         (product("comments(first: 100) { nodes { product { statistics { total } } } }"), 101, 402),
         (product("comments(first: 1000000) { nodes { id } }"), 1, 202),
         (product("statistics { total } mostRecentPositive { id } lastCommentedAt"), 3, 6),
-        ("{ leaderboard { nodes { product { lastCommentedAt } } } }", 12, 31),
+        ("{ leaderboard { nodes { product { lastCommentedAt } } } }", 22, 61),
         ("{ openOrders(first: 1) { nodes { lines { quantity } } } }", 8, 2 + 5 + 5),
         (product("statistics { histogram { rating } }"), 1, 2 + 5 + 5),
         (product('comments(rating: [1, 2], language: ["a", "b", "c"]) { plan { index } }'), 6, 4),

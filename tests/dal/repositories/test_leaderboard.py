@@ -1,17 +1,20 @@
 """Leaderboards on both engines: numeric order, stable ties, exact ranks, paging."""
 
+import uuid
 from collections.abc import Mapping
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dal.errors import RankTooDeepError
+from dal.entities.leaderboard import rank_position
 from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories import leaderboard
 from dal.repositories.comments import CommentRepository
 from dal.table.client import Table
 from tests import oracle
-from tests.strategies import comment
+from tests.strategies import FEW, comment
 
 COUNTS = {"a": 9, "b": 10, "c": 100, "d": 1, "e": 10, "f/g": 10, "none": 0, "日本": 2}
 ORDER = ["c", "f/g", "e", "b", "a", "日本", "d"]
@@ -133,16 +136,17 @@ async def test_ranks_cost_nothing_where_they_are_known(store: CommentRepository)
     assert await requests(ranked=True, after=position) == 2
 
 
-async def test_beyond_the_ranked_products_only_ranks_are_refused(
+async def test_beyond_the_ranked_products_ranks_alone_are_not_known(
     store: CommentRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leaderboard, "RANKED", 3)
     pages = await store.leaderboard.page(None, Slice(3), ranked=True)
     second, third = pages.edges[1].position, pages.edges[2].position
     assert await read(store, size=2, after=second) == listed(COUNTS, ORDER)[2:4]
-    with pytest.raises(RankTooDeepError, match="without rank"):
-        await read(store, after=third)
-    assert len(await read(store, after=third, ranked=False)) == 4
+    unranked = [(None, product, count) for _, product, count in listed(COUNTS, ORDER)]
+    assert await read(store, after=third) == unranked[3:]
+    assert await read(store, size=4, backward=True) == unranked[3:]
+    assert await read(store, size=5, backward=True) == listed(COUNTS, ORDER)[2:]
 
 
 async def test_an_empty_board_has_an_empty_page(each_table: Table) -> None:
@@ -151,3 +155,70 @@ async def test_an_empty_board_has_an_empty_page(each_table: Table) -> None:
     assert page.nodes == []
     assert page.page_info.has_next_page is False
     assert await read(store, backward=True) == []
+
+
+class Board:
+    """The board of a language of its own, in the store and as plain counts, while both change."""
+
+    def __init__(self, table: Table) -> None:
+        self.store = CommentRepository(table)
+        self.language = f"x-{uuid.uuid4().hex}"
+        self.fives: dict[str, list[str]] = {}
+
+    async def add(self, product: str) -> None:
+        """Add a comment rated 5."""
+        comment_id = uuid.uuid4().hex
+        made = comment(comment_id, product_id=product, language=self.language, rating=5)
+        await self.store.add(made)
+        self.fives.setdefault(product, []).append(comment_id)
+
+    async def take(self, product: str) -> None:
+        """Delete a comment rated 5, if there is any."""
+        if self.fives.get(product):
+            await self.store.delete(self.fives[product].pop(), lambda _: None)
+
+    async def check_page(self, cut: Slice) -> tuple[list[str], bool]:
+        """Read a page, compare it with the counts; return it, and whether more come."""
+        order = sorted(
+            (rank_position(product, len(ids)) for product, ids in self.fives.items() if ids),
+            reverse=True,
+        )
+        page = await self.store.leaderboard.page(self.language, cut, ranked=True)
+        positions = [edge.position for edge in page.edges]
+        wanted = oracle.page_of(order, cut)
+        info = page.page_info
+        assert (positions, info.has_next_page, info.has_previous_page) == wanted
+        assert [one.rank for one in page.nodes] == [1 + order.index(one) for one in positions]
+        return positions, wanted[2] if cut.backward else wanted[1]
+
+
+products = st.sampled_from(["a", "b", "c", "a/b", "a#", "é", "\ue000", "😀"])
+
+
+@FEW
+@given(
+    st.lists(products, max_size=16),
+    st.integers(1, 3),
+    st.booleans(),
+    st.lists(st.tuples(products, st.booleans()), max_size=6),
+)
+async def test_each_page_is_exact_while_products_rise_and_fall(
+    table: Table,
+    fives: list[str],
+    size: int,
+    backward: bool,
+    changes: list[tuple[str, bool]],
+) -> None:
+    board = Board(table)
+    for product in fives:
+        await board.add(product)
+    end: str | None = None
+    more = True
+    while more:
+        positions, more = await board.check_page(oracle.next_cut(size, end, backward=backward))
+        if positions:
+            end = positions[0 if backward else -1]
+        more = more and bool(positions)
+        if changes:
+            product, rises = changes.pop()
+            await (board.add if rises else board.take)(product)

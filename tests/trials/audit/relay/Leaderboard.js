@@ -1,4 +1,4 @@
-// Pages in one direction, of what has no id.
+// Pages in both directions, of what has no id.
 graphql`
   query LeaderboardQuery {
     ...Leaderboard_ranks
@@ -7,9 +7,15 @@ graphql`
 
 graphql`
   fragment Leaderboard_ranks on Query
-  @argumentDefinitions(count: { type: "Int", defaultValue: 10 }, cursor: { type: "String" })
+  @argumentDefinitions(
+    first: { type: "Int" }
+    after: { type: "String" }
+    last: { type: "Int" }
+    before: { type: "String" }
+  )
   @refetchable(queryName: "LeaderboardPaginationQuery") {
-    leaderboard(first: $count, after: $cursor) @connection(key: "Leaderboard_leaderboard") {
+    leaderboard(first: $first, after: $after, last: $last, before: $before)
+      @connection(key: "Leaderboard_leaderboard") {
       edges {
         node {
           rank
