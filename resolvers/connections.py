@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, TypeAlias
 
 import strawberry
 
@@ -17,6 +19,26 @@ DEFAULT_SIZE = 20
 
 MAX_SIZE = 100
 
+CreatedFrom: TypeAlias = Annotated[
+    datetime | None, strawberry.argument(description="Only what was made then or later.")
+]
+CreatedBefore: TypeAlias = Annotated[
+    datetime | None, strawberry.argument(description="Only what was made before then.")
+]
+
+
+@strawberry.enum(description="The order of a list by date.")
+class DateOrder(StrEnum):
+    """The orders of a list by date."""
+
+    NEWEST = "NEWEST"
+    OLDEST = "OLDEST"
+
+
+OrderBy: TypeAlias = Annotated[
+    DateOrder | None, strawberry.argument(description="Which end comes first; null is NEWEST.")
+]
+
 
 def slice_of(
     info: Info,
@@ -26,15 +48,18 @@ def slice_of(
     before: str | None = None,
     *,
     kind: CursorKind = CursorKind.INSTANT,
+    order_by: StrEnum | None = None,
 ) -> Slice:
     """Return the slice that the current field asks for, with the flags that are selected.
 
-    A cursor of another ``kind`` is another list's: InvalidCursorError.
+    A cursor of another ``kind`` is another list's: InvalidCursorError. A null order is the newest
+    first.
     """
     return replace(
         plain_slice(first, after, last, before, kind=kind),
         next_page=selects(info, "pageInfo", "hasNextPage"),
         previous_page=selects(info, "pageInfo", "hasPreviousPage"),
+        reverse=order_by == DateOrder.OLDEST,
     )
 
 
@@ -46,7 +71,8 @@ def first_slice(info: Info, field: str, *, kind: CursorKind = CursorKind.INSTANT
     """
     for selected in below(info, field):
         given = selected.arguments
-        if not given.keys() <= {"first", "before"}:
+        usual = given.get("orderBy", DateOrder.NEWEST) == DateOrder.NEWEST
+        if not (usual and given.keys() <= {"first", "before", "orderBy"}):
             continue
         try:
             cut = plain_slice(given.get("first"), None, None, given.get("before"), kind=kind)

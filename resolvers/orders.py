@@ -11,7 +11,7 @@ import strawberry
 from dal.model import Money, Order, OrderLine, OrderStatus, User, rules
 from dal.query.pagination import Edge, Page
 from dal.repositories.orders import OrderSelection
-from resolvers.connections import slice_of
+from resolvers.connections import CreatedBefore, CreatedFrom, DateOrder, OrderBy, slice_of
 from resolvers.mutations import Rule, UserError, checked, checked_each, new_id, reported
 from resolvers.node_ids import own_id_of
 from resolvers.request.authorization import (
@@ -99,17 +99,18 @@ async def orders(  # noqa: PLR0913, PLR0917 - the field's arguments
     root: strawberry.Parent[User],
     info: Info,
     status: list[OrderStatus] | None = None,
-    created_from: datetime | None = None,
-    created_before: datetime | None = None,
+    created_from: CreatedFrom = None,
+    created_before: CreatedBefore = None,
+    order_by: OrderBy = DateOrder.NEWEST,
     first: int | None = None,
     after: str | None = None,
     last: int | None = None,
     before: str | None = None,
 ) -> Page[Order]:
-    """Return a page of the user's orders, newest first."""
+    """Return a page of the user's orders."""
     statuses = None if status is None else frozenset(status)
     period = rules.period(created_from, created_before)
-    cut = slice_of(info, first, after, last, before)
+    cut = slice_of(info, first, after, last, before, order_by=order_by)
     return await info.context.stores.orders.page(
         OrderSelection(root.username, statuses, *period), cut
     )
@@ -117,15 +118,19 @@ async def orders(  # noqa: PLR0913, PLR0917 - the field's arguments
 
 async def open_orders(
     info: Info,
+    created_from: CreatedFrom = None,
+    created_before: CreatedBefore = None,
+    order_by: OrderBy = DateOrder.NEWEST,
     first: int | None = None,
     after: str | None = None,
     last: int | None = None,
     before: str | None = None,
 ) -> Page[Order]:
-    """Return a page of everyone's open orders, newest first; for staff."""
+    """Return a page of everyone's open orders; for staff."""
     require_staff(require_viewer(info.context), "see everyone's orders")
-    cut = slice_of(info, first, after, last, before)
-    return await info.context.stores.orders.open_page(cut)
+    period = rules.period(created_from, created_before)
+    cut = slice_of(info, first, after, last, before, order_by=order_by)
+    return await info.context.stores.orders.open_page(cut, *period)
 
 
 @reported(OrderPayload)

@@ -1,6 +1,8 @@
 """Products: their comments, the counts of these, and the newest of them."""
 
 from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
 
 import strawberry
 
@@ -8,7 +10,7 @@ from dal.model import Comment, OrderLine, Product, rules
 from dal.query.pagination import Page
 from dal.repositories.comments import NEGATIVE, POSITIVE, Selection
 from dal.statistics.counts import CommentStatistics
-from resolvers.connections import slice_of
+from resolvers.connections import CreatedBefore, CreatedFrom, slice_of
 from resolvers.request.selection import Info, selects
 
 
@@ -28,23 +30,40 @@ def product_of(root: strawberry.Parent[Comment | OrderLine]) -> Product:
     return Product(root.product_id)
 
 
-async def comments(
+@strawberry.enum(description="The order of a product's comments.")
+class CommentOrder(StrEnum):
+    """The orders of a product's comments."""
+
+    NEWEST = "NEWEST"
+    OLDEST = "OLDEST"
+
+
+async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     root: strawberry.Parent[Product],
     info: Info,
     rating: list[int] | None = None,
     language: list[str] | None = None,
+    created_from: CreatedFrom = None,
+    created_before: CreatedBefore = None,
+    order_by: Annotated[
+        CommentOrder | None,
+        strawberry.argument(description="Which come first; null is NEWEST."),
+    ] = CommentOrder.NEWEST,
     first: int | None = None,
     after: str | None = None,
     last: int | None = None,
     before: str | None = None,
 ) -> Page[Comment]:
-    """Return a page of the product's comments, newest first."""
+    """Return a page of the product's comments."""
+    start, end = rules.period(created_from, created_before)
     selection = Selection(
         root.product_id,
         ratings=None if rating is None else rules.ratings("rating", rating),
         languages=None if language is None else rules.languages("language", language),
+        created_from=start,
+        created_before=end,
     )
-    cut = slice_of(info, first, after, last, before)
+    cut = slice_of(info, first, after, last, before, order_by=order_by)
     if selects(info, "totalCount"):
         return await info.context.stores.comments.counted_page(selection, cut)
     return await info.context.stores.comments.page(selection, cut)

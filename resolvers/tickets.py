@@ -1,7 +1,7 @@
 """Tickets: a user's list, a look-up by id, and the mutations that open and close one."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import strawberry
@@ -10,7 +10,8 @@ from dal.entities.ticket import ticket_position
 from dal.errors import NotFoundError
 from dal.model import OrganizationUser, Ticket, TicketStatus, rules
 from dal.query.pagination import Edge, Page
-from resolvers.connections import slice_of
+from dal.repositories.tickets import TicketSelection
+from resolvers.connections import CreatedBefore, CreatedFrom, DateOrder, OrderBy, slice_of
 from resolvers.mutations import Rule, UserError, checked, new_id, reported
 from resolvers.node_ids import own_id_of
 from resolvers.request.authorization import (
@@ -76,27 +77,27 @@ async def load(info: Info, ticket_id: str) -> Ticket | None:
     return found if await sees_tickets(info.context, *of) else None
 
 
-async def tickets(
+async def tickets(  # noqa: PLR0913, PLR0917 - the field's arguments
     root: strawberry.Parent[OrganizationUser],
     info: Info,
+    status: list[TicketStatus] | None = None,
+    created_from: CreatedFrom = None,
+    created_before: CreatedBefore = None,
+    order_by: OrderBy = DateOrder.NEWEST,
     first: int | None = None,
     after: str | None = None,
     last: int | None = None,
     before: str | None = None,
-    status: list[TicketStatus] | None = None,
 ) -> Page[Ticket]:
-    """Return a page of a user's tickets, newest first."""
+    """Return a page of a user's tickets."""
     await require_tickets(info.context, root.organization, root.username)
-    cut = slice_of(info, first, after, last, before)
-    if status is not None:
-        statuses = frozenset(status)
-        return await info.context.stores.tickets.page(
-            root.organization, root.username, statuses, cut
-        )
-    page = info.context.prefetched.take(root, cut)
-    return page or await info.context.stores.tickets.page(
-        root.organization, root.username, None, cut
-    )
+    whole = TicketSelection(root.organization, root.username)
+    start, end = rules.period(created_from, created_before)
+    statuses = None if status is None else frozenset(status)
+    selection = replace(whole, statuses=statuses, created_from=start, created_before=end)
+    cut = slice_of(info, first, after, last, before, order_by=order_by)
+    page = info.context.prefetched.take(root, cut) if selection == whole else None
+    return page or await info.context.stores.tickets.page(selection, cut)
 
 
 @reported(TicketPayload)

@@ -61,7 +61,8 @@ class CommentConnection(Connection[Comment]):
     """Shows dal.query.pagination.Page of comments."""
 
     total_count: int | None = strawberry.field(
-        description="How many comments pass the filters, on all pages; exact."
+        description="How many comments pass the filters, on all pages; exact. With dates it is "
+        "null unless there is none: comments are not counted by time."
     )
 
 
@@ -76,8 +77,8 @@ class Product(Node):
     comments: pagination.Page[model.Comment] | None = strawberry.field(
         resolver=products.comments,
         graphql_type=CommentConnection | None,
-        description="The comments of the product, newest first; lists filter by any of their "
-        "values, and an empty list selects nothing.",
+        description="The comments of the product. Lists filter by any of their values, and an "
+        "empty list selects nothing. Cursors stay good under other filters, dates and orders.",
     )
     statistics: counts.CommentStatistics | None = strawberry.field(
         resolver=products.statistics,

@@ -39,7 +39,7 @@ class OrganizationUser(Node):
     tickets: pagination.Page[model.Ticket] | None = strawberry.field(
         resolver=tickets.tickets,
         graphql_type=TicketConnection | None,
-        description="The user's tickets, newest first; for this user, admins and staff.",
+        description="The user's tickets; for this user, admins and staff.",
     )
 
 

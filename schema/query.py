@@ -60,7 +60,7 @@ class Query:
     open_orders: pagination.Page[model.Order] | None = strawberry.field(
         resolver=orders.open_orders,
         graphql_type=OrderConnection | None,
-        description="Everyone's orders that are PLACED, newest first; for staff.",
+        description="Everyone's orders that are PLACED; for staff.",
     )
     organization: model.Organization | None = strawberry.field(
         resolver=organizations.organization,

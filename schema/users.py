@@ -37,8 +37,7 @@ class User(Node):
     orders: pagination.Page[model.Order] | None = strawberry.field(
         resolver=orders.orders,
         graphql_type=OrderConnection | None,
-        description="The user's orders, newest first; `createdFrom` is included, `createdBefore` "
-        "is not, and an empty list of statuses selects nothing.",
+        description="The user's orders; an empty list of statuses selects nothing.",
     )
 
 

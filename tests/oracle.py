@@ -59,6 +59,8 @@ _KEPT_BY: dict[str, Callable[[Comment, Any], bool]] = {
     "product_id": lambda comment, wanted: comment.product_id == wanted,
     "ratings": lambda comment, wanted: wanted is None or comment.rating in wanted,
     "languages": lambda comment, wanted: wanted is None or comment.language in wanted,
+    "created_from": lambda comment, wanted: wanted is None or comment.created_at >= wanted,
+    "created_before": lambda comment, wanted: wanted is None or comment.created_at < wanted,
 }
 """What each field of a selection keeps: all of them, or the oracle would miss one silently."""
 
@@ -74,7 +76,7 @@ def selected(comments: Iterable[Comment], selection: Selection) -> list[Comment]
 
 
 def page(comments: Iterable[Comment], selection: Selection, cut: Slice) -> list[Comment]:
-    """The comments of one page of a selection, newest first."""
+    """The comments of one page of a selection, in list order."""
     rows = {comment_position(comment): comment for comment in selected(comments, selection)}
     shown, *_ = page_of(list(rows), cut)
     return [rows[position] for position in shown]
@@ -82,24 +84,30 @@ def page(comments: Iterable[Comment], selection: Selection, cut: Slice) -> list[
 
 def page_of(positions: Sequence[str], cut: Slice) -> tuple[list[str], bool, bool]:
     """A page by the letter, of positions that descend: itself, whether any follow, any precede."""
+
+    def behind(one: str, other: str) -> bool:
+        return one > other if cut.reverse else one < other
+
+    listed = positions[::-1] if cut.reverse else positions
     within = [
         one
-        for one in positions
-        if (cut.after is None or one < cut.after) and (cut.before is None or one > cut.before)
+        for one in listed
+        if (cut.after is None or behind(one, cut.after))
+        and (cut.before is None or behind(cut.before, one))
     ]
     left_out = max(len(within) - cut.limit, 0)
     shown = within[left_out:] if cut.backward else within[: cut.limit]
-    follows = cut.before is not None and any(one <= cut.before for one in positions)
-    precedes = cut.after is not None and any(one >= cut.after for one in positions)
+    follows = cut.before is not None and any(not behind(cut.before, one) for one in listed)
+    precedes = cut.after is not None and any(not behind(one, cut.after) for one in listed)
     if cut.backward:
         return shown, follows, precedes or left_out > 0
     return shown, follows or left_out > 0, precedes
 
 
-def next_cut(size: int, end: str | None, *, backward: bool) -> Slice:
+def next_cut(size: int, end: str | None, *, backward: bool, reverse: bool = False) -> Slice:
     """The page that goes on from ``end``, with both flags."""
     after, before = (None, end) if backward else (end, None)
-    return Slice(size, backward, after, before, next_page=True, previous_page=True)
+    return Slice(size, backward, after, before, True, True, reverse)
 
 
 def selections(product_id: str) -> Iterator[Selection]:
@@ -110,20 +118,30 @@ def selections(product_id: str) -> Iterator[Selection]:
 
 
 async def walk(
-    store: CommentRepository, selection: Selection, size: int, *, backward: bool
+    store: CommentRepository,
+    selection: Selection,
+    size: int,
+    *,
+    backward: bool,
+    reverse: bool = False,
 ) -> list[Comment]:
     """Walk a selection page by page from one end to the other; rows in list order."""
-    return await walk_pages(partial(store.page, selection), size, backward=backward)
+    read = partial(store.page, selection)
+    return await walk_pages(read, size, backward=backward, reverse=reverse)
 
 
 async def walk_pages(
-    read: Callable[[Slice], Awaitable[Page[Row]]], size: int, *, backward: bool
+    read: Callable[[Slice], Awaitable[Page[Row]]],
+    size: int,
+    *,
+    backward: bool,
+    reverse: bool = False,
 ) -> list[Row]:
     """Walk any list of pages, whose flags must be right and which must be full; in list order."""
     rows: list[Row] = []
     end: str | None = None
     while True:
-        page = await read(next_cut(size, end, backward=backward))
+        page = await read(next_cut(size, end, backward=backward, reverse=reverse))
         info = page.page_info
         ahead, behind = info.has_next_page, info.has_previous_page
         if backward:

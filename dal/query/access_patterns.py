@@ -25,7 +25,8 @@ class AccessPattern:
 
     ``filters`` lists the fields that it filters by, each by one value, or with ``+`` by several (or
     by none of them), with ``*`` by any number of values, with ``?`` by any number or not at all.
-    ``bounds`` are in time: ``since``, ``before``, both or none.
+    ``bounds`` are in time: ``since``, ``before``, both or none; ``?`` stands for any of these. Each
+    list is also read the other way round, and from a cursor.
     """
 
     name: str
@@ -40,9 +41,12 @@ class AccessPattern:
         return (
             filters.keys() <= asked.keys()
             and all(_fits(filters.get(name), arity) for name, arity in asked.items())
-            and [within.low is not None, within.high is not None]
-            == [bound in self.bounds for bound in ("since", "before")]
+            and (self.bounds == "?" or self._bounded(within))
         )
+
+    def _bounded(self, within: Range) -> bool:
+        asked = [bound in self.bounds for bound in ("since", "before")]
+        return asked == [within.low is not None, within.high is not None]
 
 
 def _fits(values: frozenset[str] | None, arity: str) -> bool:
@@ -52,26 +56,32 @@ def _fits(values: frozenset[str] | None, arity: str) -> bool:
 
 
 ACCESS_PATTERNS = (
-    AccessPattern("AP1", "all comments of a product, newest first", ALL, "product"),
-    AccessPattern("AP2", "in one language", BY_LANGUAGE, "product language"),
+    AccessPattern("AP1", "all comments of a product, newest first", ALL, "product", "?"),
+    AccessPattern("AP2", "in one language", BY_LANGUAGE, "product language", "?"),
     AccessPattern(
-        "AP2 (several languages)", "in any of several languages", BY_LANGUAGE, "product language+"
+        "AP2 (several languages)",
+        "in any of several languages",
+        BY_LANGUAGE,
+        "product language+",
+        "?",
     ),
     AccessPattern(
         "AP3a",
         "with one or several ratings in one language",
         BY_LANGUAGE_AND_RATING,
         "product language rating*",
+        "?",
     ),
     AccessPattern(
         "AP3a (several languages)",
         "with one or several ratings in any of several languages",
         BY_LANGUAGE_AND_RATING,
         "product language+ rating*",
+        "?",
     ),
-    AccessPattern("AP3b", "with one rating in any language", BY_RATING, "product rating"),
+    AccessPattern("AP3b", "with one rating in any language", BY_RATING, "product rating", "?"),
     AccessPattern(
-        "AP3c", "with any of several ratings in any language", BY_RATING, "product rating+"
+        "AP3c", "with any of several ratings in any language", BY_RATING, "product rating+", "?"
     ),
     AccessPattern("most recent positive", "the newest rated 4 or 5"),
     AccessPattern("most recent negative", "the newest rated 1 or 2"),
@@ -79,6 +89,8 @@ ACCESS_PATTERNS = (
     AccessPattern("AP4", "a comment by its id"),
     AccessPattern("AP5", "delete a comment, and count it no longer"),
     AccessPattern("AP6", "go on from a cursor in any of these lists"),
+    AccessPattern("AP6 (dates)", "any of these lists from a date on, before a date, or both"),
+    AccessPattern("AP6 (oldest first)", "any of these lists the other way round"),
     AccessPattern("AP7", "comments of a product, counted by rating"),
     AccessPattern("AP8", "counted by rating in one language"),
     AccessPattern("AP9", "counted all together"),
@@ -99,7 +111,7 @@ ACCESS_PATTERNS = (
         "A4", "a user's orders of one or several statuses", ORDERS_BY_STATUS, "user status*"
     ),
     AccessPattern("A4 (since a date)", "from a date on", ORDERS_BY_STATUS, "user status*", "since"),
-    AccessPattern("A5", "everyone's open orders, newest first", OPEN_ORDERS, "status"),
+    AccessPattern("A5", "everyone's open orders, newest first", OPEN_ORDERS, "status", "?"),
     AccessPattern(
         "A5'", "a user's shipped orders before a date", ORDERS_BY_STATUS, "user status*", "before"
     ),
@@ -114,13 +126,18 @@ ACCESS_PATTERNS = (
         "T1", "an organisation with its first users", USERS_OF_ORGANIZATION, "organization"
     ),
     AccessPattern(
-        "T2", "a user of it with the newest tickets", TICKETS_OF_USER, "organization username"
+        "T2",
+        "a user of it with the newest tickets",
+        TICKETS_OF_USER,
+        "organization username",
+        "?",
     ),
     AccessPattern(
         "T2 (one status)",
         "the user's tickets of one status",
         TICKETS_BY_STATUS,
         "organization username status*",
+        "?",
     ),
     AccessPattern("T3", "a ticket by its id"),
 )

@@ -79,7 +79,7 @@ class Executor:
     ) -> Plan:
         """Return the plan; statistics are asked for only where there is a choice."""
         query, decided = paths[0].query, paths[0].size <= 1 and not paths[0].residual
-        if self.statistics is None or page.limit == 0 or decided:
+        if self.statistics is None or decided or page.limit == 0 or page.span.empty:
             return optimize(paths, page, None)
         plan = optimize(paths, page, await self.statistics.inexact(query, stats))
         if not worth_proving(plan):

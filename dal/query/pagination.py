@@ -1,8 +1,9 @@
 """Pages: which slice of a list is asked for, how it is read, and what it shows.
 
-A slice speaks in list order (after, before, next, previous). A walk speaks in reading order: it
-leaves from ``start``, stops before ``end``, and what lies ``ahead`` or ``behind`` is seen from
-there. Reading goes the list's own way for ``first`` and the opposite way for ``last``.
+A slice speaks in list order (after, before, next, previous), whichever way its list runs. A walk
+speaks in reading order: it leaves from ``start``, stops before ``end``, and what lies ``ahead`` or
+``behind`` is seen from there. Reading goes the list's own way for ``first`` and the opposite way
+for ``last``.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,6 +34,8 @@ class Slice:
     before: str | None = None
     next_page: bool = False
     previous_page: bool = False
+    reverse: bool = False
+    """Whether the list runs the other way than it does as a rule: the oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +140,8 @@ class Page(Generic[Node]):
     page_info: PageInfo
     stats: ExecutionStatistics
     total_count: int | DalError | None = None
-    """How many rows the whole list has, or why they could not be counted; None unless somebody
-    asked."""
+    """How many rows the whole list has, or why they could not be counted; None where that is not
+    known, and unless somebody asked."""
     head: Item | None = None
     """The item at the list's beginning, if the query asked for it and the page begins there."""
 
@@ -150,7 +153,7 @@ class Page(Generic[Node]):
 
 @dataclass(frozen=True, slots=True)
 class PageReader(Generic[Node]):
-    """Reads pages of one entity's rows, in the list order that ``descending`` says."""
+    """Reads pages of one entity's rows; ``descending`` says how their list runs as a rule."""
 
     executor: Executor
     decode: Callable[[Row], Node]
@@ -158,9 +161,9 @@ class PageReader(Generic[Node]):
 
     async def read(self, query: Query, cut: Slice) -> Page[Node]:
         """Return the rows of ``query`` that ``cut`` selects; one failed Query fails the page."""
-        way = walk(cut, descending=self.descending)
+        way = walk(cut, descending=self.descending is not cut.reverse)
         stats = ExecutionStatistics(query.access_pattern)
-        headed = query.head and way.start is None and not cut.backward
+        headed = query.head and self._from_the_head(query, cut)
         plain = replace(query, head=False) if query.head else query
         rows = await self.executor.first(
             query if headed else plain,
@@ -187,6 +190,11 @@ class PageReader(Generic[Node]):
         )
         edges = [Edge(self.decode(row), row.position) for row in shown]
         return Page(edges, info, stats, head=head)
+
+    def _from_the_head(self, query: Query, cut: Slice) -> bool:
+        """Return whether the page begins where the list's head stands."""
+        bound = query.within.high if self.descending else query.within.low
+        return bound is None and cut.after is None and not (cut.backward or cut.reverse)
 
     async def _any_beyond(self, query: Query, way: Walk, stats: ExecutionStatistics) -> bool:
         if not way.ahead or way.end is None:

@@ -90,4 +90,4 @@ class SegmentReader:
         if share is None:
             return most
         mean, deviation = Selectivity(share, plan.selectivity).spread(missing)
-        return max(1, min(most, math.ceil(mean + deviation) << (self._read.requests - 1)))
+        return min(most, max(1, math.ceil(mean + deviation)) << (self._read.requests - 1))

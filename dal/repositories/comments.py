@@ -25,6 +25,7 @@ from dal.statistics.table_statistics import ProductStatisticsProvider
 from dal.table.client import Table
 from dal.table.concurrency import both
 from dal.table.item import ABSENT, Action
+from dal.table.ranges import between
 from dal.table.requests import Spend
 from dal.table.retries import retry_on_conflict
 
@@ -34,11 +35,16 @@ NEGATIVE = frozenset({1, 2})
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which comments of a product; None is any, an empty set is none at all."""
+    """Which comments of a product; None is any, an empty set is none at all.
+
+    ``created_from`` is included, ``created_before`` is not.
+    """
 
     product_id: str
     ratings: frozenset[int] | None = None
     languages: frozenset[str] | None = None
+    created_from: datetime | None = None
+    created_before: datetime | None = None
 
     def query(self) -> Query:
         """Return the query of this selection; all five ratings are any rating."""
@@ -48,7 +54,7 @@ class Selection:
             filters["language"] = self.languages
         if ratings is not None:
             filters["rating"] = frozenset(map(str, ratings))
-        return query_of(filters)
+        return query_of(filters, between(self.created_from, self.created_before))
 
 
 @lru_cache(maxsize=500)
@@ -72,7 +78,7 @@ class CommentRepository:
         self._shared = SharedReads[Page[Comment]]()
 
     async def page(self, selection: Selection, cut: Slice) -> Page[Comment]:
-        """Return one page of a product's comments, newest first, maybe read for several at once."""
+        """Return one page of a product's comments, maybe read for several at once."""
         read = partial(self._pages.read, _query_of(selection), cut)
         return await self._shared.read((selection, cut), read)
 
@@ -96,16 +102,21 @@ class CommentRepository:
         page = await self.page(selection, Slice(limit=1))
         return page.nodes[0] if page.edges else None
 
-    async def total(self, selection: Selection, spend: Spend | None = None) -> int:
+    async def total(self, selection: Selection, spend: Spend | None = None) -> int | None:
         """Return how many comments a selection holds, as the latest acknowledged write left it.
 
-        Raises NoIndexError for a selection by what is not counted.
+        None where its dates leave that open: comments are not counted by time. Raises NoIndexError
+        for a selection by another field that is not counted.
         """
-        query = selection.query()
+        query = _query_of(selection)
+        if query.within.empty:
+            return 0
         statistics = await self.statistics.read(selection.product_id, consistent=True, spend=spend)
         return statistics.count(query)
 
-    async def _total_or_fault(self, selection: Selection, spend: Spend) -> int | errors.DalError:
+    async def _total_or_fault(
+        self, selection: Selection, spend: Spend
+    ) -> int | errors.DalError | None:
         try:
             return await self.total(selection, spend)
         except errors.DalError as fault:

@@ -14,8 +14,7 @@ from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.query import Query
 from dal.table.client import Table
 from dal.table.item import ABSENT, Item
-from dal.table.keys import format_instant
-from dal.table.ranges import Range
+from dal.table.ranges import between
 
 NEXT = {
     OrderStatus.PLACED: frozenset({OrderStatus.SHIPPED, OrderStatus.CANCELLED}),
@@ -25,7 +24,7 @@ NEXT = {
 }
 """What may become of an order, by its status."""
 
-OPEN = query_of({"status": frozenset({OrderStatus.PLACED.value})})
+_OPEN = {"status": frozenset({OrderStatus.PLACED.value})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +42,8 @@ class OrderSelection:
         statuses = None if self.statuses == frozenset(OrderStatus) else self.statuses
         if statuses is not None:
             filters["status"] = frozenset(status.value for status in statuses)
-        within = Range(_bound(self.created_from), _bound(self.created_before), high_open=True)
+        within = between(self.created_from, self.created_before)
         return query_of(filters, within, consistent=True)
-
-
-def _bound(instant: datetime | None) -> str | None:
-    """Return a key that all rows from ``instant`` on stand above, and all earlier ones below."""
-    return None if instant is None else format_instant(instant)
 
 
 class OrderRepository:
@@ -61,12 +55,17 @@ class OrderRepository:
         self._pages = PageReader(executor, ORDER.decode_row, descending=True)
 
     async def page(self, selection: OrderSelection, cut: Slice) -> Page[Order]:
-        """Return one page of a user's orders, newest first, as the latest write left them."""
+        """Return one page of a user's orders, as the latest write left them."""
         return await self._pages.read(selection.query(), cut)
 
-    async def open_page(self, cut: Slice) -> Page[Order]:
-        """Return one page of everyone's orders that are PLACED, newest first."""
-        return await self._pages.read(OPEN, cut)
+    async def open_page(
+        self,
+        cut: Slice,
+        created_from: datetime | None = None,
+        created_before: datetime | None = None,
+    ) -> Page[Order]:
+        """Return one page of everyone's orders that are PLACED, between dates as in a selection."""
+        return await self._pages.read(query_of(_OPEN, between(created_from, created_before)), cut)
 
     async def get(self, order_id: str) -> Order | None:
         """Return an order with its lines by its id: one Query of an index, which may lag."""

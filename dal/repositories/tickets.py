@@ -1,7 +1,8 @@
 """Tickets: pages, look-ups and conditional writes."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from dal import errors
 from dal.entities.organization import ORGANIZATION_USER, user_key
@@ -13,6 +14,31 @@ from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.query import Query
 from dal.table.client import Table
 from dal.table.item import ABSENT, PRESENT
+from dal.table.ranges import between
+
+
+@dataclass(frozen=True, slots=True)
+class TicketSelection:
+    """Which tickets of a user of an organisation: None is any status, or no bound.
+
+    ``created_from`` is included, ``created_before`` is not.
+    """
+
+    organization: str
+    username: str
+    statuses: frozenset[TicketStatus] | None = None
+    created_from: datetime | None = None
+    created_before: datetime | None = None
+
+    def query(self) -> Query:
+        """Return the query of this selection; both statuses are any status."""
+        filters = {
+            "organization": frozenset({self.organization}),
+            "username": frozenset({self.username}),
+        }
+        if self.statuses is not None and self.statuses != frozenset(TicketStatus):
+            filters["status"] = frozenset(status.value for status in self.statuses)
+        return query_of(filters, between(self.created_from, self.created_before))
 
 
 class TicketRepository:
@@ -28,15 +54,9 @@ class TicketRepository:
         item = await self._table.get(ticket_key(ticket_id))
         return TICKET.decode(item) if item else None
 
-    async def page(
-        self,
-        organization: str,
-        username: str,
-        statuses: frozenset[TicketStatus] | None,
-        cut: Slice,
-    ) -> Page[Ticket]:
-        """Return one page of a user's tickets, newest first (T2); ``statuses`` None is any."""
-        return await self._pages.read(_tickets_of(organization, username, statuses), cut)
+    async def page(self, selection: TicketSelection, cut: Slice) -> Page[Ticket]:
+        """Return one page of a user's tickets (T2)."""
+        return await self._pages.read(selection.query(), cut)
 
     async def with_user(
         self, organization: str, username: str, cut: Slice
@@ -45,7 +65,7 @@ class TicketRepository:
 
         ``cut`` is neither backward nor after anything.
         """
-        query = replace(_tickets_of(organization, username, None), head=True)
+        query = replace(TicketSelection(organization, username).query(), head=True)
         page = await self._pages.read(query, cut)
         return (ORGANIZATION_USER.decode(page.head) if page.head else None), page
 
@@ -99,12 +119,3 @@ class TicketRepository:
     async def put_many(self, tickets: Sequence[Ticket]) -> None:
         """Write tickets of distinct ids over what is there."""
         await self._table.put_many([TICKET.encode(ticket) for ticket in tickets])
-
-
-def _tickets_of(
-    organization: str, username: str, statuses: frozenset[TicketStatus] | None
-) -> Query:
-    filters = {"organization": frozenset({organization}), "username": frozenset({username})}
-    if statuses is not None and statuses != frozenset(TicketStatus):
-        filters["status"] = frozenset(status.value for status in statuses)
-    return query_of(filters)

@@ -120,17 +120,19 @@ class CommentStatistics:
         chosen = {one: self.by_language[one] for one in languages if one in self.by_language}
         return CommentStatistics(reduce(add, chosen.values(), RatingCounts()), chosen, self.sound)
 
-    def count(self, query: Query) -> int:
-        """Return how many comments a query selects; NoIndexError where counts cannot tell."""
+    def count(self, query: Query) -> int | None:
+        """Return how many comments a query selects; NoIndexError where counts cannot tell.
+
+        Of those within some dates they tell only that there is none: None for any other number.
+        """
         uncounted = sorted(query.filters.keys() - COUNTED_FIELDS)
-        if query.within != UNBOUNDED:
-            uncounted.append("time")
         if uncounted:
             raise NoIndexError(
                 f"Comments are not counted by {' and '.join(uncounted)}: "
                 "ask for them without a total."
             )
-        return self.cardinality(query.filters)
+        total = self.cardinality(query.filters)
+        return total if total == 0 or query.within == UNBOUNDED else None
 
     def cardinality(self, filters: Filters) -> int:
         """Return how many comments pass those of ``filters`` that are counted."""

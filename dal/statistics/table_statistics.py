@@ -136,12 +136,20 @@ class ProductStatisticsProvider:
             sizes += [row.size for row in rows]
         self.locations[product] = locations
         self._weigh(product, sizes)
+        self._widen(product, reads)
 
     def _weigh(self, product: str, sizes: Sequence[int]) -> None:
         if sizes:
             mean = sum(sizes) / len(sizes)
             known = self._row_bytes.get(product, mean)
             self._row_bytes[product] = known + _WEIGHT * (mean - known)
+
+    def _widen(self, product: str, reads: Sequence[RangeRead]) -> None:
+        """Let the dates reach to rows that were written since they were looked at."""
+        if product in self._extents:
+            ends = [row.position for read in reads for row in (*read.rows[:1], *read.rows[-1:])]
+            ends += self._extents[product]
+            self._extents[product] = min(ends), max(ends)
 
     async def _sample(
         self, product: str, spent: ExecutionStatistics, count: int, *, descending: bool

@@ -5,8 +5,9 @@ as a status. DynamoDB orders strings by their UTF-8 bytes and Python by code poi
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 
-from dal.table.keys import LAST_CHARACTER
+from dal.table.keys import LAST_CHARACTER, format_instant
 
 HEADS = ("", LAST_CHARACTER)
 """Where the item at the beginning of a list stands: before all positions, or above them."""
@@ -67,6 +68,17 @@ class Range:
 
 
 UNBOUNDED = Range()
+
+
+def between(start: datetime | None, end: datetime | None) -> Range:
+    """Return where rows stand that are from ``start`` on and before ``end``; None is no bound.
+
+    An instant without an id is no row's position: it sorts below those of its own rows.
+    """
+    if start is None and end is None:
+        return UNBOUNDED
+    low, high = (None if one is None else format_instant(one) for one in (start, end))
+    return Range(low, high, high_open=high is not None)
 
 
 def just_above(position: str) -> str:

@@ -42,6 +42,9 @@ class KnownProduct:
     async def read(self, query: Query, cut: Slice) -> Page[Comment]:
         return await self._pages.read(query, cut)
 
-    async def walk(self, query: Query, size: int, *, backward: bool) -> list[Comment]:
+    async def walk(
+        self, query: Query, size: int, *, backward: bool, reverse: bool = False
+    ) -> list[Comment]:
         """Return all rows in list order, page by page from one end."""
-        return await walk_pages(partial(self.read, query), size, backward=backward)
+        read = partial(self.read, query)
+        return await walk_pages(read, size, backward=backward, reverse=reverse)

@@ -35,9 +35,11 @@ selections = st.builds(
     st.just(PRODUCT),
     st.none() | st.frozensets(st.sampled_from(RATINGS)),
     st.none() | st.frozensets(st.sampled_from(LANGUAGES)),
+    st.none() | st.sampled_from(TIES),
+    st.none() | st.sampled_from(TIES),
 )
 ends = st.none() | rows.map(comment_position)  # of a row, of one that is gone, or in between
-cuts = st.builds(Slice, st.integers(0, 8), st.booleans(), ends, ends, st.booleans(), st.booleans())
+cuts = st.builds(Slice, st.integers(0, 8), st.booleans(), ends, ends, *[st.booleans()] * 3)
 
 
 def engine_of(comments: list[Comment], **settings: Any) -> FakeEngine:

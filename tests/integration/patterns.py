@@ -217,6 +217,20 @@ EXAMPLES = {
         ),
         "tests/integration/test_walks.py::test_every_cursor_resumes_at_its_own_row",
     ),
+    "AP6 (dates)": Example(
+        _comments(f'language: "en", {_CREATED}, {_BEFORE}', "c3"),
+        Reads(
+            ["byLang"],
+            [f"GSI2PK = PRODUCT#42/en AND GSISK BETWEEN {_SECOND} AND {_SIXTH}"],
+            "1 Query",
+        ),
+        _WALKS,
+    ),
+    "AP6 (oldest first)": Example(
+        _comments("orderBy: OLDEST, first: 3", "c0"),
+        Reads(["all"], ["GSI4PK = PRODUCT#42"], "1 Query"),
+        _WALKS,
+    ),
     "AP7": Example(
         _product("statistics { histogram { count } }", '"count": 2'),
         Reads(

@@ -3,6 +3,8 @@
 import asyncio
 import itertools
 import uuid
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -18,6 +20,19 @@ from tests.engines import SECOND_IN_SOAK
 from tests.strategies import FEW
 
 PRODUCTS = ("42", "42/en")
+DATES = [
+    (None, None),
+    (oracle.START + timedelta(hours=7), None),
+    (None, oracle.START + timedelta(hours=19)),
+    # Two comments share the first.
+    (oracle.START + timedelta(hours=1), oracle.START + timedelta(hours=18, microseconds=1)),
+]
+
+
+def dated(selection: Selection, number: int) -> Selection:
+    """Return a selection between dates, a quarter of them without any."""
+    start, end = DATES[number % 4]
+    return replace(selection, created_from=start, created_before=end)
 
 
 @pytest.fixture(scope="module")
@@ -55,17 +70,22 @@ async def test_every_selection_walks_as_the_oracle_says(
 ) -> None:
     """Every one of them in `make soak`; one in ``stride`` in `make test`."""
 
-    async def check(selection: Selection) -> int:
-        rows = await oracle.walk(store, selection, size, backward=backward)
-        assert rows == oracle.selected(data, selection)
+    async def check(number: int, selection: Selection) -> int:
+        reverse = number % 8 > 3
+        rows = await oracle.walk(store, selection, size, backward=backward, reverse=reverse)
+        assert rows == oracle.selected(data, selection)[:: -1 if reverse else 1]
         return len(rows)
 
     every = [selection for product in PRODUCTS for selection in oracle.selections(product)]
-    chosen = every[::stride]
+    chosen = [(number, dated(one, number)) for number, one in enumerate(every[::stride])]
     seen = 0
     for start in range(0, len(chosen), 8):
-        seen += sum(await asyncio.gather(*map(check, chosen[start : start + 8])))
+        seen += sum(await asyncio.gather(*(check(*one) for one in chosen[start : start + 8])))
     assert seen > len(data)
+
+
+dates = st.none() | st.integers(-1, 24).map(lambda hour: oracle.START + timedelta(hours=hour))
+"""Many of them are instants of comments, and some of two."""
 
 
 @st.composite
@@ -82,7 +102,9 @@ def changes(draw: st.DrawFn) -> list[list[tuple[str, int]]]:
     size=st.integers(1, 7),
     ratings=st.none() | st.sets(st.sampled_from(RATINGS), min_size=1),
     languages=st.none() | st.sets(st.sampled_from(oracle.LANGUAGES), min_size=1, max_size=2),
+    created=st.tuples(dates, dates),
     backward=st.booleans(),
+    reverse=st.booleans(),
     remembers=st.booleans(),
     seed=st.integers(0, 10**9),
 )
@@ -92,8 +114,10 @@ async def test_rows_present_throughout_appear_once_in_order(
     size: int,
     ratings: set[int] | None,
     languages: set[str] | None,
+    created: tuple[datetime | None, datetime | None],
     *,
     backward: bool,
+    reverse: bool,
     remembers: bool,
     seed: int,
 ) -> None:
@@ -104,6 +128,7 @@ async def test_rows_present_throughout_appear_once_in_order(
         product,
         None if ratings is None else frozenset(ratings),
         None if languages is None else frozenset(languages),
+        *created,
     )
     before = oracle.make_comments(product, 24, seed=seed)
     await store.put_many(before)
@@ -115,14 +140,7 @@ async def test_rows_present_throughout_appear_once_in_order(
     pending = list(happenings)
     position = None
     while True:
-        cut = Slice(
-            limit=size,
-            backward=backward,
-            after=None if backward else position,
-            before=position if backward else None,
-            next_page=True,
-            previous_page=True,
-        )
+        cut = oracle.next_cut(size, position, backward=backward, reverse=reverse)
         page = await store.page(selection, cut)
         assert page.nodes == oracle.page(live.values(), selection, cut)
         shown = [*page.nodes, *shown] if backward else [*shown, *page.nodes]
@@ -134,6 +152,8 @@ async def test_rows_present_throughout_appear_once_in_order(
         for kind, place in pending.pop(0) if pending else []:
             await _happen(store, live, always, kind, place, f"{product}/new{next(number)}")
     assert len({comment.comment_id for comment in shown}) == len(shown), "no repeats"
+    if reverse:
+        shown.reverse()
     assert shown == oracle.newest_first(shown), "one order over all pages"
     kept = [comment for comment in before if comment.comment_id in always]
     assert [c for c in shown if c.comment_id in always] == oracle.selected(kept, selection)
@@ -166,7 +186,7 @@ async def _happen(
 async def test_every_cursor_resumes_at_its_own_row(
     store: CommentRepository, data: list[Comment], *, depth_first: bool
 ) -> None:
-    """Under its own filter, under another one, and after its row is gone."""
+    """Under its own filter, others, other dates and the other order, and after its row is gone."""
     mine = [comment for comment in data if comment.product_id == PRODUCTS[0]]
     narrow = Selection(PRODUCTS[0], frozenset({1, 4, 5}), frozenset({"en", "fr", "de"}))
     wide = Selection(PRODUCTS[0])
@@ -178,7 +198,9 @@ async def test_every_cursor_resumes_at_its_own_row(
             if gone:
                 await store.delete(edge.node.comment_id, lambda _: None)
                 mine.remove(edge.node)
-            for selection in (wide, narrow):
-                cut = Slice(5, after=position)
+            for selection, reverse in itertools.product(
+                (wide, narrow, dated(narrow, 3)), (False, True)
+            ):
+                cut = Slice(5, after=position, reverse=reverse)
                 resumed = await store.page(selection, cut)
                 assert resumed.nodes == oracle.page(mine, selection, cut)

@@ -17,9 +17,11 @@ from schema.build import build_schema
 from tests.oracle import make_comments, newest_first
 
 _PAGE = """
-query($verified: Boolean, $rating: [Int!], $language: [String!], $after: String) {
+query($verified: Boolean, $rating: [Int!], $language: [String!], $from: DateTime,
+    $order: CommentOrder, $after: String) {
   product(productId: "42") {
-    comments(verified: $verified, rating: $rating, language: $language, first: 7, after: $after) {
+    comments(verified: $verified, rating: $rating, language: $language, createdFrom: $from,
+      orderBy: $order, first: 7, after: $after) {
       nodes { commentId } pageInfo { hasNextPage endCursor }
     }
   }
@@ -68,10 +70,13 @@ async def main(url: str) -> None:
         await stores.comments.put_many(rows)
         lists = list(product((True, False), (None, [5], [1, 4]), (None, ["en"], ["en", "de"])))
         for verified, rating, language in lists:
-            walked = await walk(stores, verified=verified, rating=rating, language=language)
-            assert walked == [
-                row.comment_id for row in rows if kept(row, verified, rating, language)
-            ]
+            wanted: dict[str, Any] = {"verified": verified, "rating": rating, "language": language}
+            mine = [row for row in rows if kept(row, **wanted)]
+            assert await walk(stores, **wanted) == [row.comment_id for row in mine]
+            start = mine[len(mine) // 2].created_at
+            late = [row.comment_id for row in reversed(mine) if row.created_at >= start]
+            wanted |= {"from": start.isoformat(), "order": "OLDEST"}
+            assert await walk(stores, **wanted) == late
         uncounted = _PAGE.replace("pageInfo {", "totalCount pageInfo {")
         answer = await SCHEMA.execute(uncounted, {"verified": True}, context_of(stores))
         assert answer.errors is not None

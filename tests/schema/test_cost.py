@@ -42,10 +42,23 @@ def product(selection: str) -> str:
         (product("comments { nodes { id } }"), 1, 42),
         (product("comments(first: 3) { nodes { id } totalCount }"), 2, 9),
         (product("comments(last: 3) { edges { node { id } } }"), 1, 11),
+        (product("comments(first: 3, orderBy: OLDEST) { nodes { id } totalCount }"), 2, 9),
+        (
+            product(
+                'comments(rating: [1, 2], createdFrom: "2024-01-01T00:00Z") { plan { index } }'
+            ),
+            2,
+            4,
+        ),
         (product("comments(first: 100) { nodes { product { statistics { total } } } }"), 101, 402),
         (product("comments(first: 1000000) { nodes { id } }"), 1, 202),
         (product("statistics { total } mostRecentPositive { id } lastCommentedAt"), 3, 6),
         ("{ leaderboard { nodes { product { lastCommentedAt } } } }", 22, 61),
+        (
+            '{ openOrders(createdBefore: "2024-01-01T00:00Z") { plan { index } } }',
+            8,
+            3,
+        ),
         ("{ openOrders(first: 1) { nodes { lines { quantity } } } }", 8, 2 + 5 + 5),
         (product("statistics { histogram { rating } }"), 1, 2 + 5 + 5),
         (product('comments(rating: [1, 2], language: ["a", "b", "c"]) { plan { index } }'), 6, 4),

@@ -36,11 +36,13 @@ query ($name: String!, $first: Int, $after: String, $last: Int, $before: String)
 """
 TICKETS_OF = """
 query ($name: String!, $user: String!, $status: [TicketStatus!],
+       $from: DateTime, $end: DateTime, $order: DateOrder,
        $first: Int, $after: String, $last: Int, $before: String) {
   organization(organizationName: $name) {
     user(username: $user) {
       username type
-      tickets(first: $first, after: $after, last: $last, before: $before, status: $status) {
+      tickets(status: $status, createdFrom: $from, createdBefore: $end, orderBy: $order,
+              first: $first, after: $after, last: $last, before: $before) {
         nodes { ticketId subject text status createdAt username organizationName }
         pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
         plan { accessPattern index requests }
@@ -151,6 +153,43 @@ async def test_tickets_page_both_ways_under_any_status(run_each: Run, calls: Cal
         back = await tickets(run_each, Viewer(ADMIN), status=status, last=4, before=cursor)
         assert ids(back) == wanted[1:5]
         assert back["pageInfo"]["hasPreviousPage"] is True
+
+
+async def test_tickets_between_dates_in_both_orders(run_each: Run, calls: Calls) -> None:
+    mine = {one.ticket_id: one.created_at for one in TICKETS}
+    start, end = mine[MINE[20]], mine[MINE[10]]
+    wanted = [one for one in MINE if start <= mine[one] < end]
+    given = {"from": start.isoformat(), "end": end.isoformat()}
+    assert ids(await tickets(run_each, Viewer(ADMIN), **given)) == wanted
+    first = await tickets(run_each, Viewer(ADMIN), **given, order="OLDEST", first=4)
+    assert ids(first) == wanted[::-1][:4]
+    cursor = first["pageInfo"]["endCursor"]
+    page = await tickets(run_each, Viewer(ADMIN), order="NEWEST", after=cursor)
+    assert ids(page) == MINE[MINE.index(wanted[-4]) + 1 :]
+    open_ones = await tickets(run_each, Viewer(ADMIN), **given, order="OLDEST", status="OPEN")
+    assert ids(open_ones) == [one for one in wanted[::-1] if int(one[2:]) % 4 == 0]
+    assert open_ones["plan"] == {
+        "accessPattern": "T2 (one status)",
+        "index": "byLangAndRating",
+        "requests": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("order", "operations"),
+    [
+        (None, {"GetItem": 2, "Query": 1}),
+        ("NEWEST", {"GetItem": 2, "Query": 1}),
+        ("OLDEST", {"GetItem": 3, "Query": 1}),
+    ],
+)
+async def test_a_user_comes_with_the_newest_tickets_alone(
+    run_each: Run, calls: Calls, order: str | None, operations: dict[str, int]
+) -> None:
+    """The user stands beside the newest one."""
+    page = await tickets(run_each, Viewer(ADMIN), order=order)
+    assert calls.operations == operations
+    assert ids(page) == (MINE[:-21:-1] if order == "OLDEST" else MINE[:20])
 
 
 async def test_a_ticket_by_its_id_is_one_read(run_each: Run, calls: Calls) -> None:

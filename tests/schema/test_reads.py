@@ -1,14 +1,16 @@
 """The queries of the contract, as a client sends them."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository, Selection
+from resolvers.request.context import Viewer
 from tests import oracle
-from tests.schema.conftest import Run
+from tests.schema.conftest import ANN, STAFF, Answer, Run
 
 PAGE = """
 query ($product: String!, $rating: [Int!], $language: [String!],
@@ -93,6 +95,97 @@ async def test_an_empty_list_selects_nothing(run: Run, filters: dict[str, object
             "endCursor": None,
         },
     }
+
+
+DATED = """
+query ($product: String!, $rating: [Int!], $from: DateTime, $end: DateTime, $order: CommentOrder,
+       $first: Int, $after: String, $last: Int, $before: String) {
+  product(productId: $product) {
+    comments(rating: $rating, createdFrom: $from, createdBefore: $end, orderBy: $order,
+             first: $first, after: $after, last: $last, before: $before) {
+      nodes { commentId } totalCount
+      pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+    }
+  }
+}
+"""
+
+
+async def dated(run: Run, **variables: object) -> tuple[list[str], dict[str, Any]]:
+    answer = await run(DATED, product=PRODUCT, **variables)
+    assert answer["errors"] == []
+    page = answer["data"]["product"]["comments"]
+    return [node["commentId"] for node in page["nodes"]], page
+
+
+@pytest.mark.parametrize("order", ["NEWEST", "OLDEST", None])
+async def test_dates_and_order(run: Run, order: str | None) -> None:
+    """The first date is an instant that two comments share, the second is one comment's."""
+    start, end = oracle.START + timedelta(hours=7), oracle.START + timedelta(hours=29)
+    selection = Selection(PRODUCT, None, None, start, end)
+    wanted = ids(oracle.selected(DATA, selection))[:: -1 if order == "OLDEST" else 1]
+    given = {"from": start.isoformat(), "end": end.isoformat(), "order": order}
+    shown, page = await dated(run, **given, first=9)
+    assert shown == wanted[:9]
+    assert (page["pageInfo"]["hasNextPage"], page["pageInfo"]["hasPreviousPage"]) == (True, False)
+    shown, page = await dated(run, **given, first=50, after=page["pageInfo"]["endCursor"])
+    assert shown == wanted[9:]
+    assert (page["pageInfo"]["hasNextPage"], page["pageInfo"]["hasPreviousPage"]) == (False, True)
+    shown, _ = await dated(run, **given, last=4, before=page["pageInfo"]["startCursor"])
+    assert shown == wanted[5:9]
+
+
+async def test_a_cursor_survives_another_order_and_other_dates(run: Run) -> None:
+    newest = ids(oracle.newest_first(DATA))
+    _, page = await dated(run, first=10)
+    cursor = page["pageInfo"]["endCursor"]
+    assert (await dated(run, order="OLDEST", after=cursor))[0] == newest[:9][::-1]
+    start = oracle.newest_first(DATA)[14].created_at
+    shown, page = await dated(run, **{"from": start.isoformat(), "after": cursor})
+    assert shown == newest[10:15]
+    # It stands after all that the dates leave.
+    start = oracle.newest_first(DATA)[4].created_at
+    shown, page = await dated(run, **{"from": start.isoformat(), "after": cursor})
+    assert shown == []
+    assert page["pageInfo"]["hasPreviousPage"]
+
+
+async def test_a_total_with_dates_is_known_where_it_is_none(run: Run) -> None:
+    start = oracle.START.isoformat()
+    assert (await dated(run, **{"from": start}))[1]["totalCount"] is None
+    assert (await dated(run, end=start))[1]["totalCount"] is None
+    assert (await dated(run, order="OLDEST"))[1]["totalCount"] == len(DATA)
+    assert (await dated(run, **{"from": start, "end": start}))[1]["totalCount"] == 0
+    assert (await dated(run, **{"from": start, "rating": []}))[1]["totalCount"] == 0
+    answer = await run(DATED, product="unheard of", **{"from": start})
+    assert answer["data"]["product"]["comments"]["totalCount"] == 0
+
+
+@pytest.mark.parametrize(
+    ("field", "viewer"),
+    [
+        ('product(productId: "1") { comments', None),
+        ('user(username: "ann") { orders', ANN),
+        ("openOrders", STAFF),
+    ],
+)
+async def test_dates_that_cannot_be(run: Run, field: str, viewer: Viewer | None) -> None:
+    """The first after the last is refused, the first at the last is a time without an instant."""
+    close = "}" if "{" in field else ""
+
+    async def ask(start: str, end: str) -> Answer:
+        arguments = f'createdFrom: "{start}", createdBefore: "{end}"'
+        return await run(f"{{ {field}({arguments}) {{ nodes {{ id }} }} {close} }}", viewer)
+
+    (error,) = (await ask("2024-01-02T00:00Z", "2024-01-01T00:00Z"))["errors"]
+    assert error["extensions"] == {"code": "BAD_ARGUMENT", "argument": "createdFrom"}
+    assert error["message"] == "createdFrom lies after createdBefore: exchange the two."
+    (error,) = (await ask("2024-01-02T00:00Z", "9999-12-31T23:00-05:00"))["errors"]
+    assert error["extensions"] == {"code": "BAD_ARGUMENT", "argument": "createdBefore"}
+    (error,) = (await ask("yesterday", "2024-01-02T00:00Z"))["errors"]
+    assert error["extensions"] == {"code": "BAD_REQUEST"}
+    assert error["message"].startswith("A DateTime is an instant of ISO 8601")
+    assert (await ask("2024-01-02T00:00Z", "2024-01-02T00:00Z"))["errors"] == []
 
 
 async def test_a_product_without_comments_answers(run: Run) -> None:

@@ -14,6 +14,7 @@ from dal.query.query import Query
 from dal.table.index import Index
 from dal.table.item import Item
 from dal.table.keys import escape
+from dal.table.ranges import UNBOUNDED, Range
 from tests.fakes import FakeEngine
 from tests.oracle import page_of
 from tests.strategies import MORE
@@ -24,7 +25,8 @@ DATA = {"S": "{}"}
 
 names = st.sampled_from(NAMES)
 ends = st.none() | names.map(escape)
-cuts = st.builds(Slice, st.integers(0, 5), st.booleans(), ends, ends, st.booleans(), st.booleans())
+cuts = st.builds(Slice, st.integers(0, 5), st.booleans(), ends, ends, *[st.booleans()] * 3)
+withins = st.builds(Range, ends, ends, st.booleans(), st.booleans())
 
 
 def item(index: Index, sort_key: str) -> Item:
@@ -45,23 +47,20 @@ def collection(index: Index, positions: set[str], *, headed: bool) -> FakeEngine
     return engine
 
 
-async def read(engine: FakeEngine, index: Index, cut: Slice) -> Page[str]:
+async def read(
+    engine: FakeEngine, index: Index, cut: Slice, within: Range = UNBOUNDED
+) -> Page[str]:
     filters = {field: frozenset({PLACE[field]}) for field in index.partition}
     reader = PageReader(
         Executor(engine, [index]),
         lambda row: str(row.item[index.sort_key]["S"]),
         descending=index is TICKETS_OF_USER,
     )
-    return await reader.read(Query("T", filters, head=True), cut)
+    return await reader.read(Query("T", filters, within, head=True), cut)
 
 
-def listed(positions: set[str], cut: Slice, *, descending: bool) -> tuple[list[str], bool, bool]:
-    """Return the page by the letter, as ``expected`` does, for a list of either direction."""
-    if descending:
-        return page_of(sorted(positions, reverse=True), cut)
-    mirror = replace(cut, backward=not cut.backward, after=cut.before, before=cut.after)
-    page, follows, precedes = page_of(sorted(positions, reverse=True), mirror)
-    return page[::-1], precedes, follows
+def inside(within: Range, position: str) -> bool:
+    return not (within & Range(position, position)).empty
 
 
 @MORE
@@ -70,19 +69,25 @@ def listed(positions: set[str], cut: Slice, *, descending: bool) -> tuple[list[s
     positions=st.sets(names.map(escape)),
     headed=st.booleans(),
     cut=cuts,
+    within=withins | st.just(UNBOUNDED),
 )
 async def test_a_page_is_the_same_with_its_head(
-    index: Index, positions: set[str], headed: bool, cut: Slice
+    index: Index, positions: set[str], headed: bool, cut: Slice, within: Range
 ) -> None:
     engine = collection(index, positions, headed=headed)
-    page = await read(engine, index, cut)
-    shown, follows, precedes = listed(positions, cut, descending=index is TICKETS_OF_USER)
+    page = await read(engine, index, cut, within)
+    descending = index is TICKETS_OF_USER
+    bounded = sorted((one for one in positions if inside(within, one)), reverse=True)
+    shown, follows, precedes = page_of(
+        bounded, cut if descending else replace(cut, reverse=not cut.reverse)
+    )
     assert [edge.position for edge in page.edges] == shown
     assert page.nodes == [index.label + position for position in shown]
     assert page.page_info.has_next_page == (follows if cut.next_page else None)
     assert page.page_info.has_previous_page == (precedes if cut.previous_page else None)
-    from_the_beginning = not cut.backward and cut.after is None
-    assert (page.head is not None) == (headed and from_the_beginning)
+    beginning = within.high if descending else within.low
+    from_it = not (cut.backward or cut.reverse) and cut.after is None and beginning is None
+    assert (page.head is not None) == (headed and from_it)
     if page.head is not None:
         assert page.head[index.sort_key] == {"S": f"{index.head}u"}
 

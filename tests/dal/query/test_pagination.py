@@ -33,14 +33,15 @@ async def test_every_slice_of_a_short_list(limit: int, backward: bool) -> None:
     """Ends that cross, meet, fall between rows and on them, in every combination."""
     engine = engine_of(SHORT)
     for after, before in product(SHORT_ENDS, SHORT_ENDS):
-        cut = Slice(limit, backward, after, before, next_page=True, previous_page=True)
-        page = await read(engine, ANY, cut)
-        info = page.page_info
-        assert (
-            [edge.position for edge in page.edges],
-            info.has_next_page,
-            info.has_previous_page,
-        ) == page_of(listed(SHORT, ANY), cut), cut
+        for reverse in (False, True):
+            cut = Slice(limit, backward, after, before, True, True, reverse)
+            page = await read(engine, ANY, cut)
+            info = page.page_info
+            assert (
+                [edge.position for edge in page.edges],
+                info.has_next_page,
+                info.has_previous_page,
+            ) == page_of(listed(SHORT, ANY), cut), cut
 
 
 @settings(parent=MORE, max_examples=2 * MORE.max_examples)
@@ -66,15 +67,15 @@ async def test_a_page_is_the_slice_of_the_sorted_list(
 
 
 @MORE
-@given(comments=row_lists, selection=selections, size=st.integers(1, 7), backward=st.booleans())
+@given(row_lists, selections, st.integers(1, 7), st.booleans(), st.booleans())
 async def test_a_walk_meets_every_row_once_in_order(
-    comments: list[Comment], selection: Selection, size: int, backward: bool
+    comments: list[Comment], selection: Selection, size: int, backward: bool, reverse: bool
 ) -> None:
     engine = engine_of(comments)
     met: list[str] = []
     end: str | None = None
     while True:
-        cut = next_cut(size, end, backward=backward)
+        cut = next_cut(size, end, backward=backward, reverse=reverse)
         page = await read(engine, selection, cut)
         positions = [edge.position for edge in page.edges]
         met = positions + met if backward else met + positions
@@ -86,13 +87,17 @@ async def test_a_walk_meets_every_row_once_in_order(
         if not ahead:
             break
         end = positions[0] if backward else positions[-1]
-    assert met == listed(comments, selection)
+    assert met == listed(comments, selection)[:: -1 if reverse else 1]
 
 
 @MORE
-@given(comments=row_lists, backward=st.booleans(), selection=selections, data=st.data())
+@given(row_lists, st.booleans(), st.booleans(), selections, st.data())
 async def test_changes_between_pages_neither_repeat_nor_skip_what_stays(
-    comments: list[Comment], backward: bool, selection: Selection, data: st.DataObject
+    comments: list[Comment],
+    backward: bool,
+    reverse: bool,
+    selection: Selection,
+    data: st.DataObject,
 ) -> None:
     staying = [one for one in comments if one.comment_id < "06"]
     passing = [one for one in comments if one.comment_id >= "06"]
@@ -105,14 +110,16 @@ async def test_changes_between_pages_neither_repeat_nor_skip_what_stays(
                 engine.put(COMMENT.encode(one))
             else:
                 engine.delete(COMMENT.encode(one))
-        page = await read(engine, selection, next_cut(3, end, backward=backward))
+        cut = next_cut(3, end, backward=backward, reverse=reverse)
+        page = await read(engine, selection, cut)
         if not page.edges:
             break
         met += [edge.position for edge in (reversed(page.edges) if backward else page.edges)]
         end = met[-1]
-    assert met == sorted(set(met), reverse=not backward)
+    descending = backward is reverse
+    assert met == sorted(set(met), reverse=descending)
     stayed = set(listed(staying, selection))
-    assert [one for one in met if one in stayed] == sorted(stayed, reverse=not backward)
+    assert [one for one in met if one in stayed] == sorted(stayed, reverse=descending)
 
 
 async def test_a_row_that_changes_segment_while_it_is_read_is_shown_once() -> None:

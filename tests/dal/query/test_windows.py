@@ -1,5 +1,6 @@
 """Lists bounded in time: exact, and read in few Queries where little stands in the time."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,24 +9,14 @@ from hypothesis import strategies as st
 
 from dal.entities.comment import COMMENT, comment_position
 from dal.query.pagination import Slice
-from dal.query.query import Query
 from dal.repositories.comments import Selection
-from dal.table.keys import format_instant
-from dal.table.ranges import Range
 from tests import oracle
 from tests.dal.known import KnownProduct
 
 ROWS = oracle.make_comments("42", 240, seed=3)
 FIRST = oracle.START
 PRODUCT = KnownProduct(COMMENT, ROWS)
-WIDE = Selection("42", frozenset({1, 2, 3}), frozenset(oracle.LANGUAGES)).query()
-
-
-def within(start: datetime | None, end: datetime | None) -> Range:
-    low = None if start is None else format_instant(start)
-    high = None if end is None else format_instant(end)
-    return Range(low, high, high_open=True)
-
+WIDE = Selection("42", frozenset({1, 2, 3}), frozenset(oracle.LANGUAGES))
 
 instants = st.none() | st.integers(-20, 260).map(lambda hours: FIRST + timedelta(hours=hours))
 
@@ -36,17 +27,19 @@ instants = st.none() | st.integers(-20, 260).map(lambda hours: FIRST + timedelta
     end=instants,
     size=st.integers(7, 60),
     backward=st.booleans(),
+    reverse=st.booleans(),
 )
 async def test_a_list_bounded_in_time_is_exact(
-    selection: Selection, start: datetime | None, end: datetime | None, size: int, backward: bool
+    selection: Selection,
+    start: datetime | None,
+    end: datetime | None,
+    size: int,
+    backward: bool,
+    reverse: bool,
 ) -> None:
-    query = Query("?", selection.query().filters, within(start, end))
-    wanted = [
-        row
-        for row in oracle.selected(ROWS, selection)
-        if (start is None or row.created_at >= start) and (end is None or row.created_at < end)
-    ]
-    assert await PRODUCT.walk(query, size, backward=backward) == wanted
+    dated = replace(selection, created_from=start, created_before=end)
+    rows = await PRODUCT.walk(dated.query(), size, backward=backward, reverse=reverse)
+    assert rows == oracle.selected(ROWS, dated)[:: -1 if reverse else 1]
 
 
 @pytest.mark.parametrize(
@@ -54,18 +47,49 @@ async def test_a_list_bounded_in_time_is_exact(
 )
 async def test_an_empty_five_minutes_take_one_query(start: datetime) -> None:
     product = KnownProduct(COMMENT, ROWS)
-    query = Query("?", WIDE.filters, within(start, start + timedelta(minutes=5)))
-    page = await product.read(query, Slice(20, next_page=True))
+    short = replace(WIDE, created_from=start, created_before=start + timedelta(minutes=5))
+    page = await product.read(short.query(), Slice(20, next_page=True))
     assert page.edges == []
     assert (page.stats.requests, page.stats.index) == (1, "all")
+
+
+async def test_a_time_after_all_that_was_known_is_planned_by_what_came_since() -> None:
+    """A process remembers the dates of a product, and its newest comments go on."""
+    product = KnownProduct(COMMENT, ROWS)
+    await product.read(replace(WIDE, created_before=FIRST + timedelta(hours=9)).query(), Slice(20))
+    later = [row._replace(created_at=row.created_at + timedelta(hours=240)) for row in ROWS]
+    product.engine.put(*map(COMMENT.encode, later))
+    await product.read(replace(WIDE, ratings=None).query(), Slice(1))
+    lately = replace(WIDE, created_from=FIRST + timedelta(hours=300))
+    page = await product.read(lately.query(), Slice(20))
+    assert len(page.edges) == 20
+    assert page.stats.requests <= 3
+
+
+async def test_what_is_not_as_empty_as_expected_is_asked_for_twice_as_much() -> None:
+    product = KnownProduct(COMMENT, ROWS)
+    lately = replace(WIDE, created_from=FIRST + timedelta(hours=300))
+    await product.read(replace(WIDE, created_before=FIRST + timedelta(hours=9)).query(), Slice(20))
+    later = [row._replace(created_at=row.created_at + timedelta(hours=240)) for row in ROWS]
+    product.engine.put(*map(COMMENT.encode, later))
+    page = await product.read(lately.query(), Slice(20))
+    assert len(page.edges) == 20
+    assert page.stats.requests <= 15
+
+
+@pytest.mark.parametrize("end", [FIRST, FIRST - timedelta(days=1)])
+async def test_a_time_that_holds_no_instant_takes_no_request(end: datetime) -> None:
+    product = KnownProduct(COMMENT, ROWS)
+    never = replace(WIDE, created_from=FIRST, created_before=end)
+    page = await product.read(never.query(), Slice(20, True, None, None, True, True))
+    assert (page.edges, product.engine.requests) == ([], [])
 
 
 async def test_a_busy_time_is_read_by_its_own_partitions() -> None:
     """What stands in it is dense enough that other ratings would cost more than a Query each."""
     product = KnownProduct(COMMENT, ROWS)
-    few = Selection("42", frozenset({2})).query()
-    query = Query("?", few.filters, within(FIRST, FIRST + timedelta(hours=200)))
-    page = await product.read(query, Slice(20))
+    few = Selection("42", frozenset({2}), None, FIRST, FIRST + timedelta(hours=200))
+    page = await product.read(few.query(), Slice(20))
     assert page.stats.index == "byRating"
     positions = [comment_position(row) for row in page.nodes]
     assert positions == sorted(positions, reverse=True)

@@ -5,7 +5,8 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import combinations
+from functools import partial
+from itertools import combinations, product
 
 import pytest
 from hypothesis import given
@@ -17,10 +18,11 @@ from dal.query.pagination import Slice
 from dal.repositories.orders import NEXT, OrderRepository, OrderSelection
 from dal.table.client import Table
 from tests.engines import SECOND_IN_SOAK
-from tests.oracle import next_cut, page_of
+from tests.oracle import next_cut, page_of, walk_pages
 from tests.strategies import FEW, TIES, order
 
 HOUR = timedelta(hours=1)
+DAYS = [datetime(2023, 1, day, tzinfo=UTC) for day in range(1, 5)]
 SUBSETS = [frozenset(some) for size in range(5) for some in combinations(OrderStatus, size)]
 
 drawn_orders = st.lists(
@@ -90,9 +92,10 @@ class Shop:
     bounds,
     st.integers(1, 4),
     st.booleans(),
+    st.booleans(),
     steps,
 )
-async def test_each_page_is_exact_while_statuses_change(
+async def test_each_page_is_exact_while_statuses_change(  # noqa: PLR0917 - drawn in this order
     table: Table,
     orders: list[Order],
     statuses: frozenset[OrderStatus] | None,
@@ -100,6 +103,7 @@ async def test_each_page_is_exact_while_statuses_change(
     before: datetime | None,
     size: int,
     backward: bool,
+    reverse: bool,
     changes: list[int],
 ) -> None:
     username = uuid.uuid4().hex
@@ -112,7 +116,8 @@ async def test_each_page_is_exact_while_statuses_change(
     end: str | None = None
     more = True
     while more:
-        positions, more = await shop.check_page(selection, next_cut(size, end, backward=backward))
+        cut = next_cut(size, end, backward=backward, reverse=reverse)
+        positions, more = await shop.check_page(selection, cut)
         seen += positions
         more = more and bool(positions)
         if positions:
@@ -120,6 +125,25 @@ async def test_each_page_is_exact_while_statuses_change(
         if changes:
             await shop.step(changes.pop())
     assert len(seen) == len(set(seen))
+
+
+@SECOND_IN_SOAK
+@pytest.mark.parametrize("backward", [False, True])
+async def test_open_orders_between_dates_in_both_orders(each_table: Table, backward: bool) -> None:
+    """Four days, ten orders each, so that all shards have ties."""
+    store = OrderRepository(each_table)
+    orders = [order(str(n), username=f"u{n}", created_at=DAYS[n % 4]) for n in range(40)]
+    await store.put_many([*orders, order("gone", status=OrderStatus.SHIPPED)])
+    for since, before, reverse in product((None, DAYS[1]), (None, DAYS[2]), (False, True)):
+        read = partial(store.open_page, created_from=since, created_before=before)
+        rows = await walk_pages(read, 7, backward=backward, reverse=reverse)
+        wanted = [
+            one
+            for one in sorted(orders, key=order_position, reverse=not reverse)
+            if (since is None or one.created_at >= since)
+            and (before is None or one.created_at < before)
+        ]
+        assert rows == wanted
 
 
 @SECOND_IN_SOAK

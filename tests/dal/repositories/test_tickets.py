@@ -12,7 +12,7 @@ from dal.errors import ConflictError, IdempotencyKeyReusedError, NotFoundError
 from dal.model import OrganizationUser, Roster, Ticket, TicketStatus
 from dal.query.pagination import Page, Slice
 from dal.repositories.organizations import OrganizationRepository
-from dal.repositories.tickets import TicketRepository
+from dal.repositories.tickets import TicketRepository, TicketSelection
 from dal.stores import Stores
 from dal.table.client import Table
 from tests.calls import calls_of
@@ -73,13 +73,14 @@ async def walk(
     store: TicketRepository, statuses: frozenset[TicketStatus] | None, *, backward: bool
 ) -> list[Ticket]:
     async def read(cut: Slice) -> Page[Ticket]:
-        page = await store.page(ACME.name, MEMBER, statuses, cut)
+        page = await store.page(TicketSelection(ACME.name, MEMBER, statuses), cut)
         assert page.stats.requests <= max(1, len(statuses or ()))
         return page
 
     return await walk_pages(read, 4, backward=backward)
 
 
+numbers = st.none() | st.integers(0, 40)
 kinds = st.sampled_from(["open", "close", "page"])
 
 
@@ -90,7 +91,9 @@ kinds = st.sampled_from(["open", "close", "page"])
     statuses=st.sampled_from(SUBSETS),
     size=st.integers(0, 6),
     backward=st.booleans(),
-    ends=st.tuples(st.none() | st.integers(0, 40), st.none() | st.integers(0, 40)),
+    ends=st.tuples(numbers, numbers),
+    created=st.tuples(numbers, numbers),
+    reverse=st.booleans(),
 )
 async def test_every_page_is_the_slice_of_the_sorted_list(
     each_table: Table,
@@ -99,6 +102,8 @@ async def test_every_page_is_the_slice_of_the_sorted_list(
     size: int,
     backward: bool,
     ends: tuple[int | None, int | None],
+    created: tuple[int | None, int | None],
+    reverse: bool,
 ) -> None:
     """With tickets opened and closed between pages; the head never counts as a row."""
     store = TicketRepository(each_table)
@@ -110,7 +115,9 @@ async def test_every_page_is_the_slice_of_the_sorted_list(
     after, before = (
         None if end is None else ticket_position(ticket(end, MEMBER, name)) for end in ends
     )
-    cut = Slice(size, backward, after, before, next_page=True, previous_page=True)
+    cut = Slice(size, backward, after, before, True, True, reverse)
+    since, until = (None if one is None else ticket(one, MEMBER).created_at for one in created)
+    selection = TicketSelection(name, MEMBER, statuses, since, until)
     for kind, number in [*happenings, ("page", 0)]:
         one = replace(ticket(number, MEMBER, name), ticket_id=f"{name}{number}")
         if kind == "open":
@@ -120,11 +127,18 @@ async def test_every_page_is_the_slice_of_the_sorted_list(
             if live[one.ticket_id].status is OPEN:
                 live[one.ticket_id] = await store.close(live[one.ticket_id])
         elif kind == "page":
-            rows = [t for t in live.values() if statuses is None or t.status in statuses]
+            rows = [
+                t
+                for t in live.values()
+                if (statuses is None or t.status in statuses)
+                and (since is None or t.created_at >= since)
+                and (until is None or t.created_at < until)
+            ]
             positions = [ticket_position(row) for row in newest_first(rows)]
-            page = await store.page(name, MEMBER, statuses, cut)
+            page = await store.page(selection, cut)
             user, headed = None, page
-            if statuses is None and not backward and after is None:
+            from_the_newest = not (backward or reverse) and after is None
+            if selection == TicketSelection(name, MEMBER) and from_the_newest:
                 user, headed = await store.with_user(name, MEMBER, cut)
                 assert user == OrganizationUser(name, MEMBER)
             for shown in (page, headed):
@@ -146,9 +160,9 @@ async def test_a_user_without_tickets_and_nobody(stores: Stores) -> None:
 
 
 async def test_tickets_are_their_users_alone(stores: Stores) -> None:
-    page = await stores.tickets.page(ACME.name, COLLEAGUE, None, Slice(100))
+    page = await stores.tickets.page(TicketSelection(ACME.name, COLLEAGUE), Slice(100))
     assert {one.username for one in page.nodes} == {COLLEAGUE}
-    page = await stores.tickets.page(OTHER.name, MEMBER, None, Slice(100))
+    page = await stores.tickets.page(TicketSelection(OTHER.name, MEMBER), Slice(100))
     assert page.nodes == [TICKETS[-1]]
 
 
@@ -188,9 +202,11 @@ async def test_of_many_who_close_a_ticket_one_does(stores: Stores) -> None:
 async def test_a_closed_ticket_leaves_the_open_ones_and_keeps_its_place(stores: Stores) -> None:
     one = MINE[0]
     await stores.tickets.close(one)
-    still_open = await stores.tickets.page(ACME.name, MEMBER, frozenset({OPEN}), Slice(100))
+    still_open = await stores.tickets.page(
+        TicketSelection(ACME.name, MEMBER, frozenset({OPEN})), Slice(100)
+    )
     assert one.ticket_id not in {row.ticket_id for row in still_open.nodes}
-    page = await stores.tickets.page(ACME.name, MEMBER, None, Slice(1))
+    page = await stores.tickets.page(TicketSelection(ACME.name, MEMBER), Slice(1))
     assert page.nodes == [replace(one, status=CLOSED)]
 
 
