@@ -250,12 +250,15 @@ def order_lines(argument: str, lines: Sequence[OrderLine]) -> tuple[OrderLine, .
     return tuple(lines)
 
 
-def period(start: datetime | None, end: datetime | None) -> tuple[datetime | None, datetime | None]:
-    """Return ``createdFrom`` and ``createdBefore`` in UTC; the first must not be the later one."""
-    start = None if start is None else instant("createdFrom", start)
-    end = None if end is None else instant("createdBefore", end)
+def period(
+    start: datetime | None,
+    end: datetime | None,
+    arguments: tuple[str, str] = ("createdFrom", "createdBefore"),
+) -> tuple[datetime | None, datetime | None]:
+    """Return both instants in UTC; the first must not be the later one."""
+    first, last = arguments
+    start = None if start is None else instant(first, start)
+    end = None if end is None else instant(last, end)
     if start is not None and end is not None and start > end:
-        raise InvalidArgumentError(
-            "createdFrom", "createdFrom lies after createdBefore: exchange the two."
-        )
+        raise InvalidArgumentError(first, f"{first} lies after {last}: exchange the two.")
     return start, end

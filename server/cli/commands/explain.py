@@ -1,6 +1,8 @@
 """``marginalia explain``: how a page of comments is read, and what it costs."""
 
 import asyncio
+from dataclasses import replace
+from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -12,8 +14,10 @@ from dal.query.execution_stats import ExecutionStatistics
 from dal.query.pagination import Page
 from dal.repositories.comments import CommentRepository, Selection
 from resolvers.connections import DEFAULT_SIZE, MAX_SIZE, plain_slice
+from resolvers.products import CommentOrder
 from server.cli import options
 from server.engine.storage import open_table
+from server.importer.instants import instant
 from server.settings import Settings
 
 
@@ -31,15 +35,33 @@ def explain(
             envvar="MARGINALIA_LANGUAGE", help="Only this language; repeat it for several."
         ),
     ] = None,
+    created_from: Annotated[
+        str | None,
+        typer.Option(
+            envvar="MARGINALIA_CREATED_FROM", help="Only what was made then or later: 2024-12-01."
+        ),
+    ] = None,
+    created_before: Annotated[
+        str | None,
+        typer.Option(
+            envvar="MARGINALIA_CREATED_BEFORE", help="Only what was made before then: 2025-01-01."
+        ),
+    ] = None,
+    order_by: Annotated[
+        CommentOrder,
+        typer.Option(
+            envvar="MARGINALIA_ORDER_BY", case_sensitive=False, help="Which end comes first."
+        ),
+    ] = CommentOrder.NEWEST,
     first: Annotated[
         int | None,
         typer.Option(
             envvar="MARGINALIA_FIRST",
-            help=f"Rows from the newest on, up to {MAX_SIZE}; {DEFAULT_SIZE} unless said.",
+            help=f"Rows from the first on, up to {MAX_SIZE}; {DEFAULT_SIZE} unless said.",
         ),
     ] = None,
     last: Annotated[
-        int | None, typer.Option(envvar="MARGINALIA_LAST", help="Rows up to the oldest instead.")
+        int | None, typer.Option(envvar="MARGINALIA_LAST", help="Rows up to the last instead.")
     ] = None,
     after: Annotated[
         str | None, typer.Option(envvar="MARGINALIA_AFTER", help="Start behind this cursor.")
@@ -54,8 +76,9 @@ def explain(
         rules.identifier("PRODUCT", product),
         rules.ratings("--rating", rating) if rating else None,
         rules.languages("--language", language) if language else None,
+        *_period(created_from, created_before),
     )
-    cut = plain_slice(first, after, last, before)
+    cut = replace(plain_slice(first, after, last, before), reverse=order_by is CommentOrder.OLDEST)
 
     async def read() -> Page[Comment]:
         async with open_table(settings, share=True) as opened:
@@ -65,6 +88,15 @@ def explain(
     console = Console()
     console.print(_grid(page.stats))
     console.print(_summary(page))
+
+
+def _period(*bounds: str | None) -> tuple[datetime | None, datetime | None]:
+    names = ("--created-from", "--created-before")
+    start, end = (
+        None if text is None else instant(name, text)
+        for name, text in zip(names, bounds, strict=True)
+    )
+    return rules.period(start, end, names)
 
 
 def _grid(stats: ExecutionStatistics) -> Grid:

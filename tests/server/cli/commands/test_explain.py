@@ -1,5 +1,7 @@
 """``marginalia explain`` as a person runs it, over a real engine."""
 
+from datetime import timedelta
+
 import pytest
 
 from dal.query.pagination import Slice
@@ -35,9 +37,26 @@ async def test_the_next_page_starts_at_the_cursor(
     assert f"< {first.edges[-1].position}" in said.stdout
 
 
+async def test_dates_and_order_are_the_apis(store: list[str], comments: CommentRepository) -> None:
+    start, end = oracle.START + timedelta(hours=7), oracle.START + timedelta(hours=31)
+    bounds = ("--created-from", start.isoformat(), "--created-before", "2023-01-02T07:00")
+    said = called("explain", "42", *bounds, "--order-by", "oldest", *store, COLUMNS="200", **AWS)
+    assert (said.returncode, said.stderr) == (0, "")
+    selection = Selection("42", None, None, start, end)
+    page = await comments.page(selection, Slice(20, reverse=True))
+    for part in ("AP1", ">= 2023-01-01T07:00:00.000000Z and < 2023-01-02T07:00:00", "Rows: 20."):
+        assert part in said.stdout
+    assert f"--after {page.edges[-1].cursor}" in said.stdout
+
+
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
+        (["--created-from", "may"], "--created-from is 'may'; it must be a date such as"),
+        (
+            ["--created-from", "2024-02-01", "--created-before", "2024-01-01"],
+            "--created-from lies after --created-before: exchange the two.",
+        ),
         (["--rating", "7"], "--rating is 7; it goes from 1 to 5."),
         (["--language", "english"], "--language 'english' is not a BCP 47 language tag"),
         (["--first", "101"], "first is 101; it goes from 0 to 100."),
