@@ -1,40 +1,60 @@
-"""gzip: for whoever asks, and never where it could tell a secret."""
+"""Compression: for whoever asks, and never where it could tell a secret."""
 
 import httpx
 import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette_compress import CompressMiddleware
 
 from server.http.compression import CompressionMiddleware
+from server.http.media_types import GRAPHQL
 from tests.server.http.listening import Echo
 
 HTML = b"<p>The same again.</p>" * 100
 
 
-async def page(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer as the pages do."""
-    headers = [(b"content-type", b"text/html"), (b"vary", b"Cookie"), (b"content-length", b"2200")]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": HTML})
+def page(content_type: str = "text/html", tag: bytes = b'W/"1"') -> ASGIApp:
+    """Return what answers as the pages do."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [
+            (b"content-type", content_type.encode()),
+            (b"vary", b"Cookie"),
+            (b"content-length", b"2200"),
+            (b"etag", tag),
+        ]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": HTML})
+
+    return answer
 
 
-async def ask(path: str = "/", app: ASGIApp = page, **headers: str) -> httpx.Response:
-    transport = httpx.ASGITransport(CompressionMiddleware(app))
+async def ask(path: str = "/", app: ASGIApp | None = None, **headers: str) -> httpx.Response:
+    transport = httpx.ASGITransport(CompressionMiddleware(app or page()))
     async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
         client.headers.pop("accept-encoding")
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return await client.get(path, headers=named)
 
 
-@pytest.mark.parametrize("asked", ["gzip", "br, gzip;q=0.5", "deflate, gzip"])
-async def test_who_asks_gets_less_to_read(asked: str) -> None:
-    answer = await ask(accept_encoding=asked)
-    assert answer.headers["content-encoding"] == "gzip"
+@pytest.mark.parametrize("content_type", ["text/html", "application/json", GRAPHQL])
+@pytest.mark.parametrize(
+    ("asked", "coding"),
+    [
+        ("gzip", "gzip"),
+        ("br;q=0, gzip;q=0.5", "gzip"),
+        ("deflate, gzip, br", "br"),
+        ("gzip, deflate, br, zstd", "br"),
+    ],
+)
+async def test_who_asks_gets_less_to_read(asked: str, coding: str, content_type: str) -> None:
+    answer = await ask(app=page(content_type), accept_encoding=asked)
+    assert answer.headers["content-encoding"] == coding
     assert int(answer.headers["content-length"]) < 200
     assert answer.content == HTML
     assert answer.headers["vary"] == "Cookie, Accept-Encoding"
 
 
-@pytest.mark.parametrize("asked", ["", "identity", "gzip;q=0", "br", "gzipped"])
+@pytest.mark.parametrize("asked", ["", "identity", "gzip;q=0", "deflate", "gzipped"])
 async def test_who_does_not_ask_gets_it_as_it_is(asked: str) -> None:
     answer = await (ask(accept_encoding=asked) if asked else ask())
     assert "content-encoding" not in answer.headers
@@ -43,8 +63,9 @@ async def test_who_does_not_ask_gets_it_as_it_is(asked: str) -> None:
     assert answer.headers["vary"] == "Cookie, Accept-Encoding"
 
 
-async def test_what_a_cookie_brings_is_never_compressed() -> None:
-    answer = await ask(accept_encoding="gzip", cookie="marginalia_jwt=a.b.c")
+@pytest.mark.parametrize("coding", ["gzip", "br"])
+async def test_what_a_cookie_brings_is_never_compressed(coding: str) -> None:
+    answer = await ask(accept_encoding=coding, cookie="marginalia_jwt=a.b.c")
     assert "content-encoding" not in answer.headers
 
 
@@ -53,3 +74,27 @@ async def test_files_and_what_is_small_are_not_worth_it() -> None:
     assert "content-encoding" not in file.headers
     small = await ask(app=Echo(), accept_encoding="gzip")
     assert (small.text, "content-encoding" in small.headers) == ("/:", False)
+
+
+@pytest.mark.parametrize(
+    ("tag", "asked", "sent"),
+    [
+        (b'"a1"', "gzip", '"a1-gzip"'),
+        (b'"a1"', "br", '"a1-br"'),
+        (b'"a1"', "identity", '"a1"'),
+        (b'W/"a1"', "gzip", 'W/"a1"'),
+    ],
+)
+async def test_a_strong_tag_names_the_bytes_that_are_sent(
+    tag: bytes, asked: str, sent: str
+) -> None:
+    answer = await ask(app=page(tag=tag), accept_encoding=asked)
+    assert answer.headers["etag"] == sent
+
+
+async def test_the_middleware_alone_would_compress_for_a_cookie() -> None:
+    """So the rule is ours to keep."""
+    transport = httpx.ASGITransport(CompressMiddleware(page()))
+    async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+        answer = await client.get("/", headers={"Accept-Encoding": "gzip", "Cookie": "a=b"})
+    assert answer.headers["content-encoding"] == "gzip"
