@@ -1,6 +1,7 @@
 """The repositories over one table."""
 
 from dal.repositories.comments import CommentRepository
+from dal.repositories.documents import DocumentRepository
 from dal.repositories.markers import MarkerRepository
 from dal.repositories.orders import OrderRepository
 from dal.repositories.organizations import OrganizationRepository
@@ -19,3 +20,4 @@ class Stores:
         self.organizations = OrganizationRepository(table)
         self.tickets = TicketRepository(table)
         self.markers = MarkerRepository(table)
+        self.documents = DocumentRepository(table)

@@ -25,13 +25,13 @@ NODE_TYPES = (Comment, Order, Organization, OrganizationUser, Product, Ticket, U
 """The types that a client meets through the Node interface."""
 
 
-class _Schema(Schema):
+class ExecutableSchema(Schema):
     """Strawberry's types and resolvers, executed by ``schema.execution``."""
 
     def __init__(self, *, introspection: bool, **roots: Any) -> None:
         super().__init__(**roots)
         self._introspection = introspection
-        self._documents = DocumentCache(self._schema, introspection=introspection)
+        self.documents = DocumentCache(self._schema, introspection=introspection)
 
     async def execute(
         self,
@@ -45,7 +45,7 @@ class _Schema(Schema):
     ) -> ExecutionResult:
         """Return the result of an operation, its errors as its client may see them."""
         execution = Execution(
-            self._documents, variable_values, context_value, root_value, operation_extensions
+            self.documents, variable_values, context_value, root_value, operation_extensions
         )
         allowed = OperationType if allowed_operation_types is None else allowed_operation_types
         result = await execution.result(query or "", operation_name, allowed)
@@ -55,9 +55,9 @@ class _Schema(Schema):
         return result
 
 
-def build_schema(*, introspection: bool = True) -> Schema:
+def build_schema(*, introspection: bool = True) -> ExecutableSchema:
     """Return the executable schema; without ``introspection`` it is not shown to clients."""
-    return _Schema(
+    return ExecutableSchema(
         introspection=introspection,
         query=Query,
         mutation=Mutation,

@@ -25,7 +25,7 @@ from compiled.operation import CompiledOperation
 from schema.cost import PredictedCosts
 from schema.fragments import operations_of
 from schema.introspection import NO_INTROSPECTION
-from schema.limits import MAX_TOKENS, faults_of, has_too_many_units
+from schema.limits import MAX_TOKENS, faults_of, units_of
 
 MAX_TEXT = 30_000
 MAX_ERRORS = 10
@@ -36,25 +36,34 @@ PLAINLY = 1
 sent once."""
 
 KEPT_BYTES = 32_000_000
-_TOKEN_BYTES = 1_100
-"""What a token takes when it is parsed and compiled, about."""
+TRUSTED_BYTES = 128_000_000
+"""Room for what strangers send, and for trusted documents, which they cannot drive out: 400 of 300
+lexical units. One that is beyond it is read and checked again when it is asked for."""
+
+_UNIT_BYTES = 1_100
+"""What a lexical unit takes when it is parsed and compiled, about."""
 
 _RULES = (*specified_rules, MaybeNullValidationRule, OneOfInputValidationRule)
 
 
 class Operation:
-    """One operation of a document without errors, compiled when it is first executed."""
+    """One operation of a document without errors, compiled after ``plainly`` executions."""
 
     def __init__(
-        self, schema: GraphQLSchema, document: DocumentNode, node: OperationDefinitionNode
+        self,
+        schema: GraphQLSchema,
+        document: DocumentNode,
+        node: OperationDefinitionNode,
+        plainly: int,
     ) -> None:
         self.node = node
         self._of = schema, document, node
+        self._plainly = plainly
 
     @cached_property
     def compiled(self) -> CompiledOperation:
         """What is executed."""
-        return CompiledOperation(*self._of, plainly=PLAINLY)
+        return CompiledOperation(*self._of, plainly=self._plainly)
 
     @cached_property
     def costs(self) -> PredictedCosts:
@@ -69,6 +78,8 @@ class CheckedDocument:
     document: DocumentNode
     errors: list[GraphQLError]
     operations: Sequence[Operation]
+    bytes: int
+    """What it takes in memory, about."""
 
     def operation(self, name: str | None) -> Operation | None:
         """Return the operation of a name, or the first; None where there is none."""
@@ -77,35 +88,41 @@ class CheckedDocument:
                 return one
         return None
 
-    @property
-    def bytes(self) -> int:
-        """What it takes in memory, about."""
-        text = len(self.document.loc.source.body) if self.document.loc else 0
-        return text + _TOKEN_BYTES * min(MAX_TOKENS, text)
-
 
 class DocumentCache:
-    """The documents of one schema that were asked for last."""
+    """The documents of one schema that were asked for last; the trusted ones have room apart."""
 
     def __init__(self, schema: GraphQLSchema, *, introspection: bool = True) -> None:
         self.schema = schema
         self._rules = _RULES if introspection else (*_RULES, *NO_INTROSPECTION)
-        self._kept: LRUCache[str, CheckedDocument] = LRUCache(KEPT_BYTES, lambda one: one.bytes)
+        self._kept = _room(KEPT_BYTES)
+        self._trusted = _room(TRUSTED_BYTES)
 
     def checked(self, text: str) -> CheckedDocument:
         """Return a document; GraphQLError where it cannot be read at all."""
-        found = self._kept.get(text)
+        found = self._trusted.get(text) or self._kept.get(text)
         if found is None:
-            found = self._kept[text] = self._check(text)
+            found = self._kept[text] = self._check(text, PLAINLY)
         return found
 
-    def _check(self, text: str) -> CheckedDocument:
+    def trusted(self, text: str) -> CheckedDocument:
+        """Return a document that is to be kept among the trusted ones; it is compiled at once.
+
+        GraphQLError where it cannot be read at all.
+        """
+        found = self._trusted.get(text)
+        if found is None:
+            found = self._trusted[text] = self._check(text, 0)
+        return found
+
+    def _check(self, text: str, plainly: int) -> CheckedDocument:
         if len(text) > MAX_TEXT:
             raise GraphQLError(
                 f"The document has {len(text):,} characters; the most is {MAX_TEXT:,}: "
                 "send long values as variables."
             )
-        if has_too_many_units(text):
+        units = units_of(text)
+        if units > MAX_TOKENS:
             raise GraphQLError(
                 f"The document has more than {MAX_TOKENS:,} lexical units: ask for less at a time."
             )
@@ -114,8 +131,9 @@ class DocumentCache:
             errors = faults_of(document) or self._validate(document)
         except RecursionError:
             raise GraphQLError("The document is nested too deeply to be read.") from None
-        operations = [Operation(self.schema, document, one) for one in operations_of(document)]
-        return CheckedDocument(document, errors, operations)
+        nodes = operations_of(document)
+        operations = [Operation(self.schema, document, one, plainly) for one in nodes]
+        return CheckedDocument(document, errors, operations, len(text) + _UNIT_BYTES * units)
 
     def _validate(self, document: DocumentNode) -> list[GraphQLError]:
         return validate(
@@ -125,3 +143,7 @@ class DocumentCache:
             max_errors=MAX_ERRORS,
             allow_empty_selection_sets=False,
         )
+
+
+def _room(size: int) -> LRUCache[str, CheckedDocument]:
+    return LRUCache(size, lambda one: one.bytes)

@@ -115,12 +115,12 @@ def faults_of_variables(variables: object) -> list[GraphQLError]:
     return [GraphQLError(sentence)]
 
 
-def has_too_many_units(text: str) -> bool:
-    """Return whether a text has too many lexical units to be parsed; a comment counts as one.
+def units_of(text: str) -> int:
+    """Return how many lexical units a text has; a comment counts as one.
 
     To count them takes a tenth of the time that it takes to parse them.
     """
-    return len(_UNIT.findall(text)) > MAX_TOKENS
+    return len(_UNIT.findall(text))
 
 
 def _number(count: int) -> str:

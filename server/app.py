@@ -1,5 +1,8 @@
 """The HTTP application: the pages, GraphQL, GraphiQL and health checks."""
 
+import logging
+from collections.abc import Mapping
+
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.routing import Mount, Route
@@ -7,9 +10,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dal.stores import Stores
 from dal.table.client import Table
-from schema.build import build_schema
+from schema.build import ExecutableSchema, build_schema
+from schema.trusted_documents import TrustedDocuments
 from server.auth.jwt import Authenticator
 from server.engine.data_directory import DataDirectory
+from server.errors import CommandError
 from server.health import health_routes
 from server.http import graphiql
 from server.http.compression import CompressionMiddleware
@@ -17,12 +22,16 @@ from server.http.cors import CrossOriginMiddleware
 from server.http.deadline import DeadlineMiddleware
 from server.http.failures import FailureMiddleware
 from server.http.graphql import GraphQLView
+from server.http.persisted import PersistedDocuments
 from server.http.rate_limit import RateLimitMiddleware
 from server.http.request_ids import RequestIdMiddleware
+from server.manifests import read_manifests
 from server.pages.routes import page_routes, refusal
 from server.settings import NO_RATE_LIMIT, Settings
 
 _GRAPHQL = "/graphql"
+
+logger = logging.getLogger(__name__)
 
 
 def create_app(
@@ -31,14 +40,23 @@ def create_app(
     table: Table,
     authenticator: Authenticator,
     directory: DataDirectory | None = None,
+    documents: Mapping[str, str] | None = None,
 ) -> ASGIApp:
     """Return the application over an open table.
 
     ``directory`` has the embedded engine's file, which then counts among what makes it ready.
+    ``documents`` are those that the table keeps. CommandError where one of the settings is broken.
     """
+    schema, stores = build_schema(introspection=settings.introspection), Stores(table)
     view = GraphQLView(
-        build_schema(introspection=settings.introspection),
-        stores=Stores(table),
+        schema,
+        stores=stores,
+        documents=PersistedDocuments(
+            trusted_documents(settings, schema, documents or {}),
+            stores.documents,
+            only=settings.documents_only,
+            automatic=settings.apq,
+        ),
         authenticator=authenticator,
         explain=settings.explain,
     )
@@ -60,6 +78,23 @@ def create_app(
         FailureMiddleware(app), origins=settings.cors_origins, local=settings.demo
     )
     return RequestIdMiddleware(app)
+
+
+def trusted_documents(
+    settings: Settings, schema: ExecutableSchema, kept: Mapping[str, str]
+) -> TrustedDocuments:
+    """Return the documents of the settings' manifests, and those that the table has ``kept``.
+
+    CommandError tells all that are broken in the manifests. What the table has was added to another
+    version of the schema, and others of it can be served: a broken one is a line of the log.
+    """
+    trusted = TrustedDocuments(schema.documents)
+    broken = trusted.add_all(read_manifests(settings.documents))
+    if broken:
+        raise CommandError(" ".join(broken))
+    for sentence in trusted.add_all(kept):
+        logger.error("%s", sentence)
+    return trusted
 
 
 class _Shortcut:

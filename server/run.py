@@ -10,6 +10,8 @@ from contextlib import contextmanager
 import uvloop
 
 from dal.stores import Stores
+from schema.build import build_schema
+from server.app import trusted_documents
 from server.auth.secret import ensure_secret, secret_source
 from server.banner import address, banner
 from server.demo import load_demo
@@ -76,12 +78,14 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
         url = address(settings.host, listener.getsockname()[1])
         greeting = banner(settings, url=url, place=store.place, secret=secret())
         if settings.workers > 1:
+            _check_documents(settings)
             workers = Workers(settings, store.connection, listener)
             _on_signal(lambda _: workers.end())
             store.died.add_done_callback(lambda _: workers.end())
             await workers.serve(greeting)
         else:
-            server = HttpServer(application(settings, store.table, secret), settings, greeting)
+            app = await application(settings, store.table, secret)
+            server = HttpServer(app, settings, greeting)
             _on_signal(lambda number: server.handle_exit(number, None))
             store.died.add_done_callback(lambda _: server.end())
             await server.serve(sockets=[listener])
@@ -93,6 +97,12 @@ async def _prepare_demo(settings: Settings, store: Store, secret: Callable[[], s
     if secret() is None:
         ensure_secret(settings.data_dir)
     await load_demo(Stores(store.table))
+
+
+def _check_documents(settings: Settings) -> None:
+    """Raise CommandError for broken manifests here, or every worker would end by it."""
+    if settings.documents:
+        trusted_documents(settings, build_schema(introspection=settings.introspection), {})
 
 
 def _on_signal(act: Callable[[int], object]) -> None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
+from dal.stores import Stores
 from dal.table.client import Table
 from server.app import create_app
 from server.auth.jwt import Authenticator
@@ -29,13 +30,21 @@ ACCEPT_AGAIN = 0.5
 """Seconds until the server tries again when the system has no descriptor left."""
 
 
-def application(settings: Settings, table: Table, secret: Callable[[], str | None]) -> ASGIApp:
+async def application(
+    settings: Settings, table: Table, secret: Callable[[], str | None]
+) -> ASGIApp:
     """Return the application over an open table, for whom ``secret`` or a key set vouches."""
     authenticator = Authenticator(
         secret=secret, jwks_url=settings.jwks_url, audience=settings.jwt_audience
     )
     directory = DataDirectory(settings.data_dir) if settings.embedded else None
-    return create_app(settings, table=table, authenticator=authenticator, directory=directory)
+    return create_app(
+        settings,
+        table=table,
+        authenticator=authenticator,
+        directory=directory,
+        documents=await Stores(table).documents.all(),
+    )
 
 
 class HttpServer(uvicorn.Server):

@@ -34,6 +34,12 @@ class Settings:
     explain: bool = False
     introspection: bool = True
     """Whether clients may ask for the schema, and are told of it in errors."""
+    documents: Sequence[Path] = ()
+    """Manifests of trusted documents, beside those that the table keeps."""
+    documents_only: bool = False
+    """Whether other documents are refused."""
+    apq: bool = False
+    """Whether clients may register documents by their hashes: automatic persisted queries."""
     endpoint_url: str | None = None
     aws: bool = False
     table: str = "marginalia"
@@ -68,6 +74,8 @@ class Settings:
     def __post_init__(self) -> None:
         if self.aws and self.endpoint_url is not None:
             raise CommandError("--aws and --endpoint-url exclude each other: give one of them.")
+        if self.apq and self.documents_only:
+            raise CommandError("--apq and --documents-only exclude each other: give one of them.")
         for option, url in (("--endpoint-url", self.endpoint_url), ("--jwks-url", self.jwks_url)):
             if url is not None and not _is_url(url):
                 raise CommandError(f"{option} {url} is no URL such as http://127.0.0.1:8001.")

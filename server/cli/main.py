@@ -23,7 +23,8 @@ _INTERRUPTED = 130
 class Command:
     """One command: what it does, an example of it, and the module of the same name.
 
-    With ``actions`` it is a group, and each of these functions one of its commands.
+    With ``actions`` it is a group, and each of these functions one of its commands; an underscore
+    at the end of a name keeps it apart from Python's own.
     """
 
     summary: str
@@ -47,6 +48,11 @@ COMMANDS = {
     "token": Command(
         "Print a JWT to write with.",
         "marginalia token --user ana --role moderator",
+    ),
+    "documents": Command(
+        "Register documents that clients ask for by id, or list them.",
+        "marginalia documents add persisted_queries.json",
+        ("add", "list_"),
     ),
     "table": Command(
         "Create the table, describe it, or print its data model.",
@@ -131,7 +137,7 @@ def _register(app: typer.Typer, name: str, command: Command, *, wanted: bool) ->
     if module is not None and command.actions:
         group = typer.Typer(no_args_is_help=True)
         for action in command.actions:
-            group.command(action)(getattr(module, action))
+            group.command(action.rstrip("_"))(getattr(module, action))
         app.add_typer(group, name=name, help=command.summary, epilog=example)
     else:
         act = getattr(module, name, _not_wanted)

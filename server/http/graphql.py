@@ -4,26 +4,22 @@ from graphql import GraphQLError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
-from strawberry import Schema
 from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
 from strawberry.types import ExecutionResult
 from strawberry.types.graphql import OperationType
 
 from dal.stores import Stores
 from resolvers.request.context import Context
+from schema.build import ExecutableSchema
 from server.auth.jwt import Authenticator, InvalidTokenError, KeysUnavailableError
 from server.http import graphiql
 from server.http.failures import failure
 from server.http.graphql_request import Operation, header, read_operation
 from server.http.graphql_response import GraphQLResponse, graphql_response
 from server.http.media_types import GRAPHQL, HTML, JSON, preferred
+from server.http.persisted import Asked, PersistedDocuments
 
 _ANY, _READING = OperationType.from_http("POST"), OperationType.from_http("GET")
-
-_NOT_PERSISTED = GraphQLError(
-    "PersistedQueryNotSupported", extensions={"code": "PERSISTED_QUERY_NOT_SUPPORTED"}
-)
-"""What makes Apollo's link send the text; others read the words too."""
 
 
 class GraphQLView:
@@ -31,14 +27,16 @@ class GraphQLView:
 
     def __init__(
         self,
-        schema: Schema,
+        schema: ExecutableSchema,
         *,
         stores: Stores,
+        documents: PersistedDocuments,
         authenticator: Authenticator,
         explain: bool,
     ) -> None:
         self.schema = schema
         self._stores = stores
+        self._documents = documents
         self._authenticator = authenticator
         self._explain = explain
 
@@ -73,9 +71,11 @@ class GraphQLView:
             return graphiql.page()
         context = await self.context(header(scope, b"authorization"))
         operation = await read_operation(scope, receive)
-        if operation.query is None:
-            return graphql_response(ExecutionResult(None, [_NOT_PERSISTED]), media_type)
-        return graphql_response(await self._run(scope, operation, context), media_type)
+        try:
+            asked = await self._documents.asked_by(operation)
+        except GraphQLError as error:
+            return graphql_response(ExecutionResult(None, [error]), media_type)
+        return graphql_response(await self._run(scope, asked, operation, context), media_type)
 
     async def context(self, authorization: str | None) -> Context:
         """Return what resolvers see of who this is; InvalidTokenError for a JWT that fails."""
@@ -85,11 +85,13 @@ class GraphQLView:
             explain=self._explain,
         )
 
-    async def _run(self, scope: Scope, operation: Operation, context: Context) -> ExecutionResult:
+    async def _run(
+        self, scope: Scope, asked: Asked, operation: Operation, context: Context
+    ) -> ExecutionResult:
         """Return the result of an operation; a GET, which any site can cause, only reads."""
         try:
             return await self.schema.execute(
-                operation.query,
+                asked.text,
                 operation.variables,
                 context_value=context,
                 operation_name=operation.name,

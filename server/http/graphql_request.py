@@ -11,14 +11,20 @@ from starlette.types import Receive, Scope
 from server.http.media_types import JSON
 from server.http.request_body import read_body
 
+_IDS = ("documentId", "doc_id", "id")
+"""Where a document's id may stand: as GraphQL over HTTP has it, and as Relay's networks send it."""
+
 _Member = TypeVar("_Member", str, dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What to run; ``query`` is None where the client sends the hash of a text it has kept back."""
+    """What to run; ``query`` is None where the client sends an id or the hash of a text instead."""
 
     query: str | None
+    document_id: str | None
+    sha256: str | None
+    """The hash that clients with automatic persisted queries send, beside the text or alone."""
     variables: dict[str, Any] | None
     name: str | None
     extensions: dict[str, Any] | None
@@ -67,14 +73,39 @@ def _parsed(text: str | bytes, place: str) -> object:
 def _operation(given: dict[str, Any]) -> Operation:
     query = _member(given, "query", str) or None
     extensions = _member(given, "extensions", dict)
-    if query is None and "persistedQuery" not in (extensions or {}):
-        raise HTTPException(400, "The request lacks the operation: put its text in 'query'.")
+    document_id, sha256 = _document_id(given, query), _sha256(extensions)
+    if query is None and document_id is None and sha256 is None:
+        raise HTTPException(
+            400,
+            "The request lacks the operation: put its text in 'query', or the id of a registered "
+            "document in 'documentId'.",
+        )
     return Operation(
         query=query,
+        document_id=document_id,
+        sha256=sha256,
         variables=_member(given, "variables", dict),
         name=_member(given, "operationName", str),
         extensions=extensions,
     )
+
+
+def _document_id(given: dict[str, Any], query: str | None) -> str | None:
+    if query is None:
+        return next(filter(None, (_member(given, name, str) for name in _IDS)), None)
+    if given.get("documentId") is not None:
+        raise HTTPException(400, "Send a text in 'query' or an id in 'documentId', not both.")
+    return None
+
+
+def _sha256(extensions: dict[str, Any] | None) -> str | None:
+    persisted = (extensions or {}).get("persistedQuery")
+    if persisted is None:
+        return None
+    digest = persisted.get("sha256Hash") if isinstance(persisted, dict) else None
+    if not isinstance(digest, str):
+        raise HTTPException(400, "'extensions.persistedQuery' must hold a string 'sha256Hash'.")
+    return digest
 
 
 def _member(given: dict[str, Any], name: str, kind: type[_Member]) -> _Member | None:

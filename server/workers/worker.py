@@ -37,7 +37,7 @@ def work(settings: Settings, address: TableAddress, channel: socket.socket) -> N
 async def _work(settings: Settings, address: TableAddress, channel: socket.socket) -> None:
     async with connect(address) as table:
         secret = secret_source(settings.jwt_secret, settings.data_dir)
-        server = _WorkerServer(application(settings, table, secret), settings, "")
+        server = _WorkerServer(await application(settings, table, secret), settings, "")
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.end)
         await server.serve(sockets=[channel])
 

@@ -155,7 +155,7 @@ async def test_a_list_of_faults_is_cut_and_says_so(run: Run) -> None:
 def test_documents_are_kept_by_their_bytes() -> None:
     cache = DocumentCache(SCHEMA._schema)
     for number in range(60):
-        cache.checked(f"# {number}{'x' * 20_000}\n{{__typename}}")
+        cache.checked(f"{{ {'__typename ' * 900} }} # {number}")
     assert 0 < cache._kept.currsize <= KEPT_BYTES
     assert len(cache._kept) < 60
     assert cache.checked("{__typename}") is cache.checked("{__typename}")

@@ -1,5 +1,6 @@
 """``marginalia serve``: the GraphQL server."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +11,7 @@ from server.run import run
 from server.settings import Settings
 
 _JWT = "Who may write"
+_DOCUMENTS = "Which documents it runs"
 _LOAD = "How much it takes on"
 
 
@@ -48,6 +50,36 @@ def serve(
             help="Show the schema to whoever asks; without it, no error tells a part of it either.",
         ),
     ] = True,
+    documents: Annotated[
+        list[Path] | None,
+        typer.Option(
+            envvar="MARGINALIA_DOCUMENTS",
+            rich_help_panel=_DOCUMENTS,
+            help="A manifest of documents that clients ask for by id: Relay's persisted queries or "
+            "Apollo's manifest. Repeatable. 'marginalia documents add' keeps them in the table "
+            "instead.",
+            show_default=False,
+        ),
+    ] = None,
+    documents_only: Annotated[
+        bool,
+        typer.Option(
+            "--documents-only/--no-documents-only",
+            envvar="MARGINALIA_DOCUMENTS_ONLY",
+            rich_help_panel=_DOCUMENTS,
+            help="Run registered documents and refuse all others.",
+        ),
+    ] = False,
+    apq: Annotated[
+        bool,
+        typer.Option(
+            "--apq/--no-apq",
+            envvar="MARGINALIA_APQ",
+            rich_help_panel=_DOCUMENTS,
+            help="Automatic persisted queries: clients of Apollo and urql register texts by their "
+            "hashes, 16 MB of them, and send the hashes alone from then on.",
+        ),
+    ] = False,
     data_dir: options.DataDir = options.DEFAULTS.data_dir,
     endpoint_url: options.EndpointUrl = None,
     aws: options.Aws = False,
@@ -174,6 +206,9 @@ def serve(
             demo=demo,
             explain=explain,
             introspection=introspection,
+            documents=documents or (),
+            documents_only=documents_only,
+            apq=apq,
             endpoint_url=endpoint_url,
             aws=aws,
             table=table,

@@ -1,0 +1,85 @@
+"""``marginalia documents``: GraphQL documents that clients ask for by id."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from graphql import OperationDefinitionNode, parse
+from rich.console import Console
+from rich.table import Table as Grid
+
+from dal.stores import Stores
+from schema.build import build_schema
+from schema.fragments import operations_of
+from schema.trusted_documents import TrustedDocuments
+from server.cli import options
+from server.engine.storage import open_table
+from server.errors import CommandError
+from server.manifests import read_manifests
+from server.settings import Settings
+
+
+@options.of_store
+def add(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Relay's persisted queries, {id: text}, or Apollo's manifest.",
+            show_default=False,
+        ),
+    ],
+    *,
+    settings: Settings,
+) -> None:
+    """Keep the documents of manifests in the table, for every server over it.
+
+    Servers that run have them at once. Nothing is kept unless all of them fit the schema and its
+    limits. What is under an id never changes: documents that are there already stay as they are.
+    """
+    texts = read_manifests(files)
+    new = asyncio.run(_add(settings, texts))
+    typer.echo(f"{new:,} of {len(texts):,} documents are new; all can be asked for by their ids.")
+
+
+@options.of_store
+def list_(*, settings: Settings) -> None:
+    """List the documents that the table keeps."""
+    Console().print(_grid(asyncio.run(_kept(settings))))
+
+
+async def _add(settings: Settings, texts: Mapping[str, str]) -> int:
+    """Keep what is not there; return how many that were, CommandError where any is broken."""
+    async with open_table(settings, share=True) as table:
+        documents = Stores(table).documents
+        kept = await documents.all()
+        trusted = TrustedDocuments(build_schema().documents)
+        trusted.add_all(kept)
+        broken = trusted.add_all(texts)
+        if broken:
+            raise CommandError(" ".join(broken))
+        new = {one: text for one, text in texts.items() if one not in kept}
+        await documents.put(new)
+        return len(new)
+
+
+async def _kept(settings: Settings) -> dict[str, str]:
+    async with open_table(settings, share=True) as table:
+        return await Stores(table).documents.all()
+
+
+def _grid(texts: Mapping[str, str]) -> Grid:
+    grid = Grid(title=f"{len(texts):,} documents")
+    grid.add_column("Id", overflow="fold")
+    grid.add_column("Operations")
+    grid.add_column("Characters", justify="right")
+    for document_id, text in texts.items():
+        operations = ", ".join(map(_shown, operations_of(parse(text))))
+        grid.add_row(document_id, operations, f"{len(text):,}")
+    return grid
+
+
+def _shown(operation: OperationDefinitionNode) -> str:
+    return f"{operation.operation.value} {operation.name.value if operation.name else ''}".strip()

@@ -1,0 +1,111 @@
+"""The document that a request asks for: by its text, by a registered id, or by its hash.
+
+Clients ask by ``documentId`` (GraphQL over HTTP), ``doc_id`` or ``id`` (Relay) or
+``extensions.persistedQuery.sha256Hash`` (Apollo, urql). With automatic persisted queries these
+last send a hash first, and where nobody knows it the text beside it.
+"""
+
+import logging
+from contextlib import suppress
+from dataclasses import dataclass
+
+from cachetools import LRUCache
+from graphql import GraphQLError
+
+from dal.errors import DalError
+from dal.repositories.documents import DocumentRepository
+from schema.errors import shown
+from schema.trusted_documents import BrokenDocumentError, TrustedDocuments, hash_of
+from server.http.graphql_request import Operation
+
+AUTOMATIC_BYTES = 16_000_000
+"""Of texts that clients have registered; those that were asked for last stay."""
+
+logger = logging.getLogger(__name__)
+
+_NOT_SUPPORTED = "PersistedQueryNotSupported", "PERSISTED_QUERY_NOT_SUPPORTED"
+_NOT_FOUND = "PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND"
+"""What makes the links of Apollo and urql send the text: for good, and this once. Some go by the
+message, some by the code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A document's text, and whether it was asked for by the id of a trusted one."""
+
+    text: str
+    trusted: bool = False
+
+
+class PersistedDocuments:
+    """Finds the document of a request; ``only`` trusted ones, or what clients register too."""
+
+    def __init__(
+        self,
+        trusted: TrustedDocuments,
+        kept: DocumentRepository,
+        *,
+        only: bool = False,
+        automatic: bool = False,
+    ) -> None:
+        self._trusted = trusted
+        self._kept = kept
+        self._only = only
+        self._automatic: LRUCache[str, str] | None = None
+        if automatic:
+            self._automatic = LRUCache(AUTOMATIC_BYTES, lambda text: len(text.encode()))
+
+    async def asked_by(self, operation: Operation) -> Asked:
+        """Return the document of a request; GraphQLError, with its code, where none is to run."""
+        if operation.query is None:
+            return await self._by_id(operation.document_id or operation.sha256 or "", operation)
+        if self._only and not self._trusted.holds(operation.query):
+            raise _error(
+                "This server runs registered documents only: ask for one by its id, in "
+                "'documentId', and have yours registered with 'marginalia documents add'.",
+                "UNTRUSTED_DOCUMENT",
+            )
+        if self._automatic is not None and operation.sha256 is not None:
+            self._register(self._automatic, operation.sha256, operation.query)
+        return Asked(operation.query)
+
+    async def _by_id(self, document_id: str, operation: Operation) -> Asked:
+        text = self._trusted.text(document_id)
+        if text is None and self._automatic is not None and operation.document_id is None:
+            text = self._automatic.get(document_id)
+            if text is not None:
+                return Asked(text)
+        if text is None:
+            text = await self._added(document_id)
+        if text is not None:
+            return Asked(text, trusted=True)
+        if operation.document_id is not None:
+            raise _error(f"No document is registered under the id {document_id!r}.", "NOT_FOUND")
+        raise _error(*(_NOT_SUPPORTED if self._automatic is None else _NOT_FOUND))
+
+    async def _added(self, document_id: str) -> str | None:
+        """Return the text that was added to the table since the server started."""
+        try:
+            text = await self._kept.text(document_id)
+            if text is not None:
+                self._trusted.add(document_id, text)
+        except DalError as error:
+            raise shown(GraphQLError(str(error), original_error=error)) from error
+        except BrokenDocumentError as error:
+            logger.error("%s", error)  # noqa: TRY400 - its sentence says it all
+            raise _error(
+                f"The document {document_id!r} does not fit this server's schema.", "BAD_REQUEST"
+            ) from error
+        return text
+
+    @staticmethod
+    def _register(automatic: LRUCache[str, str], digest: str, text: str) -> None:
+        """Keep a text under its hash, for whoever sends that alone."""
+        if hash_of(text) != digest:
+            raise _error("'sha256Hash' is not the SHA-256 of the text in 'query'.", "BAD_REQUEST")
+        with suppress(ValueError):  # larger than all of the room
+            automatic[digest] = text
+
+
+def _error(message: str, code: str) -> GraphQLError:
+    return GraphQLError(message, extensions={"code": code})

@@ -1,0 +1,35 @@
+"""Trusted documents in the table, on each engine."""
+
+import pytest
+
+from dal.errors import InvalidArgumentError
+from dal.repositories.documents import DocumentRepository
+from dal.table.client import Table
+
+TEXTS = {
+    "9b74c9897bac770ffc029102a200c5de": "{ __typename }",
+    "Shop/1#page %": 'query Page { product(productId: "ü") { id } }',
+}
+
+
+async def test_documents_are_kept_under_their_ids(each_table: Table) -> None:
+    documents = DocumentRepository(each_table)
+    assert await documents.all() == {}
+    await documents.put(TEXTS)
+    assert await documents.all() == TEXTS
+    for document_id, text in TEXTS.items():
+        assert await documents.text(document_id) == text
+    assert await documents.text("unknown") is None
+
+
+async def test_many_are_read_by_several_queries(table: Table) -> None:
+    documents = DocumentRepository(table)
+    texts = {f"{number:03}": f"# {'x' * 29_000}\n{{ __typename }}" for number in range(50)}
+    await documents.put(texts)
+    assert await documents.all() == texts
+
+
+@pytest.mark.parametrize("document_id", ["", "a\x00b", "a" * 600])
+async def test_an_id_that_none_can_have_is_told(table: Table, document_id: str) -> None:
+    with pytest.raises(InvalidArgumentError):
+        await DocumentRepository(table).text(document_id)

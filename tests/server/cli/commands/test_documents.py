@@ -1,0 +1,78 @@
+"""``marginalia documents``: what is kept, listed and refused, and what a running server sees."""
+
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.server.serving import called, served
+
+TEXTS = {"page": "query Page { __typename }", "both": "query A { __typename } mutation B { x }"}
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> Path:
+    file = tmp_path / "relay.json"
+    file.write_text(json.dumps({"page": TEXTS["page"]}))
+    return file
+
+
+def test_documents_are_added_and_listed(tmp_path: Path, manifest: Path) -> None:
+    store = {"MARGINALIA_DATA_DIR": str(tmp_path / "data")}
+    added = called("documents", "add", manifest, **store)
+    assert (added.returncode, added.stderr) == (0, "")
+    assert added.stdout == "1 of 1 documents are new; all can be asked for by their ids.\n"
+    assert called("documents", "add", manifest, **store).stdout.startswith("0 of 1")
+    listed = called("documents", "list", **store).stdout
+    assert "1 documents" in listed
+    assert "query Page" in listed
+
+
+def test_nothing_is_added_where_one_is_broken(tmp_path: Path, manifest: Path) -> None:
+    store = {"MARGINALIA_DATA_DIR": str(tmp_path / "data")}
+    broken = tmp_path / "broken.json"
+    broken.write_text(json.dumps(TEXTS | {"c": "{"}))
+    outcome = called("documents", "add", manifest, broken, **store)
+    assert (outcome.returncode, outcome.stdout) == (1, "")
+    assert outcome.stderr.count("cannot be registered: ") == 2
+    assert "'both'" in outcome.stderr
+    assert "'c'" in outcome.stderr
+    assert "0 documents" in called("documents", "list", **store).stdout
+    missing = called("documents", "add", tmp_path / "none.json", **store)
+    assert "none.json cannot be read" in missing.stderr
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_server_refuses_broken_manifests(tmp_path: Path, workers: str) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text(json.dumps({"a": "{ produkt }"}))
+    options = ("--data-dir", tmp_path / "data", "--port", "0", "--workers", workers)
+    outcome = called("serve", *options, MARGINALIA_DOCUMENTS=str(broken))
+    assert outcome.returncode == 1
+    assert outcome.stderr.startswith(
+        "marginalia: Document 'a' cannot be registered: Cannot query field 'produkt'"
+    )
+
+
+def test_what_excludes_each_other_is_told() -> None:
+    outcome = called("serve", "--apq", "--documents-only")
+    assert outcome.stderr == (
+        "marginalia: --apq and --documents-only exclude each other: give one of them.\n"
+    )
+
+
+def test_a_running_server_has_what_is_added(tmp_path: Path, manifest: Path) -> None:
+    later = tmp_path / "later.json"
+    later.write_text(json.dumps({"later": "{ later: __typename }"}))
+    options = ("--documents", str(manifest), "--documents-only")
+    with served(tmp_path / "data", *options) as server, httpx.Client(base_url=server.url) as client:
+
+        def asked(document_id: str) -> object:
+            return client.post("/graphql", json={"documentId": document_id}).json().get("data")
+
+        assert asked("page") == {"__typename": "Query"}
+        assert asked("later") is None
+        added = called("documents", "add", later, "--data-dir", tmp_path / "data")
+        assert added.returncode == 0, added.stderr
+        assert asked("later") == {"later": "Query"}

@@ -1,0 +1,260 @@
+"""Documents by id and by hash: trusted ones, those alone, and what clients register."""
+
+import hashlib
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from dal.errors import StoreUnavailableError
+from dal.repositories.documents import DocumentRepository
+from dal.table.client import Table
+from server.app import create_app
+from server.auth.jwt import Authenticator
+from server.http.media_types import GRAPHQL, JSON
+from server.http.persisted import AUTOMATIC_BYTES
+from server.settings import Settings
+from tests.server.serving import ADD, SECRET, bearer
+
+VIEW = "query View($id: String!) { product(productId: $id) { productId } }"
+VARIABLES = {"id": "42"}
+SEEN = {"data": {"product": {"productId": "42"}}}
+UNKNOWN = "0" * 64
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def hashed(digest: str) -> dict[str, Any]:
+    return {"extensions": {"persistedQuery": {"version": 1, "sha256Hash": digest}}}
+
+
+@asynccontextmanager
+async def serving(
+    table: Table, documents: Mapping[str, str] | None = None, **settings: Any
+) -> AsyncIterator[httpx.AsyncClient]:
+    app = create_app(
+        Settings(**settings),
+        table=table,
+        authenticator=Authenticator(secret=lambda: SECRET),
+        documents=documents,
+    )
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), base_url="http://marginalia", headers={"Accept": "*/*"}
+    ) as client:
+        yield client
+
+
+async def by_post(client: httpx.AsyncClient, **body: Any) -> httpx.Response:
+    return await client.post("/graphql", json=body)
+
+
+async def by_get(client: httpx.AsyncClient, **given: Any) -> httpx.Response:
+    parameters = {
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in given.items()
+    }
+    return await client.get("/graphql", params=parameters)
+
+
+def code_of(answer: httpx.Response) -> str:
+    told = answer.json()
+    assert list(told) == ["errors"], "nothing has run"
+    return str(told["errors"][0]["extensions"]["code"])
+
+
+WAYS: list[dict[str, Any]] = [
+    {"documentId": "view"},
+    {"documentId": f"sha256:{sha256(VIEW)}"},
+    {"doc_id": "view"},
+    {"id": "view"},
+    {"id": "view", "query": ""},
+    hashed(sha256(VIEW)),
+    hashed("view"),
+]
+
+
+@pytest.mark.parametrize("given", WAYS)
+@pytest.mark.parametrize("ask", [by_post, by_get])
+@pytest.mark.parametrize("only", [False, True])
+async def test_a_trusted_document_is_asked_for_by_id(
+    table: Table, given: dict[str, Any], ask: Any, only: bool
+) -> None:
+    async with serving(table, {"view": VIEW}, documents_only=only) as client:
+        answer = await ask(client, variables=VARIABLES, operationName="View", **given)
+    assert (answer.status_code, answer.json()) == (200, SEEN)
+
+
+@pytest.mark.parametrize("given", [{"documentId": "other"}, {"doc_id": "other"}, {"id": "other"}])
+@pytest.mark.parametrize(("accept", "status"), [(GRAPHQL, 400), (JSON, 200)])
+@pytest.mark.parametrize("apq", [False, True])
+async def test_an_unknown_id_is_told(
+    table: Table, given: dict[str, Any], accept: str, status: int, apq: bool
+) -> None:
+    async with serving(table, {"view": VIEW}, apq=apq) as client:
+        answer = await client.post("/graphql", json=given, headers={"Accept": accept})
+    assert (answer.status_code, code_of(answer)) == (status, "NOT_FOUND")
+    assert "'other'" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({"documentId": "view", "query": VIEW}, "not both"),
+        ({"documentId": 1}, "'documentId' must be a string"),
+        ({"documentId": ""}, "'query', or the id"),
+        ({"extensions": {"persistedQuery": 1}}, "'sha256Hash'"),
+        ({"extensions": {"persistedQuery": {"sha256Hash": 1}}}, "'sha256Hash'"),
+    ],
+)
+async def test_what_asks_for_no_document_is_a_bad_request(
+    table: Table, body: dict[str, Any], sentence: str
+) -> None:
+    async with serving(table, {"view": VIEW}) as client:
+        answer = await by_post(client, **body)
+    assert (answer.status_code, code_of(answer)) == (400, "BAD_REQUEST")
+    assert sentence in answer.json()["errors"][0]["message"]
+
+
+async def test_an_id_that_none_can_have_is_told(table: Table) -> None:
+    async with serving(table) as client:
+        assert code_of(await by_post(client, documentId="a\x00")) == "BAD_ARGUMENT"
+
+
+async def test_a_trusted_mutation_needs_post_and_a_jwt(table: Table) -> None:
+    comment = {"productId": "7", "rating": 5, "language": "en", "text": "Good."}
+    asked = {"documentId": "add", "variables": {"input": comment}}
+    async with serving(table, {"add": ADD}, documents_only=True) as client:
+        assert (await by_get(client, **asked)).status_code == 405
+        refused = (await by_post(client, **asked)).json()
+        assert refused["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
+        client.headers.update(bearer("ada"))
+        added = (await by_post(client, **asked)).json()
+    assert added["data"]["addComment"]["comment"]["text"] == "Good."
+
+
+@pytest.mark.parametrize("ask", [by_post, by_get])
+async def test_only_trusted_documents_run_where_it_is_said(table: Table, ask: Any) -> None:
+    async with serving(table, {"view": VIEW}, documents_only=True) as client:
+        refused = await ask(client, query="{ __typename }")
+        assert code_of(refused) == "UNTRUSTED_DOCUMENT"
+        assert "registered documents only" in refused.json()["errors"][0]["message"]
+        assert code_of(await ask(client, query="{")) == "UNTRUSTED_DOCUMENT"
+        beside = await ask(client, query="{ a: __typename }", **hashed(sha256("{ a: __typename }")))
+        assert code_of(beside) == "UNTRUSTED_DOCUMENT"
+        assert code_of(await ask(client, **hashed(UNKNOWN))) == "PERSISTED_QUERY_NOT_SUPPORTED"
+        # The text of a trusted document is that document.
+        assert (await ask(client, query=VIEW, variables=VARIABLES)).json() == SEEN
+
+
+async def test_pages_are_served_beside_trusted_documents_only(table: Table) -> None:
+    async with serving(table, documents_only=True) as client:
+        assert (await client.get("/products/42")).status_code == 200
+
+
+async def test_a_limit_holds_for_a_trusted_document_too(table: Table) -> None:
+    text = """query ($first: Int) { leaderboard(first: $first) { nodes { product {
+      comments(first: 100) { nodes { product { mostRecentPositive { text } } } } } } } }"""
+    async with serving(table, {"a": text}) as client:
+        costly = await by_post(client, documentId="a", variables={"first": 100})
+        assert code_of(costly) == "QUERY_TOO_COSTLY"
+        assert "data" in (await by_post(client, documentId="a", variables={"first": 1})).json()
+
+
+async def test_what_is_added_to_the_table_is_there_at_once(table: Table) -> None:
+    added = "{ added: __typename }"
+    async with serving(table, documents_only=True) as client:
+        assert code_of(await by_post(client, documentId="added")) == "NOT_FOUND"
+        await DocumentRepository(table).put({"added": added})
+        for _ in range(2):
+            answer = await by_post(client, documentId="added")
+            assert answer.json() == {"data": {"added": "Query"}}
+
+
+async def test_a_broken_one_of_the_table_is_told_and_logged(
+    table: Table, caplog: pytest.LogCaptureFixture
+) -> None:
+    await DocumentRepository(table).put({"broken": "{ nothing }"})
+    async with serving(table, {"old": "{ gone }", "view": VIEW}) as client:
+        assert "Document 'old' cannot be registered: Cannot query field 'gone'" in caplog.text
+        answer = await by_post(client, documentId="broken")
+        assert code_of(answer) == "BAD_REQUEST"
+        assert "does not fit" in answer.text
+        assert "Document 'broken' cannot be registered" in caplog.text
+        assert (await by_post(client, documentId="view", variables=VARIABLES)).json() == SEEN
+
+
+async def test_a_store_that_is_away_is_told(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def away(_: object, document_id: str) -> str:
+        raise StoreUnavailableError(f"no {document_id}")
+
+    monkeypatch.setattr(DocumentRepository, "text", away)
+    async with serving(table, {"view": VIEW}) as client:
+        assert code_of(await by_post(client, documentId="other")) == "UNAVAILABLE"
+        assert (await by_post(client, documentId="view", variables=VARIABLES)).json() == SEEN
+
+
+@pytest.mark.parametrize("retry", [by_post, by_get])
+async def test_apollos_and_urqls_links_register_what_is_unknown(table: Table, retry: Any) -> None:
+    """What both send, word for word: a hash, the text beside it (urql's by GET), and hashes."""
+    async with serving(table, apq=True) as client:
+        unknown = await by_get(
+            client, operationName="View", variables=VARIABLES, **hashed(sha256(VIEW))
+        )
+        assert unknown.json() == {
+            "errors": [
+                {
+                    "message": "PersistedQueryNotFound",
+                    "extensions": {"code": "PERSISTED_QUERY_NOT_FOUND"},
+                }
+            ]
+        }
+        hashes = hashed(sha256(VIEW))
+        hashes["extensions"]["persistedQuery"]["miss"] = True
+        first = await retry(client, query=VIEW, variables=VARIABLES, **hashes)
+        assert first.json() == SEEN
+        for ask in (by_get, by_post):
+            answer = await ask(client, variables=VARIABLES, **hashed(sha256(VIEW)))
+            assert answer.json() == SEEN
+
+
+async def test_a_text_under_anothers_hash_is_refused(table: Table) -> None:
+    async with serving(table, apq=True) as client:
+        wrong = await by_post(client, query="{ a: __typename }", **hashed(sha256(VIEW)))
+        assert code_of(wrong) == "BAD_REQUEST"
+        assert "'sha256Hash' is not the SHA-256" in wrong.text
+        assert code_of(await by_post(client, **hashed(sha256(VIEW)))) == "PERSISTED_QUERY_NOT_FOUND"
+
+
+async def test_what_clients_register_is_bounded(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert AUTOMATIC_BYTES == 16_000_000
+    monkeypatch.setattr("server.http.persisted.AUTOMATIC_BYTES", 60)
+    texts = [f"{{ a{number}: __typename }}" for number in range(4)]
+    async with serving(table, apq=True) as client:
+        for text in texts:
+            await by_post(client, query=text, **hashed(sha256(text)))
+        first, last = [(await by_post(client, **hashed(sha256(one)))) for one in (texts[0], text)]
+    assert code_of(first) == "PERSISTED_QUERY_NOT_FOUND"
+    assert last.json() == {"data": {"a3": "Query"}}
+
+
+async def test_a_text_too_large_to_be_kept_still_runs(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.http.persisted.AUTOMATIC_BYTES", 5)
+    async with serving(table, apq=True) as client:
+        text = "{ __typename }"
+        answer = await by_post(client, query=text, **hashed(sha256(text)))
+    assert answer.json() == {"data": {"__typename": "Query"}}
+
+
+async def test_registering_is_not_for_ids(table: Table) -> None:
+    async with serving(table, apq=True) as client:
+        await by_post(client, query=VIEW, variables=VARIABLES, **hashed(sha256(VIEW)))
+        assert code_of(await by_post(client, documentId=sha256(VIEW))) == "NOT_FOUND"

@@ -1,0 +1,66 @@
+"""Manifests: both formats, and a sentence for whatever is neither."""
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from server.errors import CommandError
+from server.manifests import read_manifests
+
+TEXT = "query Page { __typename }"
+APOLLO: dict[str, Any] = {
+    "format": "apollo-persisted-query-manifest",
+    "version": 1,
+    "operations": [{"id": "a1", "name": "Page", "type": "query", "body": TEXT}],
+}
+
+
+def written(directory: Path, content: object, name: str = "manifest.json") -> Path:
+    file = directory / name
+    file.write_bytes(content if isinstance(content, bytes) else orjson.dumps(content))
+    return file
+
+
+@pytest.mark.parametrize("manifest", [{"a1": TEXT}, APOLLO])
+def test_both_formats_are_known(tmp_path: Path, manifest: object) -> None:
+    assert read_manifests([written(tmp_path, manifest)]) == {"a1": TEXT}
+
+
+def test_several_files_add_up(tmp_path: Path) -> None:
+    files = [written(tmp_path, APOLLO), written(tmp_path, {"b": TEXT, "a1": TEXT}, "b.json")]
+    assert read_manifests(files) == {"a1": TEXT, "b": TEXT}
+    assert read_manifests([]) == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"{", "is not valid JSON"),
+        ([], "is no JSON object"),
+        ({"a": 1}, "'a' is no document with an id and a text"),
+        ({"": TEXT}, "'' is no document"),
+        (APOLLO | {"version": 2}, "is no manifest of format 'apollo-persisted-query-manifest'"),
+        (APOLLO | {"format": "x"}, "is no manifest of format"),
+        (APOLLO | {"operations": {}}, "has no list of 'operations'"),
+        (APOLLO | {"operations": [{"id": "a"}]}, "'a' is no document"),
+        (APOLLO | {"operations": [1]}, "None is no document"),
+    ],
+)
+def test_what_is_no_manifest_is_told(tmp_path: Path, content: object, sentence: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        read_manifests([written(tmp_path, content)])
+    assert sentence in str(caught.value)
+    assert "manifest.json" in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="cannot be read: No such file"):
+        read_manifests([tmp_path / "none.json"])
+
+
+def test_one_id_with_two_texts_is_told(tmp_path: Path) -> None:
+    files = [written(tmp_path, {"a": TEXT}), written(tmp_path, {"a": "{ id }"}, "b.json")]
+    with pytest.raises(CommandError, match=r"b\.json has another text under the id 'a'"):
+        read_manifests(files)
