@@ -7,14 +7,15 @@ from dal.repositories.orders import OrderRepository
 from dal.repositories.organizations import OrganizationRepository
 from dal.repositories.tickets import TicketRepository
 from dal.repositories.users import UserRepository
+from dal.statistics.comment_changes import CommentObserver
 from dal.table.client import Table
 
 
 class Stores:
-    """What resolvers read and write through."""
+    """What resolvers read and write through; ``observer`` is told of all writes of comments."""
 
-    def __init__(self, table: Table) -> None:
-        self.comments = CommentRepository(table)
+    def __init__(self, table: Table, observer: CommentObserver | None = None) -> None:
+        self.comments = CommentRepository(table, observer)
         self.orders = OrderRepository(table)
         self.users = UserRepository(table)
         self.organizations = OrganizationRepository(table)

@@ -17,7 +17,7 @@ from dal.query.query import Query
 from dal.query.shared_reads import SharedReads
 from dal.repositories.bulk_write import BulkWriter
 from dal.repositories.leaderboard import LeaderboardRepository
-from dal.statistics.comment_changes import CommentChange
+from dal.statistics.comment_changes import CommentChange, CommentObserver
 from dal.statistics.counter_transaction import CounterTransactions
 from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.statistics.reader import StatisticsReader
@@ -65,11 +65,11 @@ def _query_of(selection: Selection) -> Query:
 class CommentRepository:
     """All access to comments."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, observer: CommentObserver | None = None) -> None:
         self._table = table
         self.statistics = StatisticsReader(table.query)
         self.maintenance = MaintenanceStore(table)
-        self._writes = CounterTransactions(table, self._written, self.maintenance)
+        self._writes = CounterTransactions(table, self._written, self.maintenance, observer)
         self._bulk = BulkWriter(table, self._writes)
         self.leaderboard = LeaderboardRepository(table)
         provider = ProductStatisticsProvider(table.query, self.statistics, self.maintenance)

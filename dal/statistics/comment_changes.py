@@ -8,7 +8,7 @@ that was marked.
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from dal.entities.comment import COMMENT, COUNTED, comment_in
 from dal.model import Comment
@@ -22,6 +22,26 @@ MOST_ACTIONS = 100
 MOST_BYTES = 900_000
 """Of a transaction's actions, in ASCII JSON as they are sent. DynamoDB takes four times as much,
 but a body of more than 1 MiB would keep the event loop from everything else while it is sent."""
+
+
+class CommentObserver(Protocol):
+    """Is told of writes of comments, of one comment in the order in which they were done."""
+
+    def changed(self, old: Comment | None, new: Comment | None) -> None:
+        """Take note that a write was acknowledged; None is no comment."""
+
+    def doubtful(self, product_id: str) -> None:
+        """Take note that a write about a product was perhaps done."""
+
+
+class NoObserver:
+    """Takes note of nothing."""
+
+    def changed(self, old: Comment | None, new: Comment | None) -> None:
+        """Ignore it."""
+
+    def doubtful(self, product_id: str) -> None:
+        """Ignore it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 
+from dal.entities.comment import comment_in
 from dal.errors import (
     ConditionFailedError,
     ConflictError,
@@ -17,13 +18,23 @@ from dal.errors import (
     StoreUnavailableError,
 )
 from dal.statistics import counter_items
-from dal.statistics.comment_changes import CommentChange, CountedWrite, TransactionBatch, joined
+from dal.statistics.comment_changes import (
+    CommentChange,
+    CommentObserver,
+    CountedWrite,
+    NoObserver,
+    TransactionBatch,
+    joined,
+)
 from dal.statistics.maintenance_mode import Maintenance, MaintenanceStore
 from dal.table import retries
 from dal.table.client import Table
 from dal.table.concurrency import KeyedLocks
 from dal.table.deadline import current_deadline, deadline, time_left
 from dal.table.retries import retry_on_conflict
+
+_NOTHING_DONE = (ConditionFailedError, ConflictError, StoreRefusedError)
+"""Errors after which it is certain that nothing was written."""
 
 
 class _PendingWrite:
@@ -46,7 +57,8 @@ class _PendingWrite:
 class CounterTransactions:
     """Writes comments and their counters in the same transactions.
 
-    ``written`` is told of products that were written, or may have been, before any client is.
+    ``written`` is told of products that were written, or may have been, before any client is, and
+    so is ``observer`` of the comments.
     """
 
     def __init__(
@@ -54,9 +66,11 @@ class CounterTransactions:
         table: Table,
         written: Callable[[Iterable[str]], None],
         maintenance: MaintenanceStore,
+        observer: CommentObserver | None = None,
     ) -> None:
         self._table = table
         self._written = written
+        self._observer = observer or NoObserver()
         self._maintenance = maintenance
         self._locks = KeyedLocks()
         self._waiting: dict[_PendingWrite, None] = {}
@@ -150,8 +164,22 @@ class CounterTransactions:
 
         try:
             await commit(self._table, self._maintenance, build)
+        except _NOTHING_DONE:
+            raise
+        except BaseException:
+            self._doubt(changes)
+            raise
+        else:
+            for change in changes:
+                self._observer.changed(comment_in(change.old), change.new)
         finally:
             self._written(products)
+
+    def _doubt(self, changes: Sequence[CommentChange]) -> None:
+        """Say what was perhaps written: the answer was lost, or nobody waited for it."""
+        involved = [one for each in changes for one in (comment_in(each.old), each.new) if one]
+        for product_id in {comment.product_id for comment in involved}:
+            self._observer.doubtful(product_id)
 
 
 async def commit(

@@ -1,0 +1,1 @@
+"""Live comments: what acknowledged writes tell those who listen, in one order with ids."""

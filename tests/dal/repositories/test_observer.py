@@ -1,0 +1,71 @@
+"""Whoever observes writes of comments hears of each once, and of what is not known."""
+
+import asyncio
+
+import pytest
+
+from dal import errors
+from dal.model import Comment
+from dal.repositories.comments import CommentRepository
+from dal.table.client import Table
+from tests import oracle
+from tests.fakes import Answer, FaultyClient, Operation, lose_answer
+
+ONE = oracle.make_comments("42", 1, seed=1)[0]
+
+
+class Recorder:
+    def __init__(self) -> None:
+        self.told: list[tuple[Comment | None, Comment | None] | str] = []
+
+    def changed(self, old: Comment | None, new: Comment | None) -> None:
+        self.told.append((old, new))
+
+    def doubtful(self, product_id: str) -> None:
+        self.told.append(product_id)
+
+
+def anybody(_: Comment) -> None:
+    """Refuse nobody."""
+
+
+async def let_pass(real: Operation, arguments: Answer) -> Answer:
+    return await real(**arguments)
+
+
+async def test_each_acknowledged_write_is_told_once(table: Table) -> None:
+    recorder = Recorder()
+    store = CommentRepository(table, recorder)
+    await store.add(ONE, "key")
+    await store.add(ONE, "key")
+    edited = (await store.update(ONE.comment_id, {"rating": 1}, anybody)).node
+    await store.delete(ONE.comment_id, anybody)
+    with pytest.raises(errors.NotFoundError):
+        await store.delete(ONE.comment_id, anybody)
+    assert recorder.told == [(None, ONE), (ONE, edited), (edited, None)]
+
+
+async def test_concurrent_edits_are_told_as_a_chain(table: Table) -> None:
+    recorder = Recorder()
+    store = CommentRepository(table, recorder)
+    await store.add(ONE)
+    edits = [store.update(ONE.comment_id, {"rating": one}, anybody) for one in (1, 2, 3, 4, 5)]
+    await asyncio.gather(*edits)
+    state: Comment | None = None
+    for told in recorder.told:
+        assert isinstance(told, tuple)
+        assert told[0] == state
+        state = told[1]
+    assert state == await store.get(ONE.comment_id)
+
+
+async def test_a_write_without_an_answer_is_told_as_doubtful(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dal.table.retries.DEADLINE", 0.2)
+    recorder = Recorder()
+    client = FaultyClient(table._client, let_pass, *[lose_answer] * 1000)
+    store = CommentRepository(Table(client, table.name), recorder)
+    with pytest.raises(errors.StoreUnavailableError):
+        await store.add(ONE)
+    assert recorder.told == ["42"]
