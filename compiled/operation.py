@@ -1,6 +1,6 @@
 """An operation of a validated document, executed as graphql-core's ``execute`` would."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -12,8 +12,10 @@ from graphql import (
     GraphQLSchema,
     OperationDefinitionNode,
     OperationType,
+    create_source_event_stream,
 )
 from graphql.execution.collect_fields import FragmentDetails
+from graphql.execution.values import VariableValues
 from strawberry.execution.is_awaitable import optimized_is_awaitable
 
 from compiled.compiler import Compiler, NotCoveredError
@@ -72,7 +74,38 @@ class CompiledOperation:
         values = self._variables.values(variables or {})
         if isinstance(values, list):
             return ExecutionResult(None, values)
-        executor = LateExecutor(
+        executor = self._executor(values, root_value, context_value, operation_extensions)
+        if self._left > 0 or self.selection is None:
+            self._left -= 1
+            result: Any = executor.execute_operation()
+            whole: ExecutionResult = await result if optimized_is_awaitable(result) else result
+            return whole
+        return await self._executed(executor, self.selection)
+
+    async def source(
+        self, variables: Mapping[str, Any] | None = None, *, context_value: Any = None
+    ) -> AsyncIterable[Any] | ExecutionResult:
+        """Return the events of a subscription; each is a root value for ``execute``.
+
+        A result has the errors on account of which there are none.
+        """
+        values = self._variables.values(variables or {})
+        if isinstance(values, list):
+            return ExecutionResult(None, values)
+        found: Any = create_source_event_stream(self._executor(values, None, context_value, None))
+        events: AsyncIterable[Any] | ExecutionResult = (
+            await found if optimized_is_awaitable(found) else found
+        )
+        return events
+
+    def _executor(
+        self,
+        values: VariableValues,
+        root_value: Any,
+        context_value: Any,
+        operation_extensions: Mapping[str, Any] | None,
+    ) -> LateExecutor:
+        return LateExecutor(
             self._schema,
             self._fragments,
             self.node,
@@ -81,12 +114,6 @@ class CompiledOperation:
             variable_values=values,
             operation_extensions=operation_extensions,
         )
-        if self._left > 0 or self.selection is None:
-            self._left -= 1
-            result: Any = executor.execute_operation()
-            whole: ExecutionResult = await result if optimized_is_awaitable(result) else result
-            return whole
-        return await self._executed(executor, self.selection)
 
     @staticmethod
     async def _executed(executor: LateExecutor, selection: Selection) -> ExecutionResult:

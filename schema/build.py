@@ -1,13 +1,17 @@
 """Builds the schema from its roots, with the caches and limits of every operation."""
 
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from contextlib import aclosing
 from typing import Any
 
+from graphql import GraphQLError
 from strawberry import Schema
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionResult
 from strawberry.types.graphql import OperationType
 
+from resolvers.request.context import Context
+from schema.comment_events import Subscription
 from schema.comments import Comment, Product
 from schema.documents import DocumentCache
 from schema.errors import told
@@ -18,6 +22,7 @@ from schema.orders import Order
 from schema.organizations import Organization, OrganizationUser
 from schema.query import Query
 from schema.scalars import SCALARS
+from schema.subscribing import Answer, RefusedSubscriptionError, Subscribing
 from schema.tickets import Ticket
 from schema.users import User
 
@@ -50,9 +55,38 @@ class ExecutableSchema(Schema):
         allowed = OperationType if allowed_operation_types is None else allowed_operation_types
         result = await execution.result(query or "", operation_name, allowed)
         if result.errors:
-            shown = result.errors if self._introspection else withheld(result.errors)
-            result.errors = told(shown)
+            result.errors = self._told(result.errors)
         return result
+
+    async def listen(
+        self,
+        query: str,
+        variables: Mapping[str, Any] | None,
+        name: str | None,
+        *,
+        context: Callable[[], Context],
+        seconds: float,
+    ) -> AsyncGenerator[Answer, None]:
+        """Return the answers to come of a subscription, each made within some ``seconds``.
+
+        RefusedSubscriptionError has the errors as the client may see them.
+        """
+        subscribing = Subscribing(self.documents, variables, context, seconds)
+        try:
+            answers = await subscribing.answers(query, name)
+        except RefusedSubscriptionError as refused:
+            raise RefusedSubscriptionError(self._told(refused.errors)) from None
+        return self._shown(answers)
+
+    async def _shown(self, answers: AsyncGenerator[Answer, None]) -> AsyncGenerator[Answer, None]:
+        async with aclosing(answers):
+            async for answer in answers:
+                if answer.result.errors:
+                    answer.result.errors = self._told(answer.result.errors)
+                yield answer
+
+    def _told(self, errors: list[GraphQLError]) -> list[GraphQLError]:
+        return told(errors if self._introspection else withheld(errors))
 
 
 def build_schema(*, introspection: bool = True) -> ExecutableSchema:
@@ -61,6 +95,7 @@ def build_schema(*, introspection: bool = True) -> ExecutableSchema:
         introspection=introspection,
         query=Query,
         mutation=Mutation,
+        subscription=Subscription,
         types=NODE_TYPES,
         config=StrawberryConfig(scalar_map=dict(SCALARS)),
     )

@@ -86,6 +86,7 @@ READS: Mapping[str, Reads] = {
     "OrganizationUser.organization": _KEY,
     "OrganizationUser.tickets": _PAGE,
     "Ticket.organization": _KEY,
+    "Subscription.commentEvents": Reads(0),
     "Mutation.addComment": _WRITE,
     "Mutation.updateComment": _WRITE,
     "Mutation.deleteComment": _WRITE,

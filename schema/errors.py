@@ -11,6 +11,7 @@ from asgi_correlation_id import correlation_id
 from graphql import GraphQLError
 
 from dal import errors
+from live.listener import SlowListenerError
 from resolvers.mutations import UserErrorCode
 from resolvers.request.authorization import ForbiddenError, UnauthenticatedError
 from schema.cost import QueryTooCostlyError
@@ -29,6 +30,7 @@ CODES: dict[type[Exception], str] = {
     ForbiddenError: "FORBIDDEN",
     errors.ThrottledError: "THROTTLED",
     errors.ConflictError: "THROTTLED",
+    SlowListenerError: "TOO_SLOW",
     errors.StoreUnavailableError: "UNAVAILABLE",
     errors.CircuitOpenError: "UNAVAILABLE",
     errors.StoreFullError: "UNAVAILABLE",

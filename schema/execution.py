@@ -67,10 +67,15 @@ class Execution:
         self, text: str, name: str | None, allowed: Iterable[OperationType]
     ) -> CoreResult:
         checked = self._documents.checked(text)
-        operation = _chosen(checked, name)
+        operation = chosen(checked, name)
         kind = OperationType(operation.node.operation.value)
         if kind not in allowed:
             raise InvalidOperationTypeError(kind)
+        if kind is OperationType.SUBSCRIPTION:
+            raise GraphQLError(
+                "A subscription has many answers: ask by WebSocket with the protocol "
+                "graphql-transport-ws, or with 'Accept: text/event-stream'."
+            )
         errors = (
             checked.errors or faults_of_variables(self._variables) or self._too_costly(operation)
         )
@@ -102,7 +107,7 @@ class Execution:
         return {"cost": {"predicted": self._cost.rounded(), "actual": asdict(self._account)}}
 
 
-def _chosen(checked: CheckedDocument, name: str | None) -> Operation:
+def chosen(checked: CheckedDocument, name: str | None) -> Operation:
     """Return the operation that a name chooses of a document."""
     if name is None and len(checked.operations) > 1:
         raise GraphQLError(

@@ -7,6 +7,7 @@ from strawberry.dataloader import DataLoader
 
 from dal.model import Comment
 from dal.stores import Stores
+from live.broker import Broker, InProcessBroker
 from resolvers.request.cache import PrefetchedPages, RequestCache
 from resolvers.request.pace import Pace
 
@@ -17,6 +18,8 @@ class Viewer:
 
     username: str
     roles: frozenset[str] = frozenset()
+    expires: float | None = field(default=None, compare=False)
+    """When the JWT ends, in seconds of Unix time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,9 @@ class Context:
     cache: RequestCache = field(default_factory=RequestCache)
     prefetched: PrefetchedPages = field(default_factory=PrefetchedPages)
     pace: Pace = field(default_factory=Pace)
+    broker: Broker = field(default_factory=InProcessBroker)
+    last_event_id: str | None = None
+    """The cursor of the last event that a browser has had of a stream that it opens again."""
     comments: DataLoader[str, Comment | None] = field(init=False)
     """Looks comments up: those asked for in one turn of the event loop in one request."""
 

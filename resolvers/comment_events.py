@@ -1,0 +1,74 @@
+"""Live comments: what happens to a product's list from now on, or from an event on."""
+
+from collections.abc import AsyncIterator
+from enum import Enum
+
+import strawberry
+from strawberry.relay.utils import to_base64
+
+from dal.model import rules
+from dal.repositories.comments import Selection
+from dal.table.keys import unescape
+from live import events
+from live.events import CommentEvent
+from live.positions import position_of
+from resolvers.request.selection import Info
+
+
+@strawberry.enum(description="What happened to the list that is listened to.")
+class CommentEventKind(Enum):
+    """Shows live.events.CommentEventKind."""
+
+    READY = strawberry.enum_value(
+        events.CommentEventKind.READY.value,
+        description="The subscription is in place. A page that is read from now on misses nothing: "
+        "what it does not show yet comes as an event.",
+    )
+    ADDED = strawberry.enum_value(
+        events.CommentEventKind.ADDED.value,
+        description="A comment is in the list: it is new, or an edit has moved it past the "
+        "filters. Its place is by the edge's cursor, not always at the top.",
+    )
+    CHANGED = strawberry.enum_value(
+        events.CommentEventKind.CHANGED.value,
+        description="A comment of the list was edited; it keeps its place.",
+    )
+    DELETED = strawberry.enum_value(
+        events.CommentEventKind.DELETED.value,
+        description="A comment is in the list no longer: it was deleted, or an edit has moved it "
+        "out of the filters.",
+    )
+    RELOAD = strawberry.enum_value(
+        events.CommentEventKind.RELOAD.value,
+        description="Events may be missing before this one: read the list anew. The subscription "
+        "goes on.",
+    )
+
+
+def comment_events(
+    info: Info,
+    product_id: str,
+    rating: list[int] | None = None,
+    language: list[str] | None = None,
+    after: str | None = None,
+) -> AsyncIterator[CommentEvent]:
+    """Listen to the list that ``Product.comments`` shows for the same arguments."""
+    selection = Selection(
+        rules.identifier("productId", product_id),
+        ratings=None if rating is None else rules.ratings("rating", rating),
+        languages=None if language is None else rules.languages("language", language),
+    )
+    resumed = info.context.last_event_id or after
+    return info.context.broker.log.listen(selection, position_of(resumed) if resumed else None)
+
+
+def kind(root: strawberry.Parent[CommentEvent]) -> CommentEventKind:
+    """Return what happened."""
+    return CommentEventKind(root.kind.value)
+
+
+def deleted_id(root: strawberry.Parent[CommentEvent]) -> strawberry.ID | None:
+    """Return the global id of the comment that is in the list no longer."""
+    if root.kind is not events.CommentEventKind.DELETED or root.change is None:
+        return None
+    return strawberry.ID(to_base64("Comment", unescape(root.change.comment_id)))

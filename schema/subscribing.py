@@ -1,0 +1,120 @@
+"""Execution of a subscription: checked once as any operation, then executed for each event."""
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from graphql import GraphQLError, OperationType
+from graphql.execution import ExecutionResult as CoreResult
+from strawberry.types import ExecutionResult
+
+from dal.table.deadline import Deadline, deadline
+from live.events import CommentEvent
+from live.listener import Listener, SlowListenerError
+from resolvers.request.context import Context
+from schema.cost import QueryTooCostlyError
+from schema.documents import DocumentCache, Operation
+from schema.errors import log_faults
+from schema.execution import chosen
+from schema.limits import faults_of_variables
+
+MAX_REQUESTS = 5
+"""Requests to DynamoDB for one event of one client: a field or two that are read anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The result of one event, and the cursor to go on behind it."""
+
+    cursor: str
+    result: ExecutionResult
+
+
+class RefusedSubscriptionError(Exception):
+    """There is nothing to listen to; ``errors`` say why."""
+
+    def __init__(self, errors: list[GraphQLError]) -> None:
+        super().__init__("The subscription was refused.")
+        self.errors = errors
+
+
+class Subscribing:
+    """One request for a subscription; ``context`` makes what resolvers see, anew for each event."""
+
+    def __init__(
+        self,
+        documents: DocumentCache,
+        variables: Mapping[str, Any] | None,
+        context: Callable[[], Context],
+        seconds: float,
+    ) -> None:
+        self._documents = documents
+        self._variables = variables or {}
+        self._context = context
+        self._seconds = seconds
+
+    async def answers(self, text: str, name: str | None) -> AsyncGenerator[Answer, None]:
+        """Return the answers to come; RefusedSubscriptionError where there will be none.
+
+        They end with SlowListenerError when the client takes them too slowly.
+        """
+        try:
+            operation = self._checked(text, name)
+        except GraphQLError as error:
+            raise RefusedSubscriptionError([error]) from None
+        events = await operation.compiled.source(self._variables, context_value=self._context())
+        if isinstance(events, CoreResult):
+            log_faults(events.errors or [])
+            raise RefusedSubscriptionError(events.errors or [])
+        assert isinstance(events, Listener)  # noqa: S101 - all subscriptions are of comments
+        return self._answered(operation, events)
+
+    def _checked(self, text: str, name: str | None) -> Operation:
+        checked = self._documents.checked(text)
+        operation = chosen(checked, name)
+        errors = checked.errors or faults_of_variables(self._variables)
+        if errors:
+            raise RefusedSubscriptionError(errors)
+        if operation.node.operation is not OperationType.SUBSCRIPTION:
+            raise GraphQLError("Only subscriptions are answered here: send the rest by POST.")
+        _check_cost(operation, self._variables)
+        return operation
+
+    async def _answered(
+        self, operation: Operation, events: Listener
+    ) -> AsyncGenerator[Answer, None]:
+        async with aclosing(events):
+            async for event in events:
+                yield Answer(event.cursor, await self._answer(operation, event))
+
+    async def _answer(self, operation: Operation, event: CommentEvent) -> ExecutionResult:
+        """Execute the operation for one event, within a deadline of its own."""
+        end = Deadline()
+        end.restart(self._seconds)
+        try:
+            with deadline(end):
+                found = await operation.compiled.execute(
+                    self._variables, root_value=event, context_value=self._context()
+                )
+        except SlowListenerError:
+            raise
+        except Exception as error:  # noqa: BLE001 - one event of many: the subscription goes on
+            found = CoreResult(None, [GraphQLError(str(error), original_error=error)])
+        log_faults(found.errors or [])
+        return ExecutionResult(found.data, found.errors)
+
+
+def _check_cost(operation: Operation, variables: Mapping[str, Any]) -> None:
+    """Refuse what would read much for each event."""
+    cost = operation.costs.cost(variables)
+    try:
+        cost.check()
+    except QueryTooCostlyError as error:
+        raise GraphQLError(str(error), original_error=error) from None
+    if cost.requests > MAX_REQUESTS:
+        sentence = (
+            f"Each event would take about {cost.requests:,.0f} requests to DynamoDB; the most is "
+            f"{MAX_REQUESTS}: ask for lists in a query of their own."
+        )
+        raise GraphQLError(sentence, original_error=QueryTooCostlyError(sentence))

@@ -1,0 +1,34 @@
+"""Whose an address is, for limits of one client."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from ipaddress import IPv6Address, ip_address, ip_network
+
+_AT_ONCE = 1_000
+"""Addresses whose client is not worked out again with each request."""
+
+_CUSTOMER_BITS = 64
+"""What one customer has of IPv6 at least: all of its addresses are one client."""
+
+
+class Clients:
+    """Tells clients apart: an IPv4 address, or an IPv6 network of 64 bits.
+
+    A trusted proxy is none: where it forwards no address it asks for itself, as often as it likes.
+    """
+
+    def __init__(self, trusted_proxies: Sequence[str]) -> None:
+        self._trusted = [ip_network(proxy) for proxy in trusted_proxies]
+        self.at = lru_cache(_AT_ONCE)(self._at)
+
+    def _at(self, host: str) -> str | None:
+        """Return who is limited, None for a trusted proxy."""
+        try:
+            address = ip_address(host)
+        except ValueError:
+            return "unknown"  # a proxy forwards a name; its length is nobody's to choose
+        if any(address in network for network in self._trusted):
+            return None
+        if isinstance(address, IPv6Address):
+            return str(ip_network((address, _CUSTOMER_BITS), strict=False))
+        return str(address)

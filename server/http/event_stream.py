@@ -1,0 +1,141 @@
+"""Subscriptions as server-sent events: graphql-sse's "distinct connections" mode.
+
+Each event is ``event: next`` with an execution result and the cursor as its ``id``, so that a
+browser that connects again says by ``Last-Event-ID`` where to go on. ``event: complete`` ends it.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+
+import orjson
+from graphql import GraphQLError
+from starlette.types import Receive, Scope, Send
+from strawberry.types import ExecutionResult
+
+from live.listener import SlowListenerError
+from schema.errors import shown
+from schema.subscribing import Answer, RefusedSubscriptionError
+from server.http.failures import refusal
+from server.http.graphql import GraphQLView
+from server.http.graphql_request import Operation, header, read_operation
+from server.http.graphql_response import graphql_response
+from server.http.media_types import GRAPHQL
+from server.http.subscribers import (
+    ABORT,
+    LEAVE,
+    SEND_TIMEOUT,
+    STOPPING,
+    End,
+    Subscribers,
+    TooManySubscribersError,
+)
+
+EVENT_STREAM = "text/event-stream"
+
+RETRY_MS = 2_000
+"""What browsers wait for before they connect again."""
+
+KEEP_ALIVE = 15.0
+"""Seconds after which something is sent in any case: proxies end what is silent for a minute."""
+
+_HEADERS = [
+    (b"content-type", EVENT_STREAM.encode() + b"; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),  # nginx would keep events until there are 4 kB of them
+    (b"vary", b"Accept"),
+]
+
+
+def wants_events(scope: Scope) -> bool:
+    """Return whether a request asks for server-sent events."""
+    return EVENT_STREAM in (header(scope, b"accept") or "")
+
+
+class EventStreamView:
+    """Answers a subscription by as many events as there are."""
+
+    def __init__(self, view: GraphQLView, subscribers: Subscribers, *, seconds: float) -> None:
+        self._view = view
+        self._subscribers = subscribers
+        self._seconds = seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request until its client leaves, its JWT expires or the server stops."""
+        try:
+            with self._subscribers.admitted(scope):
+                await self._answer(scope, receive, send)
+        except TooManySubscribersError as error:
+            await refusal(503, str(error), 5)(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        context = await self._view.context(header(scope, b"authorization"))
+        context = replace(context, last_event_id=header(scope, b"last-event-id"))
+        operation = await read_operation(scope, receive)
+        try:
+            answers = await self._view.schema.listen(
+                operation.query or "",
+                operation.variables,
+                operation.name,
+                context=lambda: self._view.fresh(context),
+                seconds=self._seconds,
+            )
+        except RefusedSubscriptionError as refused:
+            result = ExecutionResult(None, refused.errors)
+            await graphql_response(result, GRAPHQL).send_by(send)
+            return
+        scope.get("extensions", {}).get(LEAVE, _nothing)()
+        end = End()
+        end.with_server(scope)
+        end.with_jwt(context.viewer)
+        try:
+            async with aclosing(answers):
+                await _Stream(scope, send, end).send_all(answers)
+        finally:
+            end.close()
+
+
+class _Stream:
+    """One answer as it is sent."""
+
+    def __init__(self, scope: Scope, send: Send, end: End) -> None:
+        self._scope = scope
+        self._send = send
+        self._end = end
+
+    async def send_all(self, answers: AsyncGenerator[Answer, None]) -> None:
+        await self._send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+        try:
+            await self._write(b"retry: %d\n\n" % RETRY_MS)
+            await self._send_events(answers)
+            await self._write(b"event: complete\ndata:\n\n")
+            await self._send({"type": "http.response.body", "body": b""})
+        except TimeoutError:
+            self._scope.get("extensions", {}).get(ABORT, _nothing)()
+
+    async def _send_events(self, answers: AsyncGenerator[Answer, None]) -> None:
+        """Send events until there are no more, or the end has come."""
+        following: asyncio.Task[Answer] | None = None
+        try:
+            while not self._end.reason.done():
+                following = following or asyncio.create_task(_next(answers))
+                await asyncio.wait(
+                    {following, self._end.reason},
+                    timeout=KEEP_ALIVE,
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
+                if following.done():
+                    answer, following = following.result(), None
+                    await self._write(_next_event(answer.result, answer.cursor))
+                elif not self._end.reason.done():
+                    await self._write(b":\n\n")
+            await self._say(self._end.reason.result())
+        except StopAsyncIteration:
+            return
+        except SlowListenerError as error:
+            await self._write(_next_event(ExecutionResult(None, [_told(error)])))
+        finally:
+            if following is not None:
+                following.cancel()
+                await asyncio.gather(following, return_exceptions=True)

@@ -1,0 +1,141 @@
+"""``commentEvents``: what a subscription is told, resumes from and is refused for."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from functools import partial
+from typing import Any
+
+import pytest
+
+from dal.stores import Stores
+from dal.table.client import Table
+from live.broker import InProcessBroker
+from resolvers.request.context import Context, Viewer
+from schema.build import build_schema
+from schema.subscribing import Answer, RefusedSubscriptionError
+
+EVENTS = """
+subscription ($rating: [Int!], $language: [String!], $after: String, $id: String = "42") {
+  commentEvents(productId: $id, rating: $rating, language: $language, after: $after) {
+    kind cursor deletedId edgeCursor
+    commentEdge { cursor node { id rating text } }
+  }
+}"""
+ADD = """mutation ($rating: Int!) { addComment(input: {
+  productId: "42", rating: $rating, language: "en", text: "So it is"
+}) { comment { id } commentEdge { cursor } } }"""
+UPDATE = "mutation ($i: UpdateCommentInput!) { updateComment(input: $i) { comment { id } } }"
+DELETE = "mutation ($id: ID!) { deleteComment(input: {id: $id}) { deletedId } }"
+
+
+class Api:
+    """A schema over a table, with a broker."""
+
+    def __init__(self, table: Table) -> None:
+        self.broker = InProcessBroker()
+        self.schema = build_schema()
+        self.context = partial(
+            Context, Viewer("ann"), Stores(table, self.broker), broker=self.broker
+        )
+
+    async def run(self, document: str, **variables: Any) -> Any:
+        result = await self.schema.execute(document, variables, self.context())
+        assert result.errors is None
+        return result.data
+
+    async def listen(
+        self, document: str = EVENTS, **variables: Any
+    ) -> AsyncGenerator[Answer, None]:
+        return await self.schema.listen(
+            document, variables, None, context=self.context, seconds=5.0
+        )
+
+
+@pytest.fixture
+def api(table: Table) -> Api:
+    return Api(table)
+
+
+async def told(answers: AsyncGenerator[Answer, None], count: int) -> list[dict[str, Any]]:
+    """Return the next events."""
+    found = [(await anext(answers)).result for _ in range(count)]
+    assert [result.errors for result in found] == [None] * count
+    return [result.data["commentEvents"] for result in found if result.data]
+
+
+async def test_events_carry_edges_and_cursors(api: Api) -> None:
+    async with aclosing(await api.listen()) as answers:
+        added = (await api.run(ADD, rating=5))["addComment"]
+        node_id = added["comment"]["id"]
+        await api.run(UPDATE, i={"id": node_id, "rating": 4})
+        await api.run(DELETE, id=node_id)
+        ready, first, second, third = await told(answers, 4)
+    cursor = added["commentEdge"]["cursor"]
+    assert [one["kind"] for one in (ready, first, second, third)] == [
+        "READY",
+        "ADDED",
+        "CHANGED",
+        "DELETED",
+    ]
+    assert ready["commentEdge"] is ready["deletedId"] is ready["edgeCursor"] is None
+    assert first["commentEdge"] == {
+        "cursor": cursor,
+        "node": {"id": node_id, "rating": 5, "text": "So it is"},
+    }
+    assert second["commentEdge"]["node"]["rating"] == 4
+    assert (third["commentEdge"], third["deletedId"]) == (None, node_id)
+    assert {one["edgeCursor"] for one in (first, second, third)} == {cursor}
+    async with aclosing(await api.listen(after=first["cursor"])) as answers:
+        assert await told(answers, 2) == [second, third]
+
+
+async def test_an_edit_moves_a_comment_between_filtered_lists(api: Api) -> None:
+    best, worst = await api.listen(rating=[4, 5]), await api.listen(rating=[1])
+    async with aclosing(best), aclosing(worst):
+        node_id = (await api.run(ADD, rating=5))["addComment"]["comment"]["id"]
+        await api.run(UPDATE, i={"id": node_id, "rating": 1})
+        assert [one["kind"] for one in await told(best, 3)] == ["READY", "ADDED", "DELETED"]
+        assert [one["kind"] for one in await told(worst, 2)] == ["READY", "ADDED"]
+
+
+@pytest.mark.parametrize(
+    ("document", "variables", "code"),
+    [
+        (EVENTS, {"after": "x"}, "BAD_CURSOR"),
+        (EVENTS, {"rating": [6]}, "BAD_ARGUMENT"),
+        (EVENTS, {"id": ""}, "BAD_ARGUMENT"),
+        (EVENTS, {"rating": "x"}, "BAD_REQUEST"),
+        ("{ __typename }", {}, "BAD_REQUEST"),
+        ("subscription { nothing }", {}, "BAD_REQUEST"),
+        ("subscription {", {}, "BAD_REQUEST"),
+        (
+            """subscription { commentEvents(productId: "42") { commentEdge { node { product {
+              comments(rating: [1, 2, 3], language: ["en", "de"]) { nodes { id } } } } } } }""",
+            {},
+            "QUERY_TOO_COSTLY",
+        ),
+    ],
+)
+async def test_what_cannot_be_listened_to(
+    api: Api, document: str, variables: dict[str, Any], code: str
+) -> None:
+    with pytest.raises(RefusedSubscriptionError) as refused:
+        await api.listen(document, **variables)
+    (error,) = refused.value.errors
+    assert (error.extensions or {})["code"] == code
+    assert not api.broker.log._listeners
+
+
+async def test_one_answer_is_no_place_for_a_subscription(api: Api) -> None:
+    result = await api.schema.execute(EVENTS, {}, api.context())
+    assert result.errors
+    assert "text/event-stream" in result.errors[0].message
+
+
+async def test_a_field_that_reads_is_read_for_each_event(api: Api) -> None:
+    document = """subscription { commentEvents(productId: "42") { kind commentEdge { node {
+      product { statistics { total } } } } } }"""
+    async with aclosing(await api.listen(document)) as answers:
+        await api.run(ADD, rating=5)
+        _, added = await told(answers, 2)
+    assert added["commentEdge"]["node"]["product"]["statistics"]["total"] == 1
