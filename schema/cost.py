@@ -86,7 +86,6 @@ READS: Mapping[str, Reads] = {
     "OrganizationUser.organization": _KEY,
     "OrganizationUser.tickets": _PAGE,
     "Ticket.organization": _KEY,
-    "Subscription.commentEvents": Reads(0),
     "Mutation.addComment": _WRITE,
     "Mutation.updateComment": _WRITE,
     "Mutation.deleteComment": _WRITE,

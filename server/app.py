@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dal.stores import Stores
 from dal.table.client import Table
+from live.broker import Broker, InProcessBroker
 from schema.build import ExecutableSchema, build_schema
 from schema.trusted_documents import TrustedDocuments
 from server.auth.jwt import Authenticator
@@ -17,14 +18,18 @@ from server.engine.data_directory import DataDirectory
 from server.errors import CommandError
 from server.health import health_routes
 from server.http import graphiql
+from server.http.clients import Clients
 from server.http.compression import CompressionMiddleware
 from server.http.cors import CrossOriginMiddleware
 from server.http.deadline import DeadlineMiddleware
+from server.http.event_stream import EventStreamView, wants_events
 from server.http.failures import FailureMiddleware
 from server.http.graphql import GraphQLView
 from server.http.persisted import PersistedDocuments
 from server.http.rate_limit import RateLimitMiddleware
 from server.http.request_ids import RequestIdMiddleware
+from server.http.subscribers import Subscribers
+from server.http.websocket import WebSocketView
 from server.manifests import read_manifests
 from server.pages.routes import page_routes, refusal
 from server.settings import NO_RATE_LIMIT, Settings
@@ -41,13 +46,16 @@ def create_app(
     authenticator: Authenticator,
     directory: DataDirectory | None = None,
     documents: Mapping[str, str] | None = None,
+    broker: Broker | None = None,
 ) -> ASGIApp:
     """Return the application over an open table.
 
     ``directory`` has the embedded engine's file, which then counts among what makes it ready.
-    ``documents`` are those that the table keeps. CommandError where one of the settings is broken.
+    ``documents`` are those that the table keeps; ``broker`` brings the writes of other processes;
+    without it there are none. CommandError where one of the settings is broken.
     """
-    schema, stores = build_schema(introspection=settings.introspection), Stores(table)
+    broker = broker or InProcessBroker()
+    schema, stores = build_schema(introspection=settings.introspection), Stores(table, broker)
     view = GraphQLView(
         schema,
         stores=stores,
@@ -59,6 +67,7 @@ def create_app(
         ),
         authenticator=authenticator,
         explain=settings.explain,
+        broker=broker,
     )
 
     pages = Starlette(
@@ -70,7 +79,7 @@ def create_app(
         ],
         exception_handlers={HTTPException: refusal(view)},
     )
-    app: ASGIApp = CompressionMiddleware(_Shortcut(view, pages))
+    app: ASGIApp = CompressionMiddleware(_Shortcut(view, _live(settings, view), pages))
     app = DeadlineMiddleware(app, seconds=settings.deadline)
     if settings.rate_limit != NO_RATE_LIMIT:
         app = RateLimitMiddleware(app, settings.rate_limit, settings.trusted_proxies)
@@ -97,16 +106,37 @@ def trusted_documents(
     return trusted
 
 
+def _live(settings: Settings, view: GraphQLView) -> ASGIApp:
+    """Return what answers subscriptions, by WebSocket or by server-sent events."""
+    subscribers = Subscribers(Clients(settings.trusted_proxies).at)
+    sockets = WebSocketView(
+        view,
+        subscribers,
+        origins=settings.cors_origins,
+        local=settings.demo,
+        seconds=settings.deadline,
+    )
+    events = EventStreamView(view, subscribers, seconds=settings.deadline)
+
+    async def live(scope: Scope, receive: Receive, send: Send) -> None:
+        await (sockets if scope["type"] == "websocket" else events)(scope, receive, send)
+
+    return live
+
+
 class _Shortcut:
     """Passes GraphQL by the router, which tries its routes in turn; the rest goes there."""
 
-    def __init__(self, view: ASGIApp, others: ASGIApp) -> None:
+    def __init__(self, view: ASGIApp, live: ASGIApp, others: ASGIApp) -> None:
         self._view = view
+        self._live = live
         self._others = others
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        direct = scope["type"] == "http" and scope["method"] in {"GET", "POST"}
+        socket = scope["type"] == "websocket"
+        direct = socket or (scope["type"] == "http" and scope["method"] in {"GET", "POST"})
         if direct and scope["path"] == scope.get("root_path", "") + _GRAPHQL:
-            await self._view(scope, receive, send)
+            live = socket or wants_events(scope)
+            await (self._live if live else self._view)(scope, receive, send)
         else:
             await self._others(scope, receive, send)

@@ -12,11 +12,13 @@ from starlette.types import ASGIApp
 
 from dal.stores import Stores
 from dal.table.client import Table
+from live.broker import Broker
 from server.app import create_app
 from server.auth.jwt import Authenticator
 from server.engine.data_directory import DataDirectory
 from server.http.admission import Admission
 from server.http.connections import Connection, Connections, max_connections, raise_descriptor_limit
+from server.http.websocket import MAX_MESSAGE, PING_EVERY, WebSocketProtocol
 from server.settings import Settings
 
 GRACE = 10
@@ -31,9 +33,15 @@ ACCEPT_AGAIN = 0.5
 
 
 async def application(
-    settings: Settings, table: Table, secret: Callable[[], str | None]
+    settings: Settings,
+    table: Table,
+    secret: Callable[[], str | None],
+    broker: Broker | None = None,
 ) -> ASGIApp:
-    """Return the application over an open table, for whom ``secret`` or a key set vouches."""
+    """Return the application over an open table, for whom ``secret`` or a key set vouches.
+
+    Without a ``broker`` it serves alone: its own writes are all that is listened to.
+    """
     authenticator = Authenticator(
         secret=secret, jwks_url=settings.jwks_url, audience=settings.jwt_audience
     )
@@ -43,6 +51,7 @@ async def application(
         table=table,
         authenticator=authenticator,
         directory=directory,
+        broker=broker,
         documents=await Stores(table).documents.all(),
     )
 
@@ -63,7 +72,11 @@ class HttpServer(uvicorn.Server):
         config = uvicorn.Config(
             admission,
             http=Connection,
-            ws="none",
+            ws=WebSocketProtocol,
+            ws_max_size=MAX_MESSAGE,
+            ws_ping_interval=PING_EVERY,
+            ws_ping_timeout=PING_EVERY,
+            ws_per_message_deflate=False,  # it keeps 10 kB and more for each connection
             forwarded_allow_ips=list(settings.trusted_proxies),
             timeout_keep_alive=settings.keep_alive,
             reset_contextvars=True,  # one request starts the next that waits for a place

@@ -65,7 +65,8 @@ class Authenticator:
         if scheme.lower() != "bearer" or not credentials.strip():
             raise InvalidTokenError("Send the header as 'Authorization: Bearer <JWT>'.")
         claims = await self._claims(credentials.strip())
-        return Viewer(username=_username(claims), roles=_roles(claims))
+        ends = float(claims["exp"]) + LEEWAY.total_seconds()
+        return Viewer(username=_username(claims), roles=_roles(claims), expires=ends)
 
     async def _claims(self, encoded: str) -> dict[str, Any]:
         try:

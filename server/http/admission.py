@@ -47,6 +47,9 @@ ON_TIME = 0.01
 MOST_WAITING = 20
 """How many times as many requests may run where they do not work, but wait for the store."""
 
+LEAVE = "marginalia.leave"
+"""The extension by which a request that listens gives its place back."""
+
 _LOOK_EVERY = 0.03
 _LOG_EVERY = 10.0
 """Seconds between two looks at the queue, and between two lines of the log."""
@@ -61,6 +64,19 @@ class _Waiting(NamedTuple):
     since: float
     serve: Callable[[], bool]
     refuse: Callable[[], object]
+
+
+class _Place:
+    """A request's place among those that run, which it gives back once."""
+
+    def __init__(self, give_back: Callable[[], None]) -> None:
+        self._give_back: Callable[[], None] | None = give_back
+
+    def leave(self) -> None:
+        """Let another one run: this one has been served, or will not work for most of its time."""
+        give_back, self._give_back = self._give_back, None
+        if give_back is not None:
+            give_back()
 
 
 class Admission:
@@ -86,6 +102,11 @@ class Admission:
         self._refused = 0
         self._logged = -_LOG_EVERY
 
+    @property
+    def busy(self) -> bool:
+        """Whether requests wait for their turn."""
+        return bool(self._waiting)
+
     def ask(self, path: str, serve: Callable[[], bool], refuse: Callable[[], object]) -> None:
         """Call one of two: ``serve``, for health at once, or after ``PAUSE`` seconds ``refuse``.
 
@@ -105,11 +126,15 @@ class Admission:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request that was let in; then let in the next."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        place = _Place(self._leave)
+        scope.setdefault("extensions", {})[LEAVE] = place.leave
         try:
             await self._app(scope, receive, send)
         finally:
-            if scope["type"] == "http":
-                self._leave()
+            place.leave()
 
     def _leave(self) -> None:
         now = asyncio.get_running_loop().time()

@@ -26,6 +26,7 @@ from server.http.admission import Admission, is_health
 from server.http.deadline import LEFT
 from server.http.failures import failure, refusal
 from server.http.request_body import MAX_BODY
+from server.http.subscribers import ABORT, ENDING
 
 _DESCRIPTORS = 65_536
 """As many as are of use; some systems allow a thousand million and keep a table of them."""
@@ -44,7 +45,7 @@ _MAX_RECEIVED = 2 * MAX_BODY
 _MAX_BODIES = 64_000_000
 """Bytes of bodies that are not complete yet, or wait for their turn, of all connections."""
 
-_UPGRADE = re.compile(rb"\r\nupgrade(?=[ \t]*:)", re.IGNORECASE)
+_UPGRADE = re.compile(rb"\r\nupgrade(?=[ \t]*:(?![ \t]*websocket[ \t]*\r))", re.IGNORECASE)
 
 _LINGER = 1.0
 """Seconds that a client has to read its last answer; to close at once would destroy it."""
@@ -138,6 +139,8 @@ class Connection(HttpToolsProtocol):
         """What of them is body."""
         self._on_leaving: Callable[[], None] | None = None
         """Ends the request that runs."""
+        self._on_ending: Callable[[], None] | None = None
+        """Tells a request that listens that the server stops."""
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Expect a request, and make room for it where there are too many connections."""
@@ -190,6 +193,8 @@ class Connection(HttpToolsProtocol):
         """Ask for the body where the client waits for that."""
         self._in_head = False
         super().on_headers_complete()
+        if self._is_websocket():
+            return
         if self.expect_100_continue and not self.pipeline:
             self.cycle.waiting_for_100_continue = False
             self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -209,9 +214,24 @@ class Connection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """Hand the request on."""
         super().on_message_complete()
+        if self._is_websocket():
+            return
         self._arrived()
         if not self.pipeline:
             self._start_asgi_task(self.cycle, self.app)
+
+    def _is_websocket(self) -> bool:
+        return self.parser.should_upgrade() and self._should_upgrade()
+
+    def handle_websocket_upgrade(self) -> None:
+        """Hand the connection over to WebSocket; not where it is one too many, or others wait."""
+        if self.surplus or self._shared.admission.busy:
+            self.end(_BUSY_LAST)
+            return
+        self._arrived()
+        self._unset_keepalive_if_required()
+        self._shared.expectant.pop(self, None)
+        super().handle_websocket_upgrade()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         """Announce a request once all of it is here, or enough to refuse it.
@@ -237,12 +257,20 @@ class Connection(HttpToolsProtocol):
         if cycle.disconnected:
             return False
         self._release()
-        cycle.scope["extensions"] = {LEFT: self._set_on_leaving}  # type: ignore[dict-item]
+        extensions: Any = {
+            LEFT: self._set_on_leaving,
+            ENDING: self._set_on_ending,
+            ABORT: self.transport.abort,
+        }
+        cycle.scope["extensions"] = extensions
         super()._start_asgi_task(cycle, app)
         return True
 
     def _set_on_leaving(self, act: Callable[[], None] | None) -> None:
         self._on_leaving = act
+
+    def _set_on_ending(self, act: Callable[[], None] | None) -> None:
+        self._on_ending = act
 
     def _refuse(self, cycle: RequestResponseCycle) -> None:
         """Answer without the application: under load this happens ten times as often as serving."""
@@ -257,6 +285,7 @@ class Connection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Expect the next request; what is left of this one is not read."""
+        self._on_ending = None
         self._shared.expectant[self] = None
         if self.cycle.response_complete and self.cycle.more_body:
             self.end(b"")
@@ -269,6 +298,8 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
         else:
             super().shutdown()
+            if self._on_ending is not None:
+                self._on_ending()
 
     def end(self, answer: bytes, linger: float = _LINGER) -> None:
         """Send an answer to a request that has begun, and close; seconds for the client to read."""

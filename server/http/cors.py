@@ -1,5 +1,6 @@
 """Which pages of other origins may call the API from a browser."""
 
+import re
 from collections.abc import Sequence
 
 from starlette.middleware.cors import CORSMiddleware
@@ -9,6 +10,13 @@ _PATH = "/graphql"
 _LOCAL = r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
 _PREFLIGHT_SECONDS = 24 * 3600
 """How long a browser may keep the answer to a preflight; browsers have limits of their own."""
+
+
+def is_allowed(origin: str, origins: Sequence[str], *, local: bool) -> bool:
+    """Return whether pages of an origin may call the API."""
+    return (
+        "*" in origins or origin in origins or (local and re.fullmatch(_LOCAL, origin) is not None)
+    )
 
 
 class CrossOriginMiddleware:

@@ -8,28 +8,27 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
-import orjson
-from graphql import GraphQLError
 from starlette.types import Receive, Scope, Send
 from strawberry.types import ExecutionResult
 
 from live.listener import SlowListenerError
-from schema.errors import shown
 from schema.subscribing import Answer, RefusedSubscriptionError
+from server.http.admission import LEAVE
 from server.http.failures import refusal
-from server.http.graphql import GraphQLView
-from server.http.graphql_request import Operation, header, read_operation
+from server.http.graphql import REFUSALS, GraphQLView, refused
+from server.http.graphql_request import header, read_operation
 from server.http.graphql_response import graphql_response
 from server.http.media_types import GRAPHQL
 from server.http.subscribers import (
     ABORT,
-    LEAVE,
     SEND_TIMEOUT,
-    STOPPING,
     End,
     Subscribers,
     TooManySubscribersError,
+    encoded,
+    failed,
 )
 
 EVENT_STREAM = "text/event-stream"
@@ -68,6 +67,8 @@ class EventStreamView:
                 await self._answer(scope, receive, send)
         except TooManySubscribersError as error:
             await refusal(503, str(error), 5)(scope, receive, send)
+        except REFUSALS as error:
+            await refused(error)(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         context = await self._view.context(header(scope, b"authorization"))
@@ -105,6 +106,7 @@ class _Stream:
         self._end = end
 
     async def send_all(self, answers: AsyncGenerator[Answer, None]) -> None:
+        """Send events, and why there are no more; a client that takes nothing is cut off."""
         await self._send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
         try:
             await self._write(b"retry: %d\n\n" % RETRY_MS)
@@ -116,26 +118,41 @@ class _Stream:
 
     async def _send_events(self, answers: AsyncGenerator[Answer, None]) -> None:
         """Send events until there are no more, or the end has come."""
-        following: asyncio.Task[Answer] | None = None
+        following = asyncio.create_task(_next(answers))
         try:
             while not self._end.reason.done():
-                following = following or asyncio.create_task(_next(answers))
-                await asyncio.wait(
-                    {following, self._end.reason},
-                    timeout=KEEP_ALIVE,
-                    return_when=asyncio.FIRST_COMPLETED,
-                )
+                either: set[asyncio.Future[Any]] = {following, self._end.reason}
+                await asyncio.wait(either, timeout=KEEP_ALIVE, return_when=asyncio.FIRST_COMPLETED)
                 if following.done():
-                    answer, following = following.result(), None
-                    await self._write(_next_event(answer.result, answer.cursor))
+                    answer = following.result()
+                    if answer is None:
+                        return
+                    await self._write(_event(answer.result, answer.cursor))
+                    following = asyncio.create_task(_next(answers))
                 elif not self._end.reason.done():
                     await self._write(b":\n\n")
-            await self._say(self._end.reason.result())
-        except StopAsyncIteration:
-            return
+            await self._write(_event(failed(self._end.reason.result())))
         except SlowListenerError as error:
-            await self._write(_next_event(ExecutionResult(None, [_told(error)])))
+            await self._write(_event(failed(str(error), "TOO_SLOW")))
         finally:
-            if following is not None:
-                following.cancel()
-                await asyncio.gather(following, return_exceptions=True)
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+
+    async def _write(self, data: bytes) -> None:
+        async with asyncio.timeout(SEND_TIMEOUT):
+            await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+
+async def _next(answers: AsyncGenerator[Answer, None]) -> Answer | None:
+    """Return the next answer, None after the last."""
+    return await anext(answers, None)
+
+
+def _event(result: ExecutionResult, cursor: str | None = None) -> bytes:
+    """Return a result as an event; JSON has no line breaks."""
+    name = b"" if cursor is None else b"id: " + cursor.encode() + b"\n"
+    return name + b"event: next\ndata: " + encoded(result) + b"\n\n"
+
+
+def _nothing() -> None:
+    """Stand in where no connection offers an extension."""

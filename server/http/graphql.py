@@ -9,6 +9,7 @@ from strawberry.types import ExecutionResult
 from strawberry.types.graphql import OperationType
 
 from dal.stores import Stores
+from live.broker import Broker
 from resolvers.request.context import Context
 from schema.build import ExecutableSchema
 from server.auth.jwt import Authenticator, InvalidTokenError, KeysUnavailableError
@@ -22,6 +23,19 @@ from server.http.persisted import Asked, PersistedDocuments
 _ANY, _READING = OperationType.from_http("POST"), OperationType.from_http("GET")
 
 
+REFUSALS = (InvalidTokenError, KeysUnavailableError, HTTPException)
+"""What is raised of a request before GraphQL sees it."""
+
+
+def refused(error: Exception) -> Response:
+    """Return the answer for one of ``REFUSALS``."""
+    if isinstance(error, InvalidTokenError):
+        return failure(401, str(error), {"WWW-Authenticate": 'Bearer error="invalid_token"'})
+    if isinstance(error, HTTPException):
+        return failure(error.status_code, error.detail, error.headers)
+    return failure(503, str(error), {"Retry-After": "5"})
+
+
 class GraphQLView:
     """Runs operations for whoever the Authorization header names; browsers get GraphiQL by GET."""
 
@@ -33,8 +47,10 @@ class GraphQLView:
         documents: PersistedDocuments,
         authenticator: Authenticator,
         explain: bool,
+        broker: Broker,
     ) -> None:
         self.schema = schema
+        self._broker = broker
         self._stores = stores
         self._documents = documents
         self._authenticator = authenticator
@@ -44,13 +60,8 @@ class GraphQLView:
         """Answer one HTTP request; what is refused before GraphQL sees it is a 4xx in JSON."""
         try:
             response: Response | GraphQLResponse = await self._answer(scope, receive)
-        except InvalidTokenError as error:
-            challenge = {"WWW-Authenticate": 'Bearer error="invalid_token"'}
-            response = failure(401, str(error), challenge)
-        except KeysUnavailableError as error:
-            response = failure(503, str(error), {"Retry-After": "5"})
-        except HTTPException as error:
-            response = failure(error.status_code, error.detail, error.headers)
+        except REFUSALS as error:
+            response = refused(error)
         if isinstance(response, GraphQLResponse):
             await response.send_by(send)
         else:
@@ -83,6 +94,18 @@ class GraphQLView:
             viewer=await self._authenticator.viewer(authorization),
             stores=self._stores,
             explain=self._explain,
+            broker=self._broker,
+        )
+
+    @staticmethod
+    def fresh(context: Context) -> Context:
+        """Return a context for the same viewer that has read nothing yet."""
+        return Context(
+            viewer=context.viewer,
+            stores=context.stores,
+            explain=context.explain,
+            broker=context.broker,
+            last_event_id=context.last_event_id,
         )
 
     async def _run(

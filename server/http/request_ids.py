@@ -22,7 +22,7 @@ class RequestIdMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request_id = _given(scope["headers"]) or os.urandom(16).hex().encode()
+        request_id = request_id_of(scope["headers"])
         correlation_id.set(request_id.decode())
 
         async def naming_send(message: Message) -> None:
@@ -31,6 +31,11 @@ class RequestIdMiddleware:
             await send(message)
 
         await self._app(scope, receive, naming_send)
+
+
+def request_id_of(headers: list[tuple[bytes, bytes]]) -> bytes:
+    """Return the id that came with a request, or a new one."""
+    return _given(headers) or os.urandom(16).hex().encode()
 
 
 def _given(headers: list[tuple[bytes, bytes]]) -> bytes | None:

@@ -5,8 +5,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
+import orjson
+from graphql import GraphQLError
 from starlette.types import Scope
+from strawberry.types import ExecutionResult
 
 from resolvers.request.context import Viewer
 
@@ -22,11 +26,14 @@ ENDING = "marginalia.ending"
 ABORT = "marginalia.abort"
 """The extension that ends a connection whose client takes nothing any more."""
 
-LEAVE = "marginalia.leave"
-"""The extension that gives back the place of a request among those that run."""
-
 SEND_TIMEOUT = 10.0
 """Seconds in which a client must take some of what is sent."""
+
+
+STOPPING = "The server stops: connect again."
+EXPIRED = "The JWT has expired: connect again with a new one."
+
+_CODES = {STOPPING: "UNAVAILABLE", EXPIRED: "UNAUTHENTICATED"}
 
 
 class TooManySubscribersError(Exception):
@@ -92,5 +99,15 @@ class End:
         self.reason.cancel()
 
 
-STOPPING = "The server stops: connect again."
-EXPIRED = "The JWT has expired: connect again with a new one."
+def failed(sentence: str, code: str | None = None) -> ExecutionResult:
+    """Return what tells a client in GraphQL's shape why nothing more comes."""
+    code = code or _CODES.get(sentence, "BAD_REQUEST")
+    return ExecutionResult(None, [GraphQLError(sentence, extensions={"code": code})])
+
+
+def encoded(result: ExecutionResult) -> bytes:
+    """Return the result of one event as JSON."""
+    body: dict[str, Any] = {"data": result.data}
+    if result.errors:
+        body["errors"] = [error.formatted for error in result.errors]
+    return orjson.dumps(body)

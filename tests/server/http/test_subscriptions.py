@@ -1,0 +1,350 @@
+"""Subscriptions on the real server: both transports, their limits and how they end."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from dal.table.client import Table
+from live import listener
+from live.broker import InProcessBroker
+from live.log import Log
+from server.app import create_app
+from server.auth import jwt
+from server.auth.jwt import Authenticator, make_token
+from server.http import event_stream, graphql_ws, subscribers
+from server.settings import Settings
+from tests.conftest import Clients, fresh_table
+from tests.live.listening import comment
+from tests.server.http.listening import listening
+from tests.server.http.subscribing import (
+    PROTOCOL,
+    Event,
+    by_socket,
+    by_stream,
+    event,
+    heard,
+    said,
+    say,
+    socket,
+    subscribe,
+)
+from tests.server.serving import SECRET
+
+TRANSPORTS = pytest.mark.parametrize("transport", [by_socket, by_stream])
+
+
+@pytest.fixture(scope="module")
+async def table(clients: Clients, dynoxide_url: str) -> Table:
+    """One table for all: what is listened to is not read from it."""
+    return await fresh_table(clients, dynoxide_url)
+
+
+@pytest.fixture
+def broker() -> InProcessBroker:
+    return InProcessBroker()
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return Settings(cors_origins=["https://shop.example"])
+
+
+@pytest.fixture
+async def url(table: Table, broker: InProcessBroker, settings: Settings) -> AsyncIterator[str]:
+    authenticator = Authenticator(secret=lambda: SECRET)
+    app = create_app(settings, table=table, authenticator=authenticator, broker=broker)
+    async with listening(app, settings) as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+async def closed(connection: Any) -> tuple[int, str]:
+    """Wait for the server to close; return its code and reason."""
+    try:
+        async with asyncio.timeout(10):
+            while True:
+                await connection.recv()
+    except ConnectionClosed as end:
+        return (end.rcvd.code, end.rcvd.reason) if end.rcvd else (0, "")
+
+
+@TRANSPORTS
+async def test_events_come_and_are_resumed_from(
+    url: str, broker: InProcessBroker, transport: Any
+) -> None:
+    async with transport(url, rating=[5]) as events:
+        assert (await anext(events))["kind"] == "READY"
+        for rating in (5, 4, 5):
+            broker.changed(None, comment(rating, rating))
+        first = await anext(events)
+        assert (first["kind"], first["commentEdge"]["node"]["rating"]) == ("ADDED", 5)
+    async with transport(url, rating=[5], after=first["cursor"]) as events:
+        assert (await anext(events))["kind"] == "ADDED"
+
+
+@TRANSPORTS
+async def test_random_reconnects_see_the_writes_in_order(
+    url: str, broker: InProcessBroker, transport: Any
+) -> None:
+    dice = random.Random(1)
+    texts = [f"edit {number}" for number in range(120)]
+
+    async def write() -> None:
+        for number in range(len(texts)):
+            old = comment(1, edits=number - 1) if number else None
+            broker.changed(old, comment(1, edits=number))
+            await asyncio.sleep(0.002 * dice.random())
+
+    seen: list[Event] = []
+    after = broker.log.last.cursor
+    async with asyncio.TaskGroup() as group:
+        group.create_task(write())
+        while len(seen) < len(texts):
+            async with transport(url, after=after) as events:
+                for _ in range(min(dice.randrange(1, 30), len(texts) - len(seen))):
+                    seen.append(await anext(events))
+                    after = seen[-1]["cursor"]
+    assert [one["commentEdge"]["node"]["text"] for one in seen] == texts
+
+
+async def test_a_browser_that_connects_again_goes_on_by_its_last_event(
+    url: str, broker: InProcessBroker
+) -> None:
+    start = broker.log.last.cursor
+    broker.changed(None, comment(1))
+    async with by_stream(url, {"Last-Event-ID": start}) as events:
+        assert (await anext(events))["kind"] == "ADDED"
+
+
+@TRANSPORTS
+async def test_what_is_not_kept_is_a_reload(url: str, transport: Any) -> None:
+    async with transport(url, after=Log().last.cursor) as events:
+        assert (await anext(events))["kind"] == "RELOAD"
+
+
+@TRANSPORTS
+async def test_the_server_stops_with_a_word(table: Table, transport: Any) -> None:
+    app = create_app(Settings(), table=table, authenticator=Authenticator(secret=lambda: SECRET))
+    async with asyncio.timeout(8):
+        async with listening(app) as port:
+            url = f"http://127.0.0.1:{port}"
+            stream = asyncio.create_task(_until_the_end(url))
+            connected = asyncio.Event()
+
+            async def close() -> tuple[int, str]:
+                async with socket(url) as connection:
+                    await subscribe(connection)
+                    await event(connection)
+                    connected.set()
+                    return await closed(connection)
+
+            closing = asyncio.create_task(close())
+            await connected.wait()
+            await asyncio.sleep(0.3)
+        assert (await closing)[0] == 1001
+        last = (await stream)[-1]
+        assert last["errors"][0]["extensions"]["code"] == "UNAVAILABLE"
+
+
+async def _until_the_end(url: str, headers: dict[str, str] | None = None) -> list[Any]:
+    body = {"query": 'subscription { commentEvents(productId: "42") { kind } }'}
+    accept = {"Accept": "text/event-stream"} | (headers or {})
+    async with (
+        httpx.AsyncClient(timeout=10) as client,
+        client.stream("POST", f"{url}/graphql", json=body, headers=accept) as answer,
+    ):
+        assert answer.status_code == 200
+        return [data async for data in said(answer)]
+
+
+def short_lived(monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(jwt, "LEEWAY", timedelta(0))
+    encoded = make_token(SECRET, username="ann", roles=[], lifetime=timedelta(seconds=1.5))
+    return f"Bearer {encoded}"
+
+
+async def test_the_end_of_a_jwt_ends_what_was_opened_with_it(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authorization = short_lived(monkeypatch)
+    streamed = asyncio.create_task(_until_the_end(url, {"Authorization": authorization}))
+    async with socket(url, {"Authorization": authorization}) as connection:
+        code, reason = await closed(connection)
+    assert (code, reason) == (4403, "The JWT has expired: connect again with a new one.")
+    assert (await streamed)[-1]["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
+
+
+@TRANSPORTS
+async def test_a_slow_client_is_dropped_with_a_reason(
+    url: str, broker: InProcessBroker, monkeypatch: pytest.MonkeyPatch, transport: Any
+) -> None:
+    monkeypatch.setattr(listener, "MAX_WAITING", 3)
+    if transport is by_socket:
+        async with socket(url) as connection:
+            await subscribe(connection)
+            await event(connection)
+            for number in range(10):
+                broker.changed(None, comment(number))
+            code, reason = await closed(connection)
+        assert code == 1013
+        assert "faster than you took them" in reason
+        return
+    streamed = asyncio.create_task(_until_the_end(url))
+    await asyncio.sleep(0.5)  # it has its first event by then
+    for number in range(10):
+        broker.changed(None, comment(number))
+    assert (await streamed)[-1]["errors"][0]["extensions"]["code"] == "TOO_SLOW"
+
+
+@asynccontextmanager
+async def by_idle_socket(url: str) -> AsyncIterator[AsyncIterator[Event]]:
+    """Yield the events of a client that reads no further than it is asked to."""
+    async with socket(url, max_queue=1) as connection:
+        await subscribe(connection)
+
+        async def events() -> AsyncIterator[Event]:
+            yield await event(connection)
+
+        yield events()
+
+
+@pytest.mark.parametrize("transport", [by_idle_socket, by_stream])
+async def test_a_client_that_takes_nothing_is_cut_off(
+    url: str, broker: InProcessBroker, monkeypatch: pytest.MonkeyPatch, transport: Any
+) -> None:
+    for module in (graphql_ws, event_stream):
+        monkeypatch.setattr(module, "SEND_TIMEOUT", 0.2)
+    async with transport(url) as events:
+        await anext(events)
+        large = comment(1)._replace(text="x" * 200_000)
+        async with asyncio.timeout(20):
+            while broker.log._listeners:
+                broker.changed(None, large)
+                await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("messages", "code"),
+    [
+        (["no JSON"], 4400),
+        (['{"type": 1}'], 4400),
+        (['{"type": "connection_init", "payload": []}'], 4400),
+        (['{"type": "subscribe", "id": "1", "payload": {"query": "{ a }"}}'], 4401),
+        (['{"type": "connection_init", "payload": {"Authorization": "Bearer x"}}'], 4403),
+        (['{"type": "connection_init"}', '{"type": "connection_init"}'], 4429),
+        (['{"type": "connection_init"}', '{"type": "subscribe", "id": "1"}'], 4400),
+        (['{"type": "connection_init"}', '{"type": "dance"}'], 4400),
+        (["x" * 200_000], 1009),
+        ([], 4408),
+    ],
+)
+async def test_what_is_against_the_protocol_closes_the_connection(
+    url: str, monkeypatch: pytest.MonkeyPatch, messages: list[str], code: int
+) -> None:
+    monkeypatch.setattr(graphql_ws, "INIT_TIMEOUT", 0.5)
+    address = url.replace("http", "ws") + "/graphql"
+    async with connect(address, subprotocols=[PROTOCOL]) as connection:
+        for message in messages:
+            await connection.send(message)
+        assert (await closed(connection))[0] == code
+
+
+async def test_other_subprotocols_are_not_spoken(url: str) -> None:
+    async with connect(url.replace("http", "ws") + "/graphql") as connection:
+        assert (await closed(connection))[0] == 4406
+
+
+async def test_subscriptions_have_names_and_a_most(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graphql_ws, "MAX_SUBSCRIPTIONS", 2)
+    async with socket(url) as connection:
+        for name in ("1", "2", "3"):
+            await subscribe(connection, name)
+        told = [await heard(connection) for _ in range(3)]
+        (refused,) = [one for one in told if one["type"] == "error"]
+        assert refused["id"] == "3"
+        assert refused["payload"][0]["extensions"]["code"] == "THROTTLED"
+        await say(connection, type="complete", id="1")
+        await subscribe(connection, "3")
+        assert (await heard(connection))["type"] == "next"
+        await say(connection, type="ping")
+        assert await heard(connection) == {"type": "pong"}
+        await subscribe(connection, "3")
+        assert (await closed(connection))[0] == 4409
+
+
+async def test_a_faulty_subscription_is_an_error_of_its_own(url: str) -> None:
+    async with socket(url) as connection:
+        await subscribe(connection, rating=[7])
+        message = await heard(connection)
+        assert (message["type"], message["id"]) == ("error", "1")
+        assert message["payload"][0]["extensions"]["code"] == "BAD_ARGUMENT"
+    async with httpx.AsyncClient() as client:
+        body = {"query": "subscription { nothing }"}
+        headers = {"Accept": "text/event-stream"}
+        answer = await client.post(f"{url}/graphql", json=body, headers=headers)
+        assert answer.status_code == 400
+        answer = await client.post(
+            f"{url}/graphql", json=body, headers=headers | {"Authorization": "Bearer x"}
+        )
+        assert answer.status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("origin", "welcome"),
+    [("https://shop.example", True), ("own", True), ("https://evil.example", False)],
+)
+async def test_pages_of_other_origins_are_let_in_by_setting(
+    url: str, origin: str, welcome: bool
+) -> None:
+    opened = socket(url, origin=url if origin == "own" else origin)
+    if welcome:
+        async with opened:
+            return
+    with pytest.raises(InvalidStatus) as refused:
+        await opened.__aenter__()
+    assert refused.value.response.status_code == 403
+    assert b"--cors-origin" in refused.value.response.body
+
+
+async def test_one_client_has_so_many_connections(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subscribers, "MAX_SUBSCRIBERS", 2)
+    async with by_stream(url) as events, socket(url):
+        await anext(events)
+        with pytest.raises(InvalidStatus) as refused:
+            await socket(url).__aenter__()
+        assert refused.value.response.status_code == 503
+    await asyncio.sleep(0.1)
+    async with socket(url):
+        pass
+
+
+@pytest.mark.parametrize("settings", [Settings(max_concurrency=1)])
+@TRANSPORTS
+async def test_who_listens_keeps_no_request_waiting(
+    url: str, transport: Any, settings: Settings
+) -> None:
+    async with transport(url) as events, transport(url) as others:
+        await anext(events)
+        await anext(others)
+        async with httpx.AsyncClient() as client:
+            answer = await client.post(f"{url}/graphql", json={"query": "{ __typename }"})
+            assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("settings", [Settings(rate_limit="5/min", trusted_proxies=["10.0.0.1"])])
+async def test_messages_count_as_requests(url: str, settings: Settings) -> None:
+    async with socket(url) as connection:
+        for number in range(6):
+            await subscribe(connection, str(number))
+        assert (await closed(connection))[0] == 4429
