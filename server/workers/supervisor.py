@@ -18,6 +18,7 @@ from contextlib import suppress
 from multiprocessing.context import ForkServerProcess
 
 from dal.table.client import TableAddress
+from live.local_socket import Exchange
 from server.errors import CommandError
 from server.serving import ACCEPT_AGAIN, ACCEPTS, GRACE
 from server.settings import Settings
@@ -31,6 +32,9 @@ DEATHS_WINDOW = 60.0
 
 _FULL_AGAIN = 0.005
 """Seconds until workers that have taken nothing for some hundred connections are asked again."""
+
+_LAST_CHANGES = 1.0
+"""Seconds to read what a worker has written before it died."""
 
 _CONNECTION = b"c"
 
@@ -50,6 +54,7 @@ class Workers:
         self._processes: set[ForkServerProcess] = set()
         self._channels: deque[socket.socket] = deque()
         """Of the workers that serve, the next in turn first."""
+        self._exchange = Exchange()
         self._held: socket.socket | None = None
         """A connection that no worker took yet."""
         self._deaths: deque[float] = deque(maxlen=MAX_DEATHS)
@@ -93,29 +98,36 @@ class Workers:
     async def _keep(self, started: asyncio.Semaphore) -> None:
         """Run a worker, and another one whenever it dies."""
         while True:
-            process, channel = self._start()
+            process, channel, changes = self._start()
+            exchanging = asyncio.create_task(self._exchange.connect(changes))
             try:
                 if await asyncio.get_running_loop().sock_recv(channel, len(READY)) == READY:
                     self._channels.append(channel)
                     started.release()
                 await _ended(process)
+                await asyncio.wait({exchanging}, timeout=_LAST_CHANGES)
             finally:
                 with suppress(ValueError):
                     self._channels.remove(channel)
                 channel.close()
+                await _cancelled([exchanging])
             self._processes.discard(process)
             self._count(process)
 
-    def _start(self) -> tuple[ForkServerProcess, socket.socket]:
+    def _start(self) -> tuple[ForkServerProcess, socket.socket, socket.socket]:
+        """Start a worker; return it with our ends of its two channels."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
+        changes, their_changes = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        with theirs, their_changes:
             process = self._context.Process(
-                target=work, args=(self._settings, self._address, theirs), daemon=True
+                target=work,
+                args=(self._settings, self._address, theirs, their_changes),
+                daemon=True,
             )
             process.start()
         ours.setblocking(False)
         self._processes.add(process)
-        return process, ours
+        return process, ours, changes
 
     def _count(self, process: ForkServerProcess) -> None:
         code = process.exitcode or 0

@@ -10,6 +10,7 @@ import uvloop
 
 from dal.errors import DalError
 from dal.table.client import TableAddress, connect
+from live.local_socket import joined
 from server.auth.secret import secret_source
 from server.errors import CommandError
 from server.logs import set_up_logs
@@ -22,24 +23,43 @@ READY = b"ready"
 logger = logging.getLogger(__name__)
 
 
-def work(settings: Settings, address: TableAddress, channel: socket.socket) -> None:
-    """Serve what comes by ``channel`` until SIGTERM, or until its other end is gone."""
+def work(
+    settings: Settings, address: TableAddress, channel: socket.socket, changes: socket.socket
+) -> None:
+    """Serve what comes by ``channel`` until SIGTERM, or until its other end is gone.
+
+    ``changes`` carries changes of comments to the other workers, and theirs here.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent tells us
     set_up_logs(settings.log_format)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_work(settings, address, channel))
+            runner.run(_work(settings, address, channel, changes))
     except (CommandError, DalError) as error:
         logger.error("A worker cannot serve: %s", error)  # noqa: TRY400 - its sentence says it all
         sys.exit(1)
 
 
-async def _work(settings: Settings, address: TableAddress, channel: socket.socket) -> None:
-    async with connect(address) as table:
+async def _work(
+    settings: Settings, address: TableAddress, channel: socket.socket, changes: socket.socket
+) -> None:
+    lost = asyncio.Event()
+    async with connect(address) as table, joined(changes, lost.set) as broker:
         secret = secret_source(settings.jwt_secret, settings.data_dir)
-        server = _WorkerServer(await application(settings, table, secret), settings, "")
+        app = await application(settings, table, secret, broker)
+        server = _WorkerServer(app, settings, "")
+        ending = asyncio.create_task(_end_when(lost, server))
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.end)
-        await server.serve(sockets=[channel])
+        try:
+            await server.serve(sockets=[channel])
+        finally:
+            ending.cancel()
+
+
+async def _end_when(lost: asyncio.Event, server: HttpServer) -> None:
+    """End a worker that hears of no changes any more: its parent starts another one."""
+    await lost.wait()
+    server.end()
 
 
 class _WorkerServer(HttpServer):
