@@ -12,7 +12,7 @@ from functools import cached_property
 
 from dal.errors import NoIndexError, TooManySegmentsError
 from dal.query.plan import Segment
-from dal.query.query import Filters, Query, equality_keys, filters_of
+from dal.query.query import EqualityKey, Filters, Query, equality_keys, filters_of
 from dal.table.index import Index
 from dal.table.ranges import UNBOUNDED
 
@@ -42,6 +42,11 @@ class AccessPath:
         """The filters that the segments do not cover."""
         covered = {*self.index.fields, *self.index.covers}
         return {name: wanted for name, wanted in self.query.filters.items() if name not in covered}
+
+    @cached_property
+    def keys(self) -> Sequence[EqualityKey]:
+        """The keys of the rows that pass: every combination of all wanted values."""
+        return list(equality_keys(self.query.filters))
 
     @cached_property
     def segments(self) -> Sequence[Segment]:

@@ -7,7 +7,7 @@ read, and a generous limit costs nothing.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from dal.query.access_paths import AccessPath
@@ -37,6 +37,8 @@ class PathEstimate(NamedTuple):
     """What to ask the segments of a path for, in their order, and what that is expected to cost."""
 
     path: AccessPath
+    cost: float
+    """What paths are compared by, in RCU."""
     reads: Sequence[ReadEstimate]
     rows: Sequence[float]
     """The rows of each: all that are counted, or those that the page spanned when it was read."""
@@ -47,28 +49,28 @@ class PathEstimate(NamedTuple):
     until: str | None = None
     """The position that the span was cut at."""
 
-    @property
-    def cost(self) -> float:
-        """What paths are compared by, in RCU."""
-        return sum(read.cost for read in self.reads)
 
-
-def estimates(
+def cheapest_estimate(
     paths: Sequence[AccessPath],
     page: PageSpan,
     statistics: TableStatistics,
     located: LocatedPage | None,
-) -> Iterator[PathEstimate]:
-    """Yield what to expect of a page by each path, but not by those that cannot be the cheapest."""
-    cheapest = math.inf
+) -> PathEstimate:
+    """Return what to expect of a page by the path of the least cost, the first of several.
+
+    Paths that cannot be the cheapest are not weighed to the end.
+    """
+    cheapest: PathEstimate | None = None
     for path in paths:
+        least = math.inf if cheapest is None else cheapest.cost
         if located is None:
-            estimate = _estimate_by_counts(path, page, statistics, cheapest)
+            estimate = _estimate_by_counts(path, page, statistics, least)
         else:
-            estimate = _estimate_by_location(path, page, located, statistics, cheapest)
-        if estimate is not None:
-            cheapest = min(cheapest, estimate.cost)
-            yield estimate
+            estimate = _estimate_by_location(path, page, located, statistics, least)
+        if estimate is not None and (cheapest is None or estimate.cost < least):
+            cheapest = estimate
+    assert cheapest is not None  # noqa: S101 - the first one has nothing to be dearer than
+    return cheapest
 
 
 def _estimate_by_counts(
@@ -89,7 +91,7 @@ def _estimate_by_counts(
             ReadEstimate(page.limit, math.inf, expected_capacity(held, statistics.row_bytes))
             for held in rows
         ]
-        return PathEstimate(path, reads, rows, 1 / max(1.0, total), page.span)
+        return PathEstimate(path, _cost(reads), reads, rows, 1 / max(1.0, total), page.span)
     selectivity = min(1.0, selectivity)
     expected = min(total, page.limit / selectivity)
     if least_cost(path.size, expected, statistics.row_bytes) >= cheapest:
@@ -104,7 +106,11 @@ def _estimate_by_counts(
         )
         for held in rows
     ]
-    return PathEstimate(path, reads, rows, selectivity, page.span)
+    return PathEstimate(path, _cost(reads), reads, rows, selectivity, page.span)
+
+
+def _cost(reads: Sequence[ReadEstimate]) -> float:
+    return sum(read.cost for read in reads)
 
 
 def _scaled(rows: float, part: float) -> float:
@@ -123,41 +129,32 @@ def _estimate_by_location(
     statistics: TableStatistics,
     cheapest: float,
 ) -> PathEstimate | None:
-    """Return what to expect of a page whose rows were read before, by where they stood.
-
-    Fewer rows than a page are all there are.
-    """
-    if path.size * (REQUEST + 0.5) + ROW * len(located.rows) >= cheapest:
+    """Return what to expect of a page whose rows were read before, by where they stood."""
+    if path.size * (REQUEST + 0.5) + ROW * located.rows >= cheapest:
         return None
-    found = located.rows
-    until = found[-1].position if len(found) == page.limit else None
-    span = page.span if until is None else page.span.until(until, descending=page.descending)
-    held = [_held(path, segment.key, located, span, statistics) for segment in path.segments]
-    reads = [
-        ReadEstimate(rows + page.limit, units + REQUEST + ROW * rows, units) for rows, units in held
-    ]
-    total = sum(rows for rows, _ in held)
-    selectivity = min(1.0, max(1, len(found)) / total) if total else 1.0
-    return PathEstimate(path, reads, [rows for rows, _ in held], selectivity, span, until)
+    reads, held, total = [], [], 0
+    for segment in path.segments:
+        rows, units = _held(path, segment.key, located, statistics)
+        reads.append(ReadEstimate(rows + page.limit, units + REQUEST + ROW * rows, units))
+        held.append(rows)
+        total += rows
+    selectivity = min(1.0, max(1, located.rows) / total) if total else 1.0
+    span, until = located.span, located.until
+    return PathEstimate(path, _cost(reads), reads, held, selectivity, span, until)
 
 
 def _held(
-    path: AccessPath,
-    key: EqualityKey,
-    located: LocatedPage,
-    span: Range,
-    statistics: TableStatistics,
+    path: AccessPath, key: EqualityKey, located: LocatedPage, statistics: TableStatistics
 ) -> tuple[int, float]:
     """Return how many rows of a key the page spans, and the RCU of reading them.
 
     Rows that do not pass the residual may never have been read: they are then expected to be as
     frequent here as everywhere.
     """
-    known = located.among(key, span)
+    known = located.among(key)
     if known is not None:
-        return len(known), capacity_of_bytes(sum(row.size for row in known))
+        return known.rows, capacity_of_bytes(known.size)
     filters = filters_of(key)
-    matching = sum(key <= row.values for row in located.rows)
     among = statistics.cardinality({**path.query.filters, **filters})
-    rows = math.ceil(matching * statistics.cardinality(filters) / max(1, among))
+    rows = math.ceil(located.matching(key) * statistics.cardinality(filters) / max(1, among))
     return rows, expected_capacity(rows, statistics.row_bytes)

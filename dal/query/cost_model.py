@@ -107,18 +107,22 @@ def best_estimate(
     ``share`` and ``residual`` are those of its Selectivity. More rows than one beyond ``most`` are
     never asked for: that one tells that the rest is empty.
     """
-    best = ReadEstimate(0, math.inf, math.inf)
+    best, chosen, units = math.inf, 0, math.inf
     half_block = _LEAST * row_bytes / BLOCK
     for weight, limit, dry, missing in _asks(share, residual, wanted, most):
-        if weight + 0.5 >= best.cost:
+        if weight + 0.5 >= best:
             break
-        if weight + half_block * (min(limit, most) + dry * missing) >= best.cost:
+        rows = min(limit, most)
+        refill = dry * max(0.5, half_block * missing)
+        if weight + max(0.5, half_block * rows) + refill >= best:
             continue
-        capacity = expected_capacity(min(limit, most), row_bytes)
-        capacity += dry * expected_capacity(missing, row_bytes)
-        if capacity + weight < best.cost:
-            best = ReadEstimate(limit, capacity + weight, capacity)
-    return best
+        first = expected_capacity(rows, row_bytes)
+        if weight + first + refill >= best:
+            continue
+        capacity = first + dry * expected_capacity(missing, row_bytes)
+        if capacity + weight < best:
+            best, chosen, units = capacity + weight, limit, capacity
+    return ReadEstimate(chosen, best, units)
 
 
 # Kept, as it depends on counts alone: sizes of rows are learnt, and move with every page.

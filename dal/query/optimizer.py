@@ -10,12 +10,12 @@ share one total order, so one position resumes them all.
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from operator import attrgetter
+from typing import Any
 
 from dal.query.access_paths import AccessPath
-from dal.query.cardinality import PageSpan, estimates
+from dal.query.cardinality import PageSpan, cheapest_estimate
 from dal.query.cost_model import REQUEST, Selectivity, expected_capacity
-from dal.query.plan import Plan
+from dal.query.plan import Plan, Segment
 from dal.query.protocols import TableStatistics
 from dal.query.query import EqualityKey
 
@@ -38,16 +38,18 @@ def optimize(
     if statistics is None:
         return _without_statistics(paths[0], page)
     located = statistics.located(
-        paths[0].query.filters, page.span, descending=page.descending, count=page.limit
+        paths[0].keys, page.span, descending=page.descending, count=page.limit
     )
-    cheapest = min(estimates(paths, page, statistics, located), key=attrgetter("cost"))
+    cheapest = cheapest_estimate(paths, page, statistics, located)
     total = max(1, sum(cheapest.rows))
     asks = [
         (read.limit, held / total) for read, held in zip(cheapest.reads, cheapest.rows, strict=True)
     ]
     goes_on = cheapest.path.residual and not paths[0].residual  # there is another way
-    return replace(
-        _plan(cheapest.path, page._replace(span=cheapest.span), asks),
+    return _plan(
+        cheapest.path,
+        PageSpan(cheapest.span, page.limit, page.descending),
+        asks,
         selectivity=cheapest.selectivity,
         discard_limit=DISCARD_RATIO * page.limit / cheapest.selectivity if goes_on else math.inf,
         unproven=sum(not statistics.cardinality(one) for one in cheapest.path.filters),
@@ -90,11 +92,16 @@ def _share_of_shard(path: AccessPath, page: PageSpan) -> tuple[float | None, int
     return share, min(page.limit, math.ceil(mean + SHARD_MARGIN * deviation))
 
 
-def _plan(path: AccessPath, page: PageSpan, asks: Sequence[tuple[int, float | None]]) -> Plan:
+def _plan(
+    path: AccessPath,
+    page: PageSpan,
+    asks: Sequence[tuple[int, float | None]],
+    **expected: Any,
+) -> Plan:
     """Return a plan that asks each segment for a limit, as it holds a share of the rows."""
     query = path.query
     segments = tuple(
-        one._replace(range=page.span, limit=limit, share=share)
+        Segment(one.partition, page.span, limit, one.prefix, one.key, one.head, share)
         for one, (limit, share) in zip(path.segments, asks, strict=True)
     )
     return Plan(
@@ -104,4 +111,5 @@ def _plan(path: AccessPath, page: PageSpan, asks: Sequence[tuple[int, float | No
         page.descending,
         query.consistent,
         path.residual,
+        **expected,
     )

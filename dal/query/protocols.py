@@ -1,6 +1,6 @@
 """What the optimizer asks of statistics, and what the executor tells them."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -10,21 +10,33 @@ from dal.query.query import EqualityKey, Filters, Query
 from dal.table.ranges import Range
 
 
-class LocatedRow(NamedTuple):
-    """A row that was read: where it stood, its values, and its size in bytes."""
+class RowsHeld(NamedTuple):
+    """How many rows of some key stand somewhere, and their bytes."""
 
-    position: str
-    values: EqualityKey
+    rows: int
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class LocatedPage:
+class LocatedPage(Protocol):
     """A page of which all rows were read before: fewer than were asked for are all there were."""
 
-    rows: Sequence[LocatedRow]
-    among: Callable[[EqualityKey, Range], Sequence[LocatedRow] | None]
-    """Returns the rows of a key within a range, whether they pass or not; None where unknown."""
+    @property
+    def rows(self) -> int:
+        """How many rows there were."""
+
+    @property
+    def span(self) -> Range:
+        """What was asked for, up to where the page ended."""
+
+    @property
+    def until(self) -> str | None:
+        """The position of the last row; None where the page was not full."""
+
+    def matching(self, key: EqualityKey) -> int:
+        """Return how many of the page's rows have a key."""
+
+    def among(self, key: EqualityKey) -> RowsHeld | None:
+        """Return what has a key within the span, whether it passes or not; None where unknown."""
 
 
 class TableStatistics(Protocol):
@@ -41,9 +53,12 @@ class TableStatistics(Protocol):
         """Return what part of the rows stands within a range of positions, from 0 to 1."""
 
     def located(
-        self, filters: Filters, span: Range, *, descending: bool, count: int
+        self, keys: Sequence[EqualityKey], span: Range, *, descending: bool, count: int
     ) -> LocatedPage | None:
-        """Return where the first ``count`` rows of ``span`` stood; None where that is unknown."""
+        """Return where the first ``count`` rows of ``span`` stood that have one of ``keys``.
+
+        None where that is unknown.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Query: what is asked for, as fields and the values wanted of them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import TypeAlias
 
@@ -37,10 +37,15 @@ class Query:
     """Whether it must see the latest acknowledged write: only the table and local indexes can."""
     head: bool = False
     """Whether to read the item at the beginning of the partition's list with the first rows."""
+    _hash: int = field(init=False, repr=False, compare=False)
+    """Kept: each page looks its query up."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((frozenset(self.filters.items()), self.within)))
 
     def bounded(self, span: Range) -> Range:
         """Return the positions of ``span`` that it is bounded to."""
         return span if self.within is UNBOUNDED else span & self.within
 
     def __hash__(self) -> int:
-        return hash((frozenset(self.filters.items()), self.within))
+        return self._hash

@@ -30,7 +30,8 @@ class RatingCounts:
 
     def of(self, ratings: Collection[int] | None = None) -> int:
         """Return how many have one of ``ratings``; None is any."""
-        return sum(self.by_rating if ratings is None else (self.by_rating[r - 1] for r in ratings))
+        counts = self.by_rating
+        return sum(counts if ratings is None else [counts[rating - 1] for rating in ratings])
 
     @property
     def fives(self) -> int:
@@ -137,11 +138,11 @@ class CommentStatistics:
     def cardinality(self, filters: Filters) -> int:
         """Return how many comments pass those of ``filters`` that are counted."""
         ratings, languages = filters.get("rating"), filters.get("language")
-        chosen = [self.overall]
-        if languages is not None:
-            chosen = [self.by_language[one] for one in languages if one in self.by_language]
-        of = None if ratings is None else [int(one) for one in ratings]
-        return sum(counts.of(of) for counts in chosen)
+        of = None if ratings is None else list(map(int, ratings))
+        if languages is None:
+            return self.overall.of(of)
+        counts = self.by_language
+        return sum([counts[one].of(of) for one in languages if one in counts])
 
     @property
     def total(self) -> int:

@@ -5,25 +5,39 @@ and what stands on the way, where counts alone leave a margin.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import combinations, compress, islice
-from operator import attrgetter, itemgetter
+from itertools import combinations, compress
+from operator import itemgetter
 from typing import NamedTuple
 
-from dal.query.protocols import LocatedPage, LocatedRow
-from dal.query.query import EqualityKey, Filters, equality_keys
+from dal.query.protocols import LocatedPage, RowsHeld
+from dal.query.query import EqualityKey
 from dal.table.keys import LAST_CHARACTER
-from dal.table.ranges import HEADS, Range, just_above
+from dal.table.ranges import HEADS, Range
 
-MOST = 2_000
+MOST = 10_000
 """Rows and spans of a list; when it has more, all are dropped and remembered anew."""
+
+_LIST, _KEY = 20, 3
+"""What an empty list and a key that was asked for take in memory, in rows."""
 
 MOST_VALUES = 256
 """Different values of rows, as a byte says which ones a row has; all are dropped here too."""
 
+_OTHERS = b"\1\0".ljust(MOST_VALUES, b"\0")
+"""Turns marks around."""
+
 _Span = tuple[str, str]
 """The lowest and the highest position of a range, both included."""
+
+
+class LocatedRow(NamedTuple):
+    """A row that was read: where it stood, its values, and its size in bytes."""
+
+    position: str
+    values: EqualityKey
+    size: int
 
 
 class _Known(NamedTuple):
@@ -35,22 +49,56 @@ class _Known(NamedTuple):
     """Those of the key, and those of every coarser one."""
 
 
+class _Page(NamedTuple):
+    """A page whose rows are remembered: a ``LocatedPage``."""
+
+    rows: int
+    span: Range
+    until: str | None
+    known: Callable[[EqualityKey], _Known]
+    passing: int
+    """The mask of what passes, as a number."""
+    codes: bytearray
+    sizes: Sequence[int]
+    """Of all rows within the span, whether they pass or not."""
+
+    def matching(self, key: EqualityKey) -> int:
+        both = self.passing & int.from_bytes(self.known(key).mask)
+        return self.codes.translate(both.to_bytes(MOST_VALUES)).count(1)
+
+    def among(self, key: EqualityKey) -> RowsHeld | None:
+        known = self.known(key)
+        if not _remembered(known, self.span):
+            return None
+        marks = self.codes.translate(known.mask)
+        return RowsHeld(marks.count(1), sum(compress(self.sizes, marks)))
+
+
 class RowLocations:
     """What was read of one list, whichever parts of it and in whichever order.
 
-    Rows are selected by a byte each: a page of few rows may stand among all that are remembered.
+    Positions, values and sizes of the rows are a sequence each, so that rows are selected, counted
+    and summed without a step of the interpreter for each: a page of few rows may stand among all
+    that are remembered. A byte stands for a row's values.
     """
 
     def __init__(self) -> None:
         self._forget()
 
+    def weight(self) -> int:
+        """Return what it takes in memory, in rows or spans of some 150 bytes each."""
+        return _LIST + len(self._sizes) + self._joined + _KEY * len(self._known)
+
     def _forget(self) -> None:
-        self._rows: list[LocatedRow] = []
+        self._positions: list[str] = []
         self._codes = bytearray()
-        """For each row, the byte that stands for its values."""
+        self._sizes: list[int] = []
         self._values: dict[EqualityKey, int] = {}
+        """The byte that stands for some values."""
         self._spans: dict[EqualityKey, list[_Span]] = {}
         """What of each key is remembered, sorted; no two of a key touch."""
+        self._joined = 0
+        """How many spans there are."""
         self._known: dict[EqualityKey, _Known] = {}
         """Of keys that were asked for; values and spans of further keys make them anew."""
 
@@ -59,69 +107,93 @@ class RowLocations:
         values = {row.values for row in rows}
         if len(values) > MOST_VALUES:
             return
-        spans = sum(map(len, self._spans.values()))
-        if len(self._rows) + spans > MOST or len(values | self._values.keys()) > MOST_VALUES:
+        if (
+            len(self._sizes) + self._joined > MOST
+            or len(values | self._values.keys()) > MOST_VALUES
+        ):
             self._forget()
         if key not in self._spans or not values <= self._values.keys():
             self._known.clear()
         for one in values:
             self._values.setdefault(one, len(self._values))
-        part = self._part(span)
-        others = [row for row in self._rows[part] if not key <= row.values]
-        merged = sorted([*others, *rows], key=attrgetter("position"))
-        self._rows[part] = merged
-        self._codes[part] = bytes(self._values[row.values] for row in merged)
-        _join(self._spans.setdefault(key, []), _ends(span))
+        self._replace(key, self._part(span), rows)
+        spans = self._spans.setdefault(key, [])
+        self._joined -= len(spans)
+        _join(spans, _ends(span))
+        self._joined += len(spans)
+
+    def _replace(self, key: EqualityKey, part: slice, rows: Sequence[LocatedRow]) -> None:
+        """Put ``rows`` in the place of those of ``key`` in a part."""
+        noted = [(row.position, self._values[row.values], row.size) for row in rows]
+        marks = self._codes[part].translate(self._mask(key))
+        if 0 in marks:
+            known = zip(self._positions[part], self._codes[part], self._sizes[part], strict=True)
+            noted += compress(known, marks.translate(_OTHERS))
+        noted.sort(key=itemgetter(0))
+        self._positions[part] = [position for position, _, _ in noted]
+        self._codes[part] = bytes(code for _, code, _ in noted)
+        self._sizes[part] = [size for _, _, size in noted]
 
     def page(
-        self, filters: Filters, span: Range, *, descending: bool, count: int
+        self, keys: Sequence[EqualityKey], span: Range, *, descending: bool, count: int
     ) -> LocatedPage | None:
-        """Return the first ``count`` rows of ``span`` that pass; None unless all are remembered.
+        """Return the first ``count`` rows of ``span`` that have one of ``keys``.
 
-        They are fewer where the range is remembered to its end.
+        They are fewer where the range is remembered to its end; None unless all are remembered.
         """
         low, high = _ends(span)
         start, end = (high, low) if descending else (low, high)
-        nearest, mask = end, 0
-        for key in equality_keys(filters):
+        nearest, passing = end, 0
+        for key in keys:
             known = self._of(key)
             reached = _reach(known.spans, start, end, descending=descending)
             if reached is None:
                 return None
             nearest = max(nearest, reached) if descending else min(nearest, reached)
-            mask |= int.from_bytes(known.mask)
+            passing |= int.from_bytes(known.mask)
         part = self._part(span if nearest == end else span.until(nearest, descending=descending))
-        way = slice(None, None, -1 if descending else 1)
-        passing = self._codes[part].translate(mask.to_bytes(MOST_VALUES))
-        rows = list(islice(compress(self._rows[part][way], passing[way]), count))
-        return LocatedPage(rows, self.among) if len(rows) == count or nearest == end else None
+        marks = self._codes[part].translate(passing.to_bytes(MOST_VALUES))
+        rows, until = min(count, marks.count(1)), None
+        if rows < count and nearest != end:
+            return None
+        if rows == count > 0:
+            until = self._positions[part.start + _nth(marks, count, descending=descending)]
+            span = span.until(until, descending=descending)
+            part = self._part(span)
+        codes, sizes = self._codes[part], self._sizes[part]
+        return _Page(rows, span, until, self._of, passing, codes, sizes)
 
-    def among(self, key: EqualityKey, span: Range) -> Sequence[LocatedRow] | None:
-        """Return the rows of ``key`` within ``span``; None unless all are remembered."""
-        low, high = _ends(span)
+    def among(self, key: EqualityKey, span: Range) -> tuple[list[str], list[int]] | None:
+        """Return positions and sizes of what has ``key`` within ``span``.
+
+        None unless all of it is remembered.
+        """
         known = self._of(key)
-        reached = _reach(known.spans, low, high, descending=False)
-        if reached != high:
+        if not _remembered(known, span):
             return None
         part = self._part(span)
-        return list(compress(self._rows[part], self._codes[part].translate(known.mask)))
+        marks = self._codes[part].translate(known.mask)
+        positions, sizes = self._positions[part], self._sizes[part]
+        return list(compress(positions, marks)), list(compress(sizes, marks))
 
     def _of(self, key: EqualityKey) -> _Known:
         known = self._known.get(key)
         if known is None:
-            mask = bytes(key <= values for values in self._values).ljust(MOST_VALUES, b"\0")
             spans = [self._spans[one] for one in _coarser(key) if one in self._spans]
-            known = _Known(mask, spans)
-            if any(mask):  # anybody can ask for what no row has
+            known = _Known(self._mask(key), spans)
+            if 1 in known.mask:  # anybody can ask for what no row has
                 self._known[key] = known
         return known
 
+    def _mask(self, key: EqualityKey) -> bytes:
+        return bytes(key <= values for values in self._values).ljust(MOST_VALUES, b"\0")
+
     def _part(self, span: Range) -> slice:
         low, high = _ends(span)
-        return slice(
-            bisect_left(self._rows, (just_above(low) if span.low_open else low,)),
-            bisect_left(self._rows, (high if span.high_open else just_above(high),)),
-        )
+        lower = bisect_right if span.low_open else bisect_left
+        upper = bisect_left if span.high_open else bisect_right
+        first = lower(self._positions, low)
+        return slice(first, upper(self._positions, high, first))
 
 
 @lru_cache(maxsize=10_000)
@@ -156,6 +228,19 @@ def _reach(
         if not found:
             return None
     return reached
+
+
+def _remembered(known: _Known, span: Range) -> bool:
+    low, high = _ends(span)
+    return _reach(known.spans, low, high, descending=False) == high
+
+
+def _nth(marks: bytearray, count: int, *, descending: bool) -> int:
+    """Return where the ``count``th mark is from one end or the other; there are as many."""
+    place = len(marks) if descending else -1
+    for _ in range(count):
+        place = marks.rfind(1, 0, place) if descending else marks.find(1, place + 1)
+    return place
 
 
 def _ends(span: Range) -> _Span:

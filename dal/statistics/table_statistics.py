@@ -23,19 +23,20 @@ from cachetools import LRUCache
 from dal.entities.comment import ALL
 from dal.entities.entity import Row
 from dal.query.execution_stats import ExecutionStatistics
-from dal.query.protocols import LocatedPage, LocatedRow, RangeRead, TableStatistics
+from dal.query.protocols import LocatedPage, RangeRead, TableStatistics
 from dal.query.query import EqualityKey, Filters, Query, filters_of
 from dal.statistics.counts import COUNTED_FIELDS, CommentStatistics
 from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.statistics.reader import StatisticsReader
-from dal.statistics.row_locations import RowLocations
+from dal.statistics.row_locations import LocatedRow, RowLocations
 from dal.table.item import bytes_of
 from dal.table.keys import INSTANT_LENGTH, parse_instant
 from dal.table.ranges import UNBOUNDED, Range
 from dal.table.requests import QueryRequest, RunQuery
 
 KEPT_PRODUCTS = 10_000
-KEPT_LOCATIONS = 100
+KEPT_LOCATIONS = 200_000
+"""Rows and ranges that are remembered, of all products: some 30 MB."""
 
 _SAMPLE = 8
 _WEIGHT = 0.2
@@ -44,6 +45,9 @@ _WEIGHT = 0.2
 _COMMON = tuple(name for name in ALL.attributes if name != ALL.partition_key)
 """What the rows of all indexes have in common; a partition key's bytes are counted as of ``all``,
 so that a product's rows are of one size whichever index they were read from."""
+
+
+_NOTHING_READ = RowLocations()
 
 
 class ProductStatistics(NamedTuple):
@@ -70,12 +74,12 @@ class ProductStatistics(NamedTuple):
         return min(1.0, max(0.0, end - start) / max(1.0, last - first))
 
     def located(
-        self, filters: Filters, span: Range, *, descending: bool, count: int
+        self, keys: Sequence[EqualityKey], span: Range, *, descending: bool, count: int
     ) -> LocatedPage | None:
         """Return where a page's rows stood; None unless all of them were read before."""
-        if not filters.keys() <= COUNTED_FIELDS:
+        if keys and not _counted(keys[0]):
             return None
-        return self.locations.page(filters, span, descending=descending, count=count)
+        return self.locations.page(keys, span, descending=descending, count=count)
 
 
 class ProductStatisticsProvider:
@@ -89,7 +93,7 @@ class ProductStatisticsProvider:
         self._maintenance = maintenance
         self._row_bytes: LRUCache[str, float] = LRUCache(KEPT_PRODUCTS)
         self._extents: LRUCache[str, tuple[str, str]] = LRUCache(KEPT_PRODUCTS)
-        self.locations: LRUCache[str, RowLocations] = LRUCache(KEPT_LOCATIONS)
+        self.locations: LRUCache[str, RowLocations] = LRUCache(KEPT_LOCATIONS, RowLocations.weight)
 
     async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
         """Return statistics that may lag by seconds; None when the product has none."""
@@ -108,7 +112,7 @@ class ProductStatisticsProvider:
         row_bytes = self._row_bytes.get(product)
         if row_bytes is None:  # whatever the counts say, there is no row
             return None
-        locations = self.locations.get(product) or RowLocations()
+        locations = self.locations.get(product, _NOTHING_READ)
         extent = self._extents.get(product, ("", ""))
         return ProductStatistics(counts, row_bytes, locations, *extent)
 
@@ -119,7 +123,7 @@ class ProductStatisticsProvider:
         if not (await self._maintenance.current()).exact:
             return ()
         counts = await self._reader.read(_product_of(query), consistent=True, spend=spent.spend)
-        counted = [key for key in keys if dict(key).keys() <= COUNTED_FIELDS and counts.sound]
+        counted = [key for key in keys if _counted(key) and counts.sound]
         return {key for key in counted if not counts.cardinality(filters_of(key))}
 
     def observe(self, query: Query, reads: Sequence[RangeRead]) -> None:
@@ -128,12 +132,14 @@ class ProductStatisticsProvider:
         locations = self.locations.get(product) or RowLocations()
         sizes = list[int]()
         for read in reads:
-            rows = locations.among(read.key, read.range)
-            if rows is None or not _same(rows, read.rows):
-                rows = [_located(row, product) for row in read.rows]
-                if dict(read.key).keys() <= COUNTED_FIELDS:
-                    locations.note(read.key, read.range, rows)
+            known = locations.among(read.key, read.range)
+            if known is not None and known[0] == sorted(row.position for row in read.rows):
+                sizes += known[1]  # most pages were read before
+                continue
+            rows = [_located(row, product) for row in read.rows]
             sizes += [row.size for row in rows]
+            if _counted(read.key):
+                locations.note(read.key, read.range, rows)
         self.locations[product] = locations
         self._weigh(product, sizes)
         self._widen(product, reads)
@@ -167,10 +173,8 @@ def _product_of(query: Query) -> str:
     return product
 
 
-def _same(known: Sequence[LocatedRow], rows: Sequence[Row]) -> bool:
-    """Return whether rows stand where rows stood: most pages were read before."""
-    places = [row.position for row in rows]
-    return sorted(places) == [row.position for row in known]
+def _counted(key: EqualityKey) -> bool:
+    return all(name in COUNTED_FIELDS for name, _ in key)
 
 
 def _located(row: Row, product: str) -> LocatedRow:

@@ -4,8 +4,8 @@ A position is the row's sort key, which ends in its id, without what the index p
 as a status. DynamoDB orders strings by their UTF-8 bytes and Python by code points: the same order.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from dal.table.keys import LAST_CHARACTER, format_instant
 
@@ -15,8 +15,7 @@ HEADS = ("", LAST_CHARACTER)
 _LAST_BEFORE_SURROGATES, _AFTER_SURROGATES = 0xD7FF, 0xE000
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(NamedTuple):
     """A range of sort keys; None leaves that end unbounded, ``open`` excludes the bound itself."""
 
     low: str | None = None

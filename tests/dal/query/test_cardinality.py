@@ -1,5 +1,6 @@
 """Plans of pages whose rows were read before: they end where the page does."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -7,10 +8,10 @@ import pytest
 from dal.entities.comment import COMMENT
 from dal.query.optimizer import prove, worth_proving
 from dal.query.plan import Plan
-from dal.query.protocols import LocatedPage, LocatedRow
+from dal.query.protocols import LocatedPage
 from dal.query.query import EqualityKey, Filters
 from dal.repositories.comments import Selection
-from dal.statistics.row_locations import RowLocations
+from dal.statistics.row_locations import LocatedRow, RowLocations
 from dal.table.ranges import UNBOUNDED, Range
 from tests.dal.planning import plan
 
@@ -44,9 +45,9 @@ class KnownList:
         return 1.0
 
     def located(
-        self, filters: Filters, span: Range, *, descending: bool, count: int
+        self, keys: Sequence[EqualityKey], span: Range, *, descending: bool, count: int
     ) -> LocatedPage | None:
-        return self.locations.page(filters, span, descending=descending, count=count)
+        return self.locations.page(keys, span, descending=descending, count=count)
 
     def reading(self, *keys: EqualityKey) -> "KnownList":
         for one in keys:
