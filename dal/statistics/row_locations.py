@@ -86,7 +86,7 @@ class RowLocations:
         self._forget()
 
     def weight(self) -> int:
-        """Return what it takes in memory, in rows or spans of some 150 bytes each."""
+        """Return what it takes in memory, in rows or spans of some 180 bytes each."""
         return _LIST + len(self._sizes) + self._joined + _KEY * len(self._known)
 
     def _forget(self) -> None:
