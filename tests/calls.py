@@ -38,9 +38,6 @@ class _Noting:
         self._calls = calls
         self.endpoint_url = client.endpoint_url
 
-    async def wait_until_active(self, table: str) -> None:
-        await self._client.wait_until_active(table)
-
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         name = "".join(word.capitalize() for word in operation.split("_"))
         self._calls.append(Call(name, arguments))

@@ -166,9 +166,6 @@ class FaultyClient:
         self.endpoint_url = client.endpoint_url
         self.calls: list[tuple[str, Answer]] = []
 
-    async def wait_until_active(self, table: str) -> None:
-        await self._client.wait_until_active(table)
-
     async def call(self, operation: str, arguments: Answer) -> Answer:
         if arguments.get("Key") == maintenance_mode.KEY:
             return await self._client.call(operation, arguments)

@@ -1,13 +1,18 @@
 """What is done to a table as a whole: its creation, its description, the stream of its changes."""
 
+import asyncio
 from collections.abc import Sequence
+from time import monotonic
 from typing import Any
 
-from dal.errors import AlreadyExistsError
+from dal.errors import AlreadyExistsError, StoreRefusedError, StoreUnavailableError
 from dal.table.client import Table
 from dal.table.definition import table_definition
 from dal.table.index import EXPIRES, Index
 from dal.table.streams import WHOLE_IMAGES, stream_of
+
+ACTIVE_SECONDS = 60.0
+_LOOK_EVERY = 1.0
 
 
 async def create(table: Table, indexes: Sequence[Index]) -> bool:
@@ -17,14 +22,34 @@ async def create(table: Table, indexes: Sequence[Index]) -> bool:
         await table.once("create_table", **definition)
     except AlreadyExistsError:
         if (await describe(table))["TableStatus"] != "ACTIVE":
-            await table.wait_until_active()
+            await _active(table)
         return False
-    await table.wait_until_active()
+    await _active(table)
     await table.call(
         "update_time_to_live",
         TimeToLiveSpecification={"Enabled": True, "AttributeName": EXPIRES},
     )
     return True
+
+
+async def _active(table: Table) -> None:
+    """Wait until the table is active; StoreUnavailableError when a minute does not do."""
+    end = monotonic() + ACTIVE_SECONDS
+    while await _status(table) != "ACTIVE":
+        if monotonic() > end:
+            raise StoreUnavailableError(
+                f"The table {table.name} does not become active: look at it in DynamoDB."
+            )
+        await asyncio.sleep(_LOOK_EVERY)
+
+
+async def _status(table: Table) -> str:
+    try:
+        status: str = (await describe(table))["TableStatus"]
+    except StoreRefusedError:
+        # A table that has just been created may not be known everywhere yet.
+        return "CREATING"
+    return status
 
 
 async def describe(table: Table) -> dict[str, Any]:
@@ -56,4 +81,4 @@ async def end_stream(table: Table) -> None:
 
 async def _switch_stream(table: Table, specification: dict[str, Any]) -> None:
     await table.call("update_table", StreamSpecification=specification)
-    await table.wait_until_active()
+    await _active(table)

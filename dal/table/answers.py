@@ -24,6 +24,7 @@ REQUIRED: Mapping[str, Mapping[str, type]] = {
     "BatchWriteItem": {"UnprocessedItems": dict},
     "CreateTable": {"TableDescription": dict},
     "DescribeTable": {"Table": dict},
+    "UpdateTimeToLive": {"TimeToLiveSpecification": dict},
 }
 """Members that a whole answer has, with those that are there because a request asks for them."""
 

@@ -168,10 +168,6 @@ class Table:
 
         await retry(put_left, "batch_write_item")
 
-    async def wait_until_active(self) -> None:
-        """Wait for a minute at most; StoreUnavailableError then."""
-        await self._client.wait_until_active(self.name)
-
     async def call(self, operation: str, **arguments: Any) -> dict[str, Any]:
         """Do an operation on this table, with retries; raises DalError."""
         attempt = partial(self.once, operation, TableName=self.name, **arguments)

@@ -40,10 +40,6 @@ class EmbeddedSdk:
         """Do an operation; raises DalError."""
         return await (await self._opened()).call(operation, arguments)
 
-    async def wait_until_active(self, table: str) -> None:
-        """Wait for a minute at most; StoreUnavailableError then."""
-        await (await self._opened()).wait_until_active(table)
-
     async def _opened(self) -> Service:
         async with self._opening:
             if self._sdk is None:

@@ -12,12 +12,11 @@ from urllib.parse import urlsplit
 import aioboto3
 from aiobotocore.session import get_session
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, WaiterError
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.httpsession import get_cert_path
 from botocore.utils import get_environ_proxies
 
-from dal import errors
 from dal.table.answers import check_answer
 from dal.table.connections import CONNECT_SECONDS
 from dal.table.embedded import EMBEDDED, LOCAL
@@ -48,17 +47,6 @@ class AwsSdk:
         except BotoCoreError as error:
             raise unusable(error) from error
         return answer
-
-    async def wait_until_active(self, table: str) -> None:
-        """Wait for a minute at most; StoreUnavailableError then."""
-        try:
-            await self._client.get_waiter("table_exists").wait(
-                TableName=table, WaiterConfig={"Delay": 1, "MaxAttempts": 60}
-            )
-        except WaiterError as error:
-            raise errors.StoreUnavailableError(
-                f"The table {table} does not become active: look at it in DynamoDB."
-            ) from error
 
     async def credentials(self) -> Credentials:
         """Return what requests are signed with now; taken anew before it expires."""

@@ -13,9 +13,6 @@ class Service(Protocol):
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Do an operation, such as ``get_item``; raises DalError."""
 
-    async def wait_until_active(self, table: str) -> None:
-        """Wait for a minute at most; StoreUnavailableError then."""
-
 
 class Sdk(Service, Protocol):
     """A ``Service`` for all operations, and the settings that it has of its surroundings."""

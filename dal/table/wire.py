@@ -35,6 +35,7 @@ _SPOKEN = {
     **_READS,
     "transact_write_items": "TransactWriteItems",
     "create_table": "CreateTable",
+    "update_time_to_live": "UpdateTimeToLive",
 }
 """Operations by the SDK's names, and by DynamoDB's."""
 
@@ -76,10 +77,6 @@ class Wire:
         self._host = urlsplit(sdk.endpoint_url).netloc.rpartition("@")[2]
         self._scope = Scope(sdk.region, "dynamodb")
         self.endpoint_url = sdk.endpoint_url
-
-    async def wait_until_active(self, table: str) -> None:
-        """Wait for a minute at most; StoreUnavailableError then."""
-        await self._sdk.wait_until_active(table)
 
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Do an operation; raises DalError."""

@@ -15,6 +15,8 @@ async def start(name, url):
     async with connect(TableAddress(name, url, embedded=True)) as table:
         assert not await create_table(table)
         assert len((await table.query(QueryRequest(ALL, "PRODUCT#42"))).items) == 20
+    async with connect(TableAddress(name + "-new", url, embedded=True)) as table:
+        assert await create_table(table)
         assert not {"aioboto3", "botocore"} & sys.modules.keys()
         await table.scan(0, 1, None)
         assert "aioboto3" in sys.modules

@@ -7,7 +7,7 @@ from dal.entities.comment import ALL, COMMENT
 from dal.entities.declared import INDEXES
 from dal.table.client import Table
 from dal.table.definition import table_definition
-from dal.table.index import TABLE
+from dal.table.index import EXPIRES, TABLE
 from dal.table.ranges import Range
 from dal.table.requests import QueryRequest, query_arguments
 from dal.table.service import Sdk, Service
@@ -44,6 +44,13 @@ def requests(table: str) -> dict[str, tuple[str, dict[str, Any]]]:
         "put": ("transact_write_items", {"TransactItems": [_put(table, ABSENT)], **TOTAL}),
         "describe nothing": ("describe_table", {"TableName": "nowhere"}),
         "create what is there": ("create_table", table_definition(table, INDEXES)),
+        "expire nothing": (
+            "update_time_to_live",
+            {
+                "TableName": "nowhere",
+                "TimeToLiveSpecification": {"Enabled": True, "AttributeName": EXPIRES},
+            },
+        ),
         "no table": ("get_item", {"TableName": "nowhere", "Key": KEYS[0], **TOTAL}),
         "no index": ("query", name | query_arguments(good) | {"IndexName": "none"}),
         "half a character": (
