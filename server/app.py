@@ -13,7 +13,7 @@ from dal.table.client import Table
 from live.broker import Broker, InProcessBroker
 from schema.build import ExecutableSchema, build_schema
 from schema.trusted_documents import TrustedDocuments
-from server.auth.jwt import Authenticator
+from server.auth.authenticator import Authenticator
 from server.engine.data_directory import DataDirectory
 from server.errors import CommandError
 from server.health import health_routes

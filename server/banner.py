@@ -2,8 +2,6 @@
 
 from datetime import timedelta
 
-from server.auth.jwt import make_token
-from server.demo.orders import DEMO_USER
 from server.settings import Settings
 
 DEMO_LIFETIME = timedelta(days=7)
@@ -27,6 +25,9 @@ def banner(settings: Settings, *, url: str, place: str, secret: str | None) -> s
         f"  Data      {place}",
     ]
     if settings.demo and secret is not None:
+        from server.auth.jwt import make_token  # noqa: PLC0415 - a start needs neither
+        from server.demo.orders import DEMO_USER  # noqa: PLC0415 - see above
+
         encoded = make_token(secret, username=DEMO_USER, roles=[], lifetime=DEMO_LIFETIME)
         lines += [
             "",

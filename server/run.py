@@ -14,7 +14,6 @@ from schema.build import build_schema
 from server.app import trusted_documents
 from server.auth.secret import ensure_secret, secret_source
 from server.banner import address, banner
-from server.demo import load_demo
 from server.engine.storage import Store, open_store
 from server.errors import CommandError
 from server.logs import set_up_logs
@@ -96,6 +95,8 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
 async def _prepare_demo(settings: Settings, store: Store, secret: Callable[[], str | None]) -> None:
     if secret() is None:
         ensure_secret(settings.data_dir)
+    from server.demo import load_demo  # noqa: PLC0415 - most starts load none
+
     await load_demo(Stores(store.table))
 
 

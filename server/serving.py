@@ -14,7 +14,7 @@ from dal.stores import Stores
 from dal.table.client import Table
 from live.broker import Broker
 from server.app import create_app
-from server.auth.jwt import Authenticator
+from server.auth.authenticator import Authenticator
 from server.engine.data_directory import DataDirectory
 from server.http.admission import Admission
 from server.http.connections import Connection, Connections, max_connections, raise_descriptor_limit

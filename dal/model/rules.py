@@ -12,8 +12,6 @@ from decimal import Decimal
 from typing import TypeVar
 
 from iso4217 import Currency
-from langcodes import Language, standardize_tag
-from langcodes.tag_parser import LanguageTagError
 
 from dal.errors import InvalidArgumentError
 from dal.model import RATINGS, Money, OrderLine
@@ -26,9 +24,6 @@ MAX_TITLE = 200
 MAX_TEXT = 10_000
 MAX_LANGUAGE = 35
 """Characters; 35 is what BCP 47 (RFC 5646, section 4.4.1) asks programs to make room for."""
-
-KEPT_TAGS = 10_000
-"""Tags that langcodes may remember."""
 
 MAX_VALUES = 100
 """Of a list to filter by: a page reads sixty partitions at most."""
@@ -91,10 +86,10 @@ def ratings(argument: str, values: Sequence[int]) -> frozenset[int]:
 
 def language(argument: str, value: str) -> str:
     """Return ``value`` as a BCP 47 tag in canonical form: ``EN-us`` becomes ``en-US``."""
-    try:
-        tag = _settled(value) if len(value) <= MAX_LANGUAGE else ""
-    except LanguageTagError:
-        tag = ""
+    # langcodes takes 40 ms to import, and most pages name no language.
+    from dal.model.language_tags import standardized  # noqa: PLC0415 - see above
+
+    tag = standardized(value) if len(value) <= MAX_LANGUAGE else ""
     primary = tag.partition("-")[0]
     if not primary.isalpha() or len(primary) == 1 or len(tag) > MAX_LANGUAGE:
         raise InvalidArgumentError(
@@ -103,15 +98,6 @@ def language(argument: str, value: str) -> str:
             "such as 'en' or 'pt-BR'.",
         )
     return tag
-
-
-def _settled(tag: str) -> str:
-    """Return a tag standardized until that changes nothing: a new form may have a newer one."""
-    if len(Language._PARSE_CACHE) > KEPT_TAGS:  # noqa: SLF001 - it would remember every tag for ever
-        Language._PARSE_CACHE.clear()  # noqa: SLF001
-        Language._INSTANCES.clear()  # noqa: SLF001
-    standard = standardize_tag(tag)
-    return tag if standard == tag else _settled(standard)
 
 
 def languages(argument: str, values: Sequence[str]) -> frozenset[str]:

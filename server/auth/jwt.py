@@ -1,4 +1,4 @@
-"""Who is asking: bearer JWTs, verified by a shared secret or by a key set at a URL."""
+"""JWTs: made, and verified by a shared secret or by a key set at a URL."""
 
 import asyncio
 import logging
@@ -13,6 +13,7 @@ from jwt.exceptions import InvalidSubjectError
 from dal.errors import InvalidArgumentError
 from dal.model import rules
 from resolvers.request.context import Viewer
+from server.auth.authenticator import InvalidTokenError, KeysUnavailableError
 
 logger = logging.getLogger(__name__)
 
@@ -26,45 +27,23 @@ _KEY_SET_TIMEOUT = 3.0
 """Seconds the key set's server has to answer."""
 
 
-class InvalidTokenError(Exception):
-    """A JWT was sent and does not prove who is asking; the message says why and what to do."""
+class Verifier:
+    """Verifies JWTs as ``Authenticator`` says.
 
-
-class KeysUnavailableError(Exception):
-    """The key set that would verify a JWT cannot be fetched now."""
-
-
-class Authenticator:
-    """Tells who is asking from an Authorization header.
-
-    ``secret`` is called for each JWT and returns the HS256 secret in force, or None. ``jwks_url``
-    serves the public keys of RS256, ES256 and EdDSA. The JWT's own ``alg`` chooses between the two,
-    so a public key never verifies an HS256 signature. ``audience`` is what ``aud`` of the key set's
-    JWTs must hold; without it a JWT that names an audience is meant for someone else.
+    The JWT's own ``alg`` chooses between the secret and the key set, so a public key never verifies
+    an HS256 signature.
     """
 
     def __init__(
-        self,
-        *,
-        secret: Callable[[], str | None],
-        jwks_url: str | None = None,
-        audience: str | None = None,
+        self, secret: Callable[[], str | None], jwks_url: str | None, audience: str | None
     ) -> None:
         self._secret = secret
         self._keys = jwt.PyJWKClient(jwks_url, timeout=_KEY_SET_TIMEOUT) if jwks_url else None
         self._audience = audience
 
-    async def viewer(self, authorization: str | None) -> Viewer | None:
-        """Return the JWT's user, None when no header was sent.
-
-        Raises InvalidTokenError, or KeysUnavailableError when the key set cannot be fetched.
-        """
-        if authorization is None:
-            return None
-        scheme, _, credentials = authorization.partition(" ")
-        if scheme.lower() != "bearer" or not credentials.strip():
-            raise InvalidTokenError("Send the header as 'Authorization: Bearer <JWT>'.")
-        claims = await self._claims(credentials.strip())
+    async def viewer(self, encoded: str) -> Viewer:
+        """Return the JWT's user; InvalidTokenError or KeysUnavailableError without one."""
+        claims = await self._claims(encoded)
         ends = float(claims["exp"]) + LEEWAY.total_seconds()
         return Viewer(username=_username(claims), roles=_roles(claims), expires=ends)
 

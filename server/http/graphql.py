@@ -12,7 +12,7 @@ from dal.stores import Stores
 from live.broker import Broker
 from resolvers.request.context import Context
 from schema.build import ExecutableSchema
-from server.auth.jwt import Authenticator, InvalidTokenError, KeysUnavailableError
+from server.auth.authenticator import Authenticator, InvalidTokenError, KeysUnavailableError
 from server.http import graphiql
 from server.http.failures import failure
 from server.http.graphql_request import Operation, header, read_operation

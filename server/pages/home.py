@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from server.pages.addresses import product_path
+from server.pages.faults import PageFault
 from server.pages.page_request import PageRequest
 from server.pages.product import account
 
@@ -40,6 +41,11 @@ async def find(request: PageRequest) -> Response:
     """Lead from the form that asks for a product's id to that product's page."""
     product_id = request.http.query_params.get("id", "").strip()
     return request.to(product_path(product_id) if product_id else "/")
+
+
+async def nothing_here(request: PageRequest) -> Response:
+    """Say that no page has this address."""
+    raise PageFault(404, f"There is nothing at {request.http.url.path[:200]}.")
 
 
 def _languages(ranks: list[dict[str, Any]]) -> list[str]:

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from server.auth.jwt import InvalidTokenError, KeysUnavailableError
+from server.auth.authenticator import InvalidTokenError, KeysUnavailableError
 from server.http.graphql import GraphQLView
 from server.http.request_body import read_body
 from server.pages import operations, rendering, sessions

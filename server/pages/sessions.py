@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from resolvers.request.context import Context
-from server.auth.jwt import InvalidTokenError
+from server.auth.authenticator import InvalidTokenError
 from server.http.graphql import GraphQLView
 
 COOKIE = "marginalia_jwt"

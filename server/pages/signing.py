@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 from starlette.responses import Response
 
-from server.auth.jwt import InvalidTokenError
+from server.auth.authenticator import InvalidTokenError
 from server.pages import sessions
 from server.pages.addresses import local
 from server.pages.comment_forms import require_own

@@ -14,7 +14,8 @@ from dal.model import Comment
 from dal.repositories.comments import CommentRepository
 from dal.table.client import Table
 from server.app import create_app
-from server.auth.jwt import Authenticator, make_token
+from server.auth.authenticator import Authenticator
+from server.auth.jwt import make_token
 from server.http import graphiql
 from server.http.request_body import MAX_BODY
 from server.settings import Settings

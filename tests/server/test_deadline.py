@@ -12,7 +12,7 @@ import pytest
 from dal.table import breaker, gate
 from dal.table.client import Table
 from server.app import create_app
-from server.auth.jwt import Authenticator
+from server.auth.authenticator import Authenticator
 from server.settings import Settings
 from tests.conftest import Clients, fresh_table
 from tests.proxy import (

@@ -13,7 +13,7 @@ from dal.errors import StoreDamagedError
 from dal.repositories.markers import MarkerRepository
 from dal.table.client import Table, TableAddress, connect
 from server.app import create_app
-from server.auth.jwt import Authenticator
+from server.auth.authenticator import Authenticator
 from server.engine.data_directory import DataDirectory
 from server.engine.storage import open_store
 from server.settings import Settings

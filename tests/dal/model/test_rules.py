@@ -10,6 +10,7 @@ from langcodes import Language
 
 from dal.errors import InvalidArgumentError
 from dal.model import Money, OrderLine, rules
+from dal.model.language_tags import KEPT_TAGS
 from dal.table.keys import escape
 from tests.strategies import MORE, identifiers
 
@@ -298,10 +299,10 @@ def test_a_list_to_filter_by_has_at_most_a_hundred_values() -> None:
 
 
 def test_tags_that_were_asked_for_are_not_remembered_for_ever() -> None:
-    for number in range(rules.KEPT_TAGS + 500):
+    for number in range(KEPT_TAGS + 500):
         rules.language("language", f"en-x-{number:06}")
-    assert len(Language._PARSE_CACHE) <= rules.KEPT_TAGS + 2
-    assert len(Language._INSTANCES) <= 2 * rules.KEPT_TAGS
+    assert len(Language._PARSE_CACHE) <= KEPT_TAGS + 2
+    assert len(Language._INSTANCES) <= 2 * KEPT_TAGS
     assert rules.language("language", "EN-us") == "en-US"
 
 

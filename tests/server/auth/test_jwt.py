@@ -13,7 +13,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from resolvers.request.context import Viewer
-from server.auth.jwt import Authenticator, InvalidTokenError, KeysUnavailableError, make_token
+from server.auth.authenticator import Authenticator, InvalidTokenError, KeysUnavailableError
+from server.auth.jwt import make_token
 
 SECRET = "a secret of thirty-two bytes, or more"
 OTHER = "another secret of thirty-two bytes or more"

@@ -8,7 +8,7 @@ import pytest
 
 from dal.table.client import Table
 from server.app import create_app
-from server.auth.jwt import Authenticator
+from server.auth.authenticator import Authenticator
 from server.errors import CommandError
 from server.http.request_body import MAX_BODY
 from server.settings import Settings

@@ -21,7 +21,8 @@ from dal.repositories.comments import CommentRepository
 from dal.table import admin
 from dal.table.client import Table
 from server.app import create_app
-from server.auth.jwt import Authenticator, make_token
+from server.auth.authenticator import Authenticator
+from server.auth.jwt import make_token
 from server.settings import Settings
 from tests.conftest import Clients
 from tests.engines import ROOT

@@ -11,7 +11,7 @@ from dal.entities.declared import INDEXES
 from dal.table import admin
 from dal.table.client import Table
 from server.app import create_app
-from server.auth.jwt import Authenticator
+from server.auth.authenticator import Authenticator
 from server.settings import Settings
 from tests.bulk import fill
 from tests.conftest import Clients

@@ -5,7 +5,7 @@ import pytest
 
 from dal.table.client import Table
 from server.app import create_app
-from server.auth.jwt import Authenticator
+from server.auth.authenticator import Authenticator
 from server.settings import Settings
 from tests.server.pages.conftest import COMMENT, SITE, Parsed, client_of, numbered, opened, stored
 

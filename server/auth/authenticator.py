@@ -1,0 +1,57 @@
+"""Who is asking: the user of a bearer JWT."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from resolvers.request.context import Viewer
+
+if TYPE_CHECKING:
+    from server.auth.jwt import Verifier
+
+
+class InvalidTokenError(Exception):
+    """A JWT was sent and does not prove who is asking; the message says why and what to do."""
+
+
+class KeysUnavailableError(Exception):
+    """The key set that would verify a JWT cannot be fetched now."""
+
+
+class Authenticator:
+    """Tells who is asking from an Authorization header.
+
+    ``secret`` is called for each JWT and returns the HS256 secret in force, or None. ``jwks_url``
+    serves the public keys of RS256, ES256 and EdDSA. ``audience`` is what ``aud`` of the key set's
+    JWTs must hold; without it a JWT that names an audience is meant for someone else.
+    """
+
+    def __init__(
+        self,
+        *,
+        secret: Callable[[], str | None],
+        jwks_url: str | None = None,
+        audience: str | None = None,
+    ) -> None:
+        self._secret = secret
+        self._jwks_url = jwks_url
+        self._audience = audience
+
+    async def viewer(self, authorization: str | None) -> Viewer | None:
+        """Return the JWT's user, None when no header was sent.
+
+        Raises InvalidTokenError, or KeysUnavailableError when the key set cannot be fetched.
+        """
+        if authorization is None:
+            return None
+        scheme, _, credentials = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not credentials.strip():
+            raise InvalidTokenError("Send the header as 'Authorization: Bearer <JWT>'.")
+        return await self._verifier.viewer(credentials.strip())
+
+    @cached_property
+    def _verifier(self) -> "Verifier":
+        # PyJWT's cryptography is a twentieth of every start, and whoever reads may send no JWT.
+        from server.auth.jwt import Verifier  # noqa: PLC0415 - see above
+
+        return Verifier(self._secret, self._jwks_url, self._audience)
