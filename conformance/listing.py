@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from graphql import get_nullable_type
+from graphql import get_nullable_type, parse, validate
 
 from conformance.check import FailedError, Finding
 from conformance.endpoint import Answer, Endpoint, Request
@@ -79,6 +79,18 @@ class Listing:
             given = _spelled(arguments)
             raise FailedError(Finding(f"No page comes for {given}: {said}", page.request))
         return page
+
+    def faults(self) -> list[str]:
+        """Return what the schema holds against a page's operation: it is the target's fault."""
+        known = self.shape.field.args
+        names = [name for name in ("first", "last") if name in known]
+        return [
+            fault.message for fault in validate(self.shape.schema, parse(self.document(*names)))
+        ]
+
+    def request(self, **arguments: Any) -> Request:
+        """Return what is sent to ask for a page."""
+        return Request(self.document(*arguments), arguments)
 
     def document(self, *names: str) -> str:
         """Return the operation that gives the named arguments as variables."""

@@ -103,6 +103,8 @@ async def open_session(endpoint: Endpoint, options: Options) -> AsyncIterator[Se
     writer = _writer(endpoint, options)
     shape = await introspected(endpoint, target)
     listing = Listing(endpoint, target, shape, options.most)
+    if shape.readable and (faults := listing.faults()):
+        raise ConformanceError(f"--connection: {faults[0]}")
     session = Session(listing, options.page_size, writer)
     await _read(session)
     try:

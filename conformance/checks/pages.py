@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from conformance import specification
 from conformance.algorithm import Ask, edges_to_return
 from conformance.check import Finding, Level, Need, check
+from conformance.endpoint import Request
 from conformance.listing import Page
 from conformance.session import Session
 
@@ -52,7 +53,8 @@ async def _walk(session: Session, *, backward: bool) -> AsyncGenerator[Finding]:
         walked = await session.listing.walk(size, backward=backward)
         named = "last" if backward else "first"
         where = f"Pages of {named}: {size} give another list"
-        for finding in difference(session.keys, [edge.key for edge in walked], where):
+        request = session.listing.request(**{named: size})
+        for finding in difference(session.keys, [edge.key for edge in walked], where, request):
             yield finding
 
 
@@ -182,18 +184,20 @@ def between_asks(session: Session) -> Iterator[Ask]:
     yield Ask(last=2, after=0)
 
 
-def difference(expected: Sequence[str], got: Sequence[str], where: str) -> Iterator[Finding]:
-    """Yield what the second list of rows has otherwise than the first."""
+def difference(
+    expected: Sequence[str], got: Sequence[str], where: str, request: Request
+) -> Iterator[Finding]:
+    """Yield what the second list of rows has otherwise than the first; ``request`` begins it."""
     if list(expected) == list(got):
         return
     extra, missing = Counter(got) - Counter(expected), Counter(expected) - Counter(got)
     if missing:
-        yield Finding(f"{where}: {_rows_of(missing)} missing.")
+        yield Finding(f"{where}: {_rows_of(missing)} missing.", request)
     if extra:
-        yield Finding(f"{where}: {_rows_of(extra)} too many.")
+        yield Finding(f"{where}: {_rows_of(extra)} too many.", request)
     if not missing and not extra:
         at = next(place for place, key in enumerate(got) if key != expected[place])
-        yield Finding(f"{where}: its order differs from row {at + 1} on.")
+        yield Finding(f"{where}: its order differs from row {at + 1} on.", request)
 
 
 def _rows_of(rows: Counter[str]) -> str:

@@ -132,8 +132,9 @@ async def _walk(
     keys = [edge.key for edge in stayed]
     known = set(keys)
     got = [edge.key for edge in walked if edge.key in known]
-    where = f"A walk by {'last' if backward else 'first'}: {size} meanwhile"
-    for finding in difference(keys, got, where):
+    named = "last" if backward else "first"
+    where = f"A walk by {named}: {size} meanwhile"
+    for finding in difference(keys, got, where, session.listing.request(**{named: size})):
         yield finding
 
 

@@ -13,6 +13,7 @@ from conformance.run import Status, outcome_of
 from conformance.session import Options, Session, open_session
 from tests.conformance.faults import FAULTS
 from tests.conformance.notes import CONNECTION, DELETE, INSERT, Notes, transport
+from tests.engines import ROOT
 
 BY_NAME = {check.name: check for check in CHECKS}
 OPTIONS = Options(connection=CONNECTION, insert=INSERT, delete=DELETE, page_size=5)
@@ -84,3 +85,10 @@ def test_each_check_has_a_name_a_sentence_and_a_link() -> None:
         assert check.sentence.endswith(".")
         assert check.link.startswith("https://relay.dev/graphql/")
         assert check.level in Level
+
+
+def test_the_documentation_has_every_check() -> None:
+    page = (ROOT / "docs/conformance.md").read_text()
+    for check in CHECKS:
+        row = f"| [`{check.name}`]({check.link}) | {check.level} | {check.sentence} |"
+        assert row in page, row

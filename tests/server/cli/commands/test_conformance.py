@@ -88,6 +88,7 @@ def test_without_a_connection_it_says_which_there_are(url: str) -> None:
     ("options", "sentence"),
     [
         (("--connection", "nots"), "--connection: Query has no field nots. The connections are"),
+        (("--connection", "notes(size: 3)"), "--connection: Unknown argument 'size' on field"),
         (("--connection", "notes", "--delete", DELETE), "--delete deletes what --insert inserts"),
         (("--connection", "notes", "--insert", "{ a }"), "--insert is no mutation"),
         (("--connection", "notes", "--insert", "@nowhere"), "nowhere cannot be read: No such file"),

@@ -1,0 +1,1 @@
+"""The conformance checks on servers of others: ``make conformance``."""
