@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -15,43 +16,71 @@ RATINGS = (1, 2, 3, 4, 5)
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which comments a product's page shows: any of the ratings, any of the languages.
+    """Which comments a product's page shows: any of the ratings, any of the languages, some days.
 
-    Empty is any, as an unchecked form is. An address has ratings first, both in ascending order.
+    Empty is any, as an unchecked form is. An address has ratings first, both in ascending order,
+    then the days and the order.
     """
 
     ratings: tuple[int, ...] = ()
     languages: tuple[str, ...] = ()
+    since: date | None = None
+    until: date | None = None
+    """The first and the last day, both included, in UTC as the pages show dates."""
+    oldest: bool = False
+    """Whether the oldest comes first."""
 
     @classmethod
     def of(cls, given: QueryParams) -> "Filters":
-        """Return the filters of an address; PageFault for a rating that is none."""
+        """Return the filters of an address; PageFault for a rating, day or order that is none.
+
+        Two days mean the time between them, whichever is written first.
+        """
+        since, until = (_day(given.get(name, "")) for name in ("from", "to"))
+        if since and until and since > until:
+            since, until = until, since
         return cls(
             _distinct(_rating(value) for value in given.getlist("rating")),
             _distinct(value for value in given.getlist("language") if value),
+            since,
+            until,
+            _oldest(given.get("order", "")),
         )
 
     def among(self, known: Iterable[str]) -> "Filters":
         """Return these filters with languages spelt as ``known`` spells them: ``EN`` is ``en``."""
         spelt = {language.casefold(): language for language in known}
-        return Filters(
-            self.ratings, _distinct(spelt.get(one.casefold(), one) for one in self.languages)
-        )
+        languages = _distinct(spelt.get(one.casefold(), one) for one in self.languages)
+        return replace(self, languages=languages)
+
+    @property
+    def dated(self) -> bool:
+        """Whether days bound it: comments are not counted by these."""
+        return bool(self.since or self.until)
 
     @property
     def essential(self) -> "Filters":
         """These filters without what filters nothing: all five ratings."""
-        return Filters((), self.languages) if self.ratings == RATINGS else self
+        return replace(self, ratings=()) if self.ratings == RATINGS else self
 
     def variables(self) -> dict[str, Any]:
         """Return the arguments of ``Product.comments``; null is any."""
-        return {"rating": self.ratings or None, "language": self.languages or None}
+        after = None if self.until in {None, date.max} else self.until + timedelta(days=1)
+        return {
+            "rating": self.ratings or None,
+            "language": self.languages or None,
+            "createdFrom": _midnight(self.since),
+            "createdBefore": _midnight(after),
+            "orderBy": "OLDEST" if self.oldest else "NEWEST",
+        }
 
     def query(self, **cursor: str) -> str:
         """Return the query string with its question mark, ``cursor`` last; empty for none."""
         pairs = [
             *(("rating", str(rating)) for rating in self.ratings),
             *(("language", language) for language in self.languages),
+            *((name, str(day)) for name, day in (("from", self.since), ("to", self.until)) if day),
+            *([("order", "oldest")] if self.oldest else []),
             *cursor.items(),
         ]
         return f"?{urlencode(pairs)}" if pairs else ""
@@ -76,6 +105,26 @@ def _rating(value: str) -> int:
     if value not in map(str, RATINGS):
         raise PageFault(400, f"A rating goes from 1 to 5, and {value[:20]!r} does not.")
     return int(value)
+
+
+def _day(value: str) -> date | None:
+    try:
+        day = date.fromisoformat(value) if value else None
+    except ValueError:
+        day = None
+    if str(day or "") != value:  # Python reads more spellings than one
+        raise PageFault(400, f"A day is written as 2020-11-20, and {value[:20]!r} is none.")
+    return day
+
+
+def _midnight(day: date | None) -> str | None:
+    return f"{day}T00:00:00Z" if day else None
+
+
+def _oldest(value: str) -> bool:
+    if value not in {"", "newest", "oldest"}:
+        raise PageFault(400, f"The order is newest or oldest, and {value[:20]!r} is neither.")
+    return value == "oldest"
 
 
 def _distinct(values: Iterable[Any]) -> tuple[Any, ...]:

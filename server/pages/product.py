@@ -1,7 +1,7 @@
 """``/products/{id}``: a product's comments, filtered, page by page, and a form for a new one."""
 
 import secrets
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from starlette.responses import Response
@@ -12,7 +12,7 @@ from server.pages.comment_forms import CommentForm, user_errors
 from server.pages.faults import PageFault
 from server.pages.operations import Answer
 from server.pages.page_request import PageRequest
-from server.pages.paging import SIZE, cursor_of_newer, first_size
+from server.pages.paging import SIZE, cursor_of_previous, first_size
 
 _USED_UP = "IDEMPOTENCY_KEY_REUSED"
 
@@ -21,7 +21,7 @@ async def show(request: PageRequest) -> Response:
     """Show one page of comments; ``before`` leads to the address of the page with those 20."""
     before = request.http.query_params.get("before")
     if before is not None:
-        return await _newer(request, before)
+        return await _previous(request, before)
     return await _page(request, CommentForm() if request.session.username else None)
 
 
@@ -44,7 +44,7 @@ async def add(request: PageRequest) -> Response:
     return request.to(comment_path(comment_id) + "?notice=added")
 
 
-async def _newer(request: PageRequest, before: str) -> Response:
+async def _previous(request: PageRequest, before: str) -> Response:
     """Lead to the page that holds the 20 comments before a cursor, by its one address.
 
     The page itself could only name it by reading 40 comments more each time.
@@ -52,10 +52,11 @@ async def _newer(request: PageRequest, before: str) -> Response:
     product_id = request.http.path_params["product_id"]
     filters = Filters.of(request.http.query_params)
     answer = await request.run(
-        "product.newer", productId=product_id, before=before, **filters.variables()
+        "product.previous", productId=product_id, before=before, **filters.variables()
     )
     edges = answer.data["product"]["comments"]["edges"]
-    after = cursor_of_newer([edge["cursor"] for edge in edges])
+    remainder = not (filters.dated or filters.oldest)
+    after = cursor_of_previous([edge["cursor"] for edge in edges], remainder=remainder)
     cursor = {} if after is None else {"after": after}
     return request.to(product_path(product_id) + filters.query(**cursor))
 
@@ -74,14 +75,14 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     product = counts.data["product"]
     filters = filters.among(one["language"] for one in product["statistics"]["languages"])
     histogram = (product.get("chosen") or product["statistics"])["histogram"]
-    total = _total(histogram, filters)
-    first = SIZE if after else first_size(total)
+    total = None if filters.dated else _total(histogram, filters)
+    first = SIZE if after else first_size(None if filters.oldest else total)
     comments = await request.run(
         "product.comments", productId=product_id, first=first, after=after, **filters.variables()
     )
     facts = _facts(request, product, filters, comments) | {"histogram": histogram}
     if after and not facts["comments"]:
-        raise PageFault(404, "There are no comments here any more. Start from the newest.")
+        raise PageFault(404, "There are no comments here any more. Start from the beginning.")
     return request.render("product.html", status, **facts, total=total, form=form and asdict(form))
 
 
@@ -94,8 +95,8 @@ def _facts(
     path = product_path(product["productId"])
     info = connection["pageInfo"]
     comments = connection["nodes"]
-    older = filters.query(after=info["endCursor"]) if info["hasNextPage"] else None
-    newer = filters.query(before=info["startCursor"]) if info["hasPreviousPage"] else None
+    onward = filters.query(after=info["endCursor"]) if info["hasNextPage"] else None
+    back = filters.query(before=info["startCursor"]) if info["hasPreviousPage"] else None
     address = request.site + path
     name = f"Product {product['productId']}"
     return {
@@ -103,12 +104,13 @@ def _facts(
         "name": name,
         "path": path,
         "filters": asdict(filters),
-        "unfiltered": filters == Filters(),
+        "dated": filters.dated,
+        "unfiltered": replace(filters, oldest=False) == Filters(),
         "comments": comments,
         "after": after,
         "canonical": path + filters.essential.query(**({"after": after} if after else {})),
-        "older": older and path + older,
-        "newer": newer and path + newer,
+        "onward": onward and path + onward,
+        "back": back and path + back,
         "linked": linked_data.product(address, name, product["statistics"], comments),
         "account": account(connection["plan"], answer),
     }

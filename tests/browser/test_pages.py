@@ -34,6 +34,12 @@ class Reader:
     async def open(self, path: str) -> None:
         await self.page.goto(self.url + path)
 
+    async def choose(self, start: str, end: str) -> None:
+        """Fill in the days, which wait for the button."""
+        await self.filters.get_by_label("From").fill(start)
+        await self.filters.get_by_label("To").fill(end)
+        await self.filters.get_by_role("button", name="Show").click()
+
     async def toggle(self, *labels: str) -> None:
         """Click toggles, and the button where nothing happens by itself."""
         for label in labels:
@@ -111,6 +117,32 @@ async def test_languages_are_chosen(reader: Reader) -> None:
     assert set(languages) == {"ar", "de"}
     arabic = reader.page.locator("article[lang=ar] .text").first
     assert await arabic.evaluate("text => getComputedStyle(text).direction") == "rtl"
+
+
+async def test_days_and_the_oldest_first(reader: Reader) -> None:
+    await reader.open("/products/1?rating=5")
+    await reader.toggle("Oldest first")
+    await expect(reader.page).to_have_title("Product 1, rated 5, oldest first · Marginalia")
+    await reader.choose("2024-06-01", "2024-12-20")
+    days = "from 1 June 2024 to 20 December 2024"
+    title = f"Product 1, rated 5, {days}, oldest first"
+    await expect(reader.page).to_have_title(f"{title} · Marginalia")
+    assert reader.query == {
+        "rating": ["5"],
+        "from": ["2024-06-01"],
+        "to": ["2024-12-20"],
+        "order": ["oldest"],
+    }
+    first = await reader.shown()
+    instants = reader.comments.locator("time").first
+    assert (await instants.get_attribute("datetime") or "").startswith("2024-0")
+    await reader.page.get_by_role("link", name="Newer").click()
+    await expect(reader.page).to_have_title(f"{title}, newer comments · Marginalia")
+    await reader.page.get_by_role("link", name="Older").click()
+    await expect(reader.page).to_have_title(f"{title} · Marginalia")
+    assert await reader.shown() == first
+    await reader.filters.get_by_role("link", name="Show all").click()
+    await expect(reader.filters.get_by_label("From")).to_have_value("")
 
 
 async def test_pages_lead_to_the_end_and_back(reader: Reader, chromium: Browser) -> None:
@@ -259,6 +291,7 @@ PAGES = (
     "/",
     "/products/8",
     "/products/7?rating=1&rating=4&language=es&language=ar",
+    "/products/7?rating=1&from=2024-01-01&order=oldest",
     "/products/unheard-of",
     "/comments/demo-00008",
     "/sign-in",

@@ -51,16 +51,17 @@ function swap(fresh, landing) {
 function chosen(form) {
   const values = new FormData(form);
   const query = new URLSearchParams();
-  for (const name of ["rating", "language"]) {
-    for (const value of values.getAll(name).sort()) query.append(name, value);
+  for (const name of ["rating", "language", "from", "to", "order"]) {
+    for (const value of values.getAll(name).sort()) if (value) query.append(name, value);
   }
   return query.size ? `${form.action}?${query}` : form.action;
 }
 
 if (filters()) {
-  document.documentElement.classList.add("smooth");
-  document.addEventListener("change", (event) => {
-    if (event.target.form === filters()) show(chosen(filters()), { push: true });
+  /* A toggle acts at once. A date waits for the button: it is typed in parts. */
+  document.addEventListener("change", ({ target }) => {
+    if (target.form !== filters() || target.type === "date") return;
+    show(chosen(filters()), { push: true });
   });
   document.addEventListener("submit", (event) => {
     if (event.target !== filters()) return;

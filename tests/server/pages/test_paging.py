@@ -8,7 +8,7 @@ from dal.query.cursors import encode
 from dal.statistics.counter_items import item_key
 from dal.statistics.counts import StatisticsKey
 from dal.table.client import Table
-from server.pages.paging import SIZE, cursor_of_newer, first_size
+from server.pages.paging import SIZE, cursor_of_previous, first_size
 from tests.bulk import fill
 from tests.server.pages.conftest import Parsed, numbered, opened, stored
 
@@ -27,10 +27,13 @@ def test_every_older_page_is_full() -> None:
         assert 20 <= first_size(total) < 40
 
 
-def test_the_newer_page_is_named_by_what_stands_before_it() -> None:
+def test_the_previous_page_is_named_by_what_stands_before_it() -> None:
     cursors = [f"{number}" for number in range(40)]
-    assert cursor_of_newer(cursors) == "19"
-    assert cursor_of_newer(cursors[:39]) is None
+    assert cursor_of_previous(cursors, remainder=True) == "19"
+    assert cursor_of_previous(cursors[:39], remainder=True) is None
+    assert cursor_of_previous(cursors, remainder=False) == "19"
+    assert cursor_of_previous(cursors[:21], remainder=False) == "0"
+    assert cursor_of_previous(cursors[:20], remainder=False) is None
 
 
 async def test_counts_that_lag_hide_no_comment(client: httpx.AsyncClient, table: Table) -> None:
@@ -83,6 +86,24 @@ async def test_newer_links_lead_back_the_same_way(client: httpx.AsyncClient, tab
         address = answer.headers["location"]
         back.append(address)
     assert back == there[::-1]
+
+
+@pytest.mark.parametrize("query", ["?order=oldest", "?from=2024-01-01&to=2024-01-01"])
+async def test_other_lists_are_cut_into_twenties_as_they_run(
+    client: httpx.AsyncClient, table: Table, query: str
+) -> None:
+    product = f"cut{len(query)}"
+    await stored(table, numbered(product, 50))
+    pages = await walk(client, f"/products/{product}{query}")
+    order = range(50) if "oldest" in query else reversed(range(50))
+    assert [len(titles) for titles in pages.values()] == [20, 20, 10]
+    assert [title for titles in pages.values() for title in titles] == [f"{n}" for n in order]
+    assert all(address.startswith(f"/products/{product}{query}") for address in pages)
+    *_, middle, last = pages
+    for address, earlier in ((last, middle), (middle, next(iter(pages)))):
+        back = (await opened(client, address)).link("prev")
+        assert back is not None
+        assert (await client.get(back)).headers["location"] == earlier
 
 
 async def test_the_deepest_page_costs_what_the_first_costs(

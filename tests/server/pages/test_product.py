@@ -34,6 +34,12 @@ async def kettle(table: Table) -> None:
         ("?language=fr", 0),
         ("?rating=&language=", None),
         ("?colour=red", 20),
+        ("?from=2024-01-01&to=2024-01-01", 20),
+        ("?to=2023-12-31", 0),
+        ("?from=2024-01-02&language=de", 0),
+        ("?from=2024-01-02&to=2023-12-31&language=de", 10),
+        ("?from=&to=&order=newest&rating=5", 8),
+        ("?from=0001-01-01&to=9999-12-31&order=oldest", 20),
     ],
 )
 async def test_filters(client: httpx.AsyncClient, query: str, count: int | None) -> None:
@@ -51,6 +57,18 @@ async def test_the_filters_that_hold_are_checked(client: httpx.AsyncClient) -> N
     assert "in Deutsch or français" in page.text
 
 
+async def test_days_and_order_are_shown_where_they_were_chosen(client: httpx.AsyncClient) -> None:
+    query = "?language=de&from=2023-12-31&to=2024-01-01&order=oldest"
+    page = await opened(client, f"/products/kettle{query}")
+    assert page.headings == [f"{number}" for number in range(10)]
+    given = {one["id"]: one for tag, one in page.elements if tag == "input" and "id" in one}
+    assert (given["from"]["value"], given["to"]["value"]) == ("2023-12-31", "2024-01-01")
+    assert "checked" in given["oldest"]
+    assert ", in Deutsch, from 31 December 2023 to 1 January 2024, oldest first" in page.text
+    assert "Oldest comments 10 comments match" in page.text
+    assert "The numbers above are of all dates." in page.text
+
+
 @pytest.mark.parametrize(
     ("given", "canonical"),
     [
@@ -60,6 +78,12 @@ async def test_the_filters_that_hold_are_checked(client: httpx.AsyncClient) -> N
         ("?language=EN&language=de", "?language=de&language=en"),
         ("?rating=5&rating=4&rating=3&rating=2&rating=1&language=de", "?language=de"),
         ("?notice=added&utm_source=mail", ""),
+        ("?from=&to=&order=newest", ""),
+        ("?order=oldest&rating=2", "?rating=2&order=oldest"),
+        (
+            "?to=2024-01-01&from=2024-02-01&order=oldest&language=de",
+            "?language=de&from=2024-01-01&to=2024-02-01&order=oldest",
+        ),
     ],
 )
 async def test_a_page_has_one_address(
@@ -76,6 +100,10 @@ async def test_a_page_has_one_address(
         ("?rating=five", 400, "from 1 to 5"),
         ("?rating=%C2%B2", 400, "from 1 to 5"),
         ("?language=not%20a%20tag", 400, "BCP 47"),
+        ("?from=yesterday", 400, "A day is written as 2020-11-20, and 'yesterday' is none."),
+        ("?to=20201120", 400, "A day is written as 2020-11-20"),
+        ("?to=2023-02-29", 400, "A day is written as 2020-11-20"),
+        ("?order=best", 400, "The order is newest or oldest, and 'best' is neither."),
         ("?after=nonsense", 400, "The cursor is not one of this list"),
         ("?before=nonsense", 400, "The cursor is not one of this list"),
         ("?after=EQ", 400, "The cursor is not one of this list"),
