@@ -30,7 +30,7 @@ _CHANGES = {**_WHICH, **_STATED}
 class AddCommentInput:
     """A comment as its author states it."""
 
-    product_id: str
+    product_id: str = strawberry.field(description="The shop's own id of what it is on.")
     rating: int = strawberry.field(description="From 1 to 5.")
     language: str = strawberry.field(description="A BCP 47 tag such as `en` or `pt-BR`.")
     title: str = strawberry.field(default="", description="At most 200 characters.")
@@ -45,18 +45,18 @@ class AddCommentInput:
 class UpdateCommentInput:
     """The new values of some fields of a comment."""
 
-    id: strawberry.ID
-    rating: int | None = None
-    language: str | None = None
-    title: str | None = None
-    text: str | None = None
+    id: strawberry.ID = strawberry.field(description="The comment's global `id`.")
+    rating: int | None = strawberry.field(default=None, description="From 1 to 5.")
+    language: str | None = strawberry.field(default=None, description="A BCP 47 tag.")
+    title: str | None = strawberry.field(default=None, description="At most 200 characters.")
+    text: str | None = strawberry.field(default=None, description="At most 10,000 characters.")
 
 
-@strawberry.input
+@strawberry.input(description="Which comment to delete.")
 class DeleteCommentInput:
     """Which comment to delete."""
 
-    id: strawberry.ID
+    id: strawberry.ID = strawberry.field(description="The comment's global `id`.")
 
 
 @dataclass(frozen=True, slots=True)

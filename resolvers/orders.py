@@ -12,6 +12,7 @@ from dal.model import Money, Order, OrderLine, OrderStatus, User, rules
 from dal.query.pagination import Edge, Page
 from dal.repositories.orders import OrderSelection
 from resolvers.connections import CreatedBefore, CreatedFrom, DateOrder, OrderBy, slice_of
+from resolvers.enums import show_enum
 from resolvers.mutations import Rule, UserError, checked, checked_each, new_id, reported
 from resolvers.node_ids import own_id_of
 from resolvers.request.authorization import (
@@ -23,7 +24,17 @@ from resolvers.request.authorization import (
 )
 from resolvers.request.selection import Info
 
-strawberry.enum(OrderStatus, description="What became of an order.")
+show_enum(
+    OrderStatus,
+    "What became of an order.",
+    {
+        OrderStatus.PLACED: "Ordered, and still to be shipped or cancelled.",
+        OrderStatus.SHIPPED: "On its way.",
+        OrderStatus.DELIVERED: "With its customer, whose comments on its products are "
+        "verified purchases from now on.",
+        OrderStatus.CANCELLED: "Called off before it was shipped.",
+    },
+)
 
 CurrencyCode = NewType("CurrencyCode", str)
 """A scalar of the schema: three capital letters."""
@@ -39,11 +50,11 @@ class MoneyInput:
     currency_code: CurrencyCode = strawberry.field(description="One of ISO 4217, such as `EUR`.")
 
 
-@strawberry.input
+@strawberry.input(description="So many of one product, at a price.")
 class OrderLineInput:
     """So many of one product."""
 
-    product_id: str
+    product_id: str = strawberry.field(description="The shop's own id of what is ordered.")
     quantity: int = strawberry.field(description="From 1 to 10,000.")
     unit_price: MoneyInput = strawberry.field(description="What one piece costs.")
 
@@ -62,12 +73,12 @@ class PlaceOrderInput:
     )
 
 
-@strawberry.input
+@strawberry.input(description="A step of an order.")
 class SetOrderStatusInput:
     """Which order becomes what."""
 
-    id: strawberry.ID
-    status: OrderStatus
+    id: strawberry.ID = strawberry.field(description="The order's global `id`.")
+    status: OrderStatus = strawberry.field(description="What becomes of it.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from dal.query.cursors import CursorKind
 from dal.query.pagination import Edge, Page
 from dal.repositories.organizations import MOST_FIRST_USERS
 from resolvers.connections import first_slice, slice_of
+from resolvers.enums import show_enum
 from resolvers.mutations import Rule, UserError, checked, checked_each, reported
 from resolvers.node_ids import user_names
 from resolvers.request.authorization import (
@@ -23,19 +24,25 @@ from resolvers.request.authorization import (
 )
 from resolvers.request.selection import Info
 
-strawberry.enum(
+show_enum(
     UserType,
+    "What a user is to an organisation.",
+    {
+        UserType.MEMBER: "Sees the organisation and the own tickets.",
+        UserType.ADMIN: "Sees all tickets of the organisation, and adds users to it.",
+    },
     name="OrganizationUserType",
-    description="Admins see all tickets of their organisation and add users to it.",
 )
 
 
-@strawberry.input
+@strawberry.input(description="One of the first users of an organisation.")
 class OrganizationUserInput:
     """One of the first users of an organisation."""
 
-    username: str
-    type: UserType = UserType.MEMBER
+    username: str = strawberry.field(description="The name under which the user signs in.")
+    type: UserType = strawberry.field(
+        default=UserType.MEMBER, description="What the user may do in the organisation."
+    )
 
 
 @strawberry.input(
@@ -53,13 +60,15 @@ class CreateOrganizationInput:
     )
 
 
-@strawberry.input
+@strawberry.input(description="Somebody who becomes a user of an organisation.")
 class AddOrganizationUserInput:
     """A new user of an organisation."""
 
-    organization_name: str
-    username: str
-    type: UserType = UserType.MEMBER
+    organization_name: str = strawberry.field(description="The unique name of one that is there.")
+    username: str = strawberry.field(description="The name under which the user signs in.")
+    type: UserType = strawberry.field(
+        default=UserType.MEMBER, description="What the user may do in the organisation."
+    )
 
 
 @dataclass(frozen=True, slots=True)

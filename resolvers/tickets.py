@@ -12,6 +12,7 @@ from dal.model import OrganizationUser, Ticket, TicketStatus, rules
 from dal.query.pagination import Edge, Page
 from dal.repositories.tickets import TicketSelection
 from resolvers.connections import CreatedBefore, CreatedFrom, DateOrder, OrderBy, slice_of
+from resolvers.enums import show_enum
 from resolvers.mutations import Rule, UserError, checked, new_id, reported
 from resolvers.node_ids import own_id_of
 from resolvers.request.authorization import (
@@ -21,6 +22,15 @@ from resolvers.request.authorization import (
     sees_tickets,
 )
 from resolvers.request.selection import Info
+
+show_enum(
+    TicketStatus,
+    "Whether somebody still has to look at a ticket.",
+    {
+        TicketStatus.OPEN: "Somebody has.",
+        TicketStatus.CLOSED: "Nobody has; it stays closed.",
+    },
+)
 
 _NEW: Mapping[str, Rule] = {
     "organization_name": rules.identifier,
@@ -43,11 +53,11 @@ class CreateTicketInput:
     )
 
 
-@strawberry.input
+@strawberry.input(description="Which ticket to close.")
 class CloseTicketInput:
     """Which ticket to close."""
 
-    id: strawberry.ID
+    id: strawberry.ID = strawberry.field(description="The ticket's global `id`.")
 
 
 @dataclass(frozen=True, slots=True)

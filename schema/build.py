@@ -11,6 +11,7 @@ from strawberry.types import ExecutionResult
 from strawberry.types.graphql import OperationType
 
 from resolvers.request.context import Context
+from schema.arguments import finish
 from schema.comment_events import Subscription
 from schema.comments import Comment, Product
 from schema.documents import DocumentCache
@@ -35,6 +36,7 @@ class ExecutableSchema(Schema):
 
     def __init__(self, *, introspection: bool, **roots: Any) -> None:
         super().__init__(**roots)
+        finish(self._schema)
         self._introspection = introspection
         self.documents = DocumentCache(self._schema, introspection=introspection)
 

@@ -12,7 +12,7 @@ from dal.query import pagination
 from dal.statistics import counts
 from resolvers import comments, products, users
 from schema.connections import Connection, Edge, Node
-from schema.errors import UserError
+from schema.errors import USER_ERRORS, UserError
 from schema.statistics import CommentStatistics
 
 
@@ -35,13 +35,20 @@ class Comment(Node):
     """Shows dal.model.Comment."""
 
     shows: ClassVar = model.Comment
-    comment_id: str
-    product: model.Product = strawberry.field(
-        resolver=products.product_of, graphql_type=Annotated["Product", strawberry.lazy(__name__)]
+    comment_id: str = strawberry.field(
+        description="Its own id, which its address on the pages holds too."
     )
-    title: str
-    text: str
-    username: str
+    product: model.Product = strawberry.field(
+        resolver=products.product_of,
+        graphql_type=Annotated["Product", strawberry.lazy(__name__)],
+        description="What it is on. In the payload of a mutation its statistics count the "
+        "comment already.",
+    )
+    title: str = strawberry.field(description="A line to stand above the text; may be empty.")
+    text: str = strawberry.field(
+        description="Plain text as it was written, of up to 10,000 characters: not HTML."
+    )
+    username: str = strawberry.field(description="Who wrote it.")
     author: model.User = strawberry.field(
         resolver=users.user_of,
         graphql_type=Author,
@@ -49,8 +56,12 @@ class Comment(Node):
     )
     rating: int = strawberry.field(description="From 1 to 5.")
     language: str = strawberry.field(description="A BCP 47 tag.")
-    created_at: datetime
-    updated_at: datetime | None
+    created_at: datetime = strawberry.field(
+        description="When it was added; lists go by this, and it never changes."
+    )
+    updated_at: datetime | None = strawberry.field(
+        description="When it was last changed; null if it never was."
+    )
     verified_purchase: bool = strawberry.field(
         description="Whether the author had received the product when commenting."
     )
@@ -73,7 +84,7 @@ class Product(Node):
     """Shows dal.model.Product."""
 
     shows: ClassVar = model.Product
-    product_id: str
+    product_id: str = strawberry.field(description="The shop's own id of it.")
     comments: pagination.Page[model.Comment] | None = strawberry.field(
         resolver=products.comments,
         graphql_type=CommentConnection | None,
@@ -95,26 +106,29 @@ class Product(Node):
         graphql_type=Comment | None,
         description="The newest comment rated 1 or 2.",
     )
-    last_commented_at: datetime | None = strawberry.field(resolver=products.last_commented_at)
+    last_commented_at: datetime | None = strawberry.field(
+        resolver=products.last_commented_at,
+        description="When the newest comment was added; null without comments.",
+    )
 
 
-@strawberry.type
+@strawberry.type(description="What became of a new comment.")
 class AddCommentPayload:
     """Shows resolvers.comments.CommentPayload."""
 
-    comment: Comment | None
+    comment: Comment | None = strawberry.field(description="As it is stored; null if it is not.")
     comment_edge: Edge[Comment] | None = strawberry.field(
         description="Ready to be inserted in a list: an index may lag a write."
     )
-    user_errors: list[UserError]
+    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
-@strawberry.type
+@strawberry.type(description="What became of a change of a comment.")
 class UpdateCommentPayload(AddCommentPayload):
     """Shows resolvers.comments.CommentPayload."""
 
 
-@strawberry.type
+@strawberry.type(description="What became of a deletion.")
 class DeleteCommentPayload:
     """Shows resolvers.comments.DeletePayload."""
 
@@ -124,7 +138,7 @@ class DeleteCommentPayload:
     product: Product | None = strawberry.field(
         description="What the comment was on; its statistics are those without it."
     )
-    user_errors: list[UserError]
+    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
 @strawberry.type

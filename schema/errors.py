@@ -43,6 +43,10 @@ MAX_MESSAGE = 300
 """Errors of one answer, and the characters of each: GraphQL's own repeat the whole input."""
 
 
+USER_ERRORS = "Why nothing was changed; empty where it was. Show each beside its field."
+"""What the payload of every mutation says of them."""
+
+
 @strawberry.type(description="A reason why nothing was changed.")
 class UserError:
     """Shows resolvers.mutations.UserError."""
@@ -51,8 +55,10 @@ class UserError:
         description="The path of the input field to blame, such as "
         '`["input", "lines", "0", "quantity"]`; null when none is.'
     )
-    message: str
-    code: UserErrorCode
+    message: str = strawberry.field(description="A sentence for whoever filled in the form.")
+    code: UserErrorCode = strawberry.field(
+        description="What a program can go by; messages may change."
+    )
 
 
 def log_faults(faults: list[GraphQLError]) -> None:

@@ -12,7 +12,7 @@ from schema.connections import Connection
 class ProductRank:
     """Shows dal.model.ProductRank."""
 
-    product: Product
+    product: Product = strawberry.field(description="Whose place it is.")
     count: int = strawberry.field(description="How many comments with rating 5 it has.")
     rank: int | None = strawberry.field(
         description="1 for the first; products of one count stand in the reverse order of their "

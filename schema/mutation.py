@@ -11,6 +11,8 @@ from schema.tickets import TicketMutation
 from schema.users import UserMutation
 
 
-@strawberry.type
+@strawberry.type(
+    description="What can be changed. Payloads list in `userErrors` what the input has wrong."
+)
 class Mutation(OrganizationMutation, TicketMutation, CommentMutation, OrderMutation, UserMutation):
     """Binds each mutation to its resolver."""

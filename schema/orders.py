@@ -12,7 +12,7 @@ from dal import model
 from resolvers import orders, products, users
 from schema.comments import Product
 from schema.connections import Connection, Edge, Node
-from schema.errors import UserError
+from schema.errors import USER_ERRORS, UserError
 
 
 @strawberry.type(description="An amount of one currency.")
@@ -31,9 +31,11 @@ class Money:
 class OrderLine:
     """Shows dal.model.OrderLine."""
 
-    product_id: str
-    product: model.Product = strawberry.field(resolver=products.product_of, graphql_type=Product)
-    quantity: int
+    product_id: str = strawberry.field(description="The shop's own id of what was ordered.")
+    product: model.Product = strawberry.field(
+        resolver=products.product_of, graphql_type=Product, description="What was ordered."
+    )
+    quantity: int = strawberry.field(description="How many pieces, from 1 to 10,000.")
     unit_price: Money = strawberry.field(description="What one piece costs.")
 
 
@@ -42,14 +44,17 @@ class Order(Node):
     """Shows dal.model.Order."""
 
     shows: ClassVar = model.Order
-    order_id: str
-    status: model.OrderStatus
-    created_at: datetime
+    order_id: str = strawberry.field(description="Its own id.")
+    status: model.OrderStatus = strawberry.field(description="What has become of it so far.")
+    created_at: datetime = strawberry.field(description="When it was placed; lists go by this.")
     user: model.User = strawberry.field(
         resolver=users.user_of,
         graphql_type=Annotated["User", strawberry.lazy("schema.users")],  # noqa: F821 - it imports us
+        description="Whose order it is.",
     )
-    lines: list[OrderLine]
+    lines: list[OrderLine] = strawberry.field(
+        description="What was ordered, 1 to 90 products in one currency."
+    )
     total: Money = strawberry.field(
         description="What all lines cost together: each line's price times its quantity."
     )
@@ -60,16 +65,16 @@ class OrderConnection(Connection[Order]):
     """Shows dal.query.pagination.Page of orders."""
 
 
-@strawberry.type
+@strawberry.type(description="What became of a new order.")
 class PlaceOrderPayload:
     """Shows resolvers.orders.OrderPayload."""
 
-    order: Order | None
+    order: Order | None = strawberry.field(description="As it is stored; null if it is not.")
     order_edge: Edge[Order] | None = strawberry.field(description="Ready to be put in a list.")
-    user_errors: list[UserError]
+    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
-@strawberry.type
+@strawberry.type(description="What became of a step of an order.")
 class SetOrderStatusPayload(PlaceOrderPayload):
     """Shows resolvers.orders.OrderPayload."""
 

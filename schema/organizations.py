@@ -10,7 +10,7 @@ from dal import model
 from dal.query import pagination
 from resolvers import organizations, tickets, users
 from schema.connections import Connection, Edge, Node
-from schema.errors import UserError
+from schema.errors import USER_ERRORS, UserError
 from schema.tickets import TicketConnection
 from schema.users import User
 
@@ -29,13 +29,13 @@ class OrganizationUser(Node):
         graphql_type=Annotated["Organization", strawberry.lazy(__name__)] | None,
         description="The organisation itself; read once a request.",
     )
-    username: str
+    username: str = strawberry.field(description="The name under which the user signs in.")
     user: model.User | None = strawberry.field(
         resolver=users.visible_user_of,
         graphql_type=User | None,
         description="The user with profile and orders; null unless it is you or you are staff.",
     )
-    type: model.UserType
+    type: model.UserType = strawberry.field(description="What the user may do in it.")
     tickets: pagination.Page[model.Ticket] | None = strawberry.field(
         resolver=tickets.tickets,
         graphql_type=TicketConnection | None,
@@ -53,33 +53,43 @@ class Organization(Node):
     """Shows dal.model.Organization."""
 
     shows: ClassVar = model.Organization
-    name: str
-    subscription_plan: str
+    name: str = strawberry.field(description="Unique, and never changed.")
+    subscription_plan: str = strawberry.field(
+        description="What it subscribes to, in its own words."
+    )
     users: pagination.Page[model.OrganizationUser] | None = strawberry.field(
         resolver=organizations.users,
         graphql_type=OrganizationUserConnection | None,
         description="The users of the organisation, by name.",
     )
     user: model.OrganizationUser | None = strawberry.field(
-        resolver=organizations.user, graphql_type=OrganizationUser | None
+        resolver=organizations.user,
+        graphql_type=OrganizationUser | None,
+        description="One of its users; null for who is none.",
     )
 
 
-@strawberry.type
+@strawberry.type(description="What became of a new organisation.")
 class CreateOrganizationPayload:
     """Shows resolvers.organizations.OrganizationPayload."""
 
-    organization: Organization | None
-    user_errors: list[UserError]
+    organization: Organization | None = strawberry.field(
+        description="As it is stored; null if it is not."
+    )
+    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
-@strawberry.type
+@strawberry.type(description="What became of a new user of an organisation.")
 class AddOrganizationUserPayload:
     """Shows resolvers.organizations.OrganizationUserPayload."""
 
-    organization_user: OrganizationUser | None
-    organization_user_edge: Edge[OrganizationUser] | None
-    user_errors: list[UserError]
+    organization_user: OrganizationUser | None = strawberry.field(
+        description="As the user is stored; null if not."
+    )
+    organization_user_edge: Edge[OrganizationUser] | None = strawberry.field(
+        description="Ready to be put in a list, where its cursor says."
+    )
+    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
 @strawberry.type

@@ -17,7 +17,7 @@ from schema.tickets import Ticket
 from schema.users import User
 
 
-@strawberry.type
+@strawberry.type(description="What can be read.")
 class Query:
     """Binds each root field to its resolver."""
 
@@ -32,10 +32,14 @@ class Query:
         description="Objects by their global ids, in the same order; null for a miss.",
     )
     product: model.Product | None = strawberry.field(
-        resolver=products.product, graphql_type=Product | None
+        resolver=products.product,
+        graphql_type=Product | None,
+        description="A product with its comments. It need not be known here: any id answers.",
     )
     comment: model.Comment | None = strawberry.field(
-        resolver=comments.comment, graphql_type=Comment | None
+        resolver=comments.comment,
+        graphql_type=Comment | None,
+        description="A comment by its own id; null if it is not there.",
     )
     leaderboard: pagination.Page[model.ProductRank] | None = strawberry.field(
         resolver=leaderboard.leaderboard,

@@ -11,7 +11,7 @@ from dal import model
 from resolvers import organizations, tickets, users
 from schema.comments import Author
 from schema.connections import Connection, Edge, Node
-from schema.errors import UserError
+from schema.errors import USER_ERRORS, UserError
 
 
 @strawberry.type(description="What a user of an organisation asks.")
@@ -19,8 +19,10 @@ class Ticket(Node):
     """Shows dal.model.Ticket."""
 
     shows: ClassVar = model.Ticket
-    ticket_id: str
-    organization: str = strawberry.field(name="organizationName")
+    ticket_id: str = strawberry.field(description="Its own id.")
+    organization: str = strawberry.field(
+        name="organizationName", description="The organisation's unique name."
+    )
     organization_shown: model.Organization | None = strawberry.field(
         resolver=organizations.organization_of,
         name="organization",
@@ -31,10 +33,12 @@ class Ticket(Node):
     author: model.User = strawberry.field(
         resolver=users.user_of, graphql_type=Author, description="Who opened it, as an object."
     )
-    subject: str
-    text: str
-    status: model.TicketStatus
-    created_at: datetime
+    subject: str = strawberry.field(description="What it is about, in 200 characters at most.")
+    text: str = strawberry.field(
+        description="Plain text as it was written, of up to 10,000 characters."
+    )
+    status: model.TicketStatus = strawberry.field(description="Whether it is still open.")
+    created_at: datetime = strawberry.field(description="When it was opened; lists go by this.")
 
 
 @strawberry.type(description="One page of a list.")
@@ -42,18 +46,18 @@ class TicketConnection(Connection[Ticket]):
     """Shows dal.query.pagination.Page of tickets."""
 
 
-@strawberry.type
+@strawberry.type(description="What became of a new ticket.")
 class CreateTicketPayload:
     """Shows resolvers.tickets.TicketPayload."""
 
-    ticket: Ticket | None
+    ticket: Ticket | None = strawberry.field(description="As it is stored; null if it is not.")
     ticket_edge: Edge[Ticket] | None = strawberry.field(
         description="Ready to be inserted in a list: an index may lag a write."
     )
-    user_errors: list[UserError]
+    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
-@strawberry.type
+@strawberry.type(description="What became of closing a ticket.")
 class CloseTicketPayload(CreateTicketPayload):
     """Shows resolvers.tickets.TicketPayload."""
 

@@ -10,7 +10,7 @@ from dal import model
 from dal.query import pagination
 from resolvers import orders, users
 from schema.connections import Node
-from schema.errors import UserError
+from schema.errors import USER_ERRORS, UserError
 from schema.orders import OrderConnection
 
 
@@ -18,8 +18,8 @@ from schema.orders import OrderConnection
 class UserProfile:
     """Shows dal.model.Profile."""
 
-    full_name: str
-    email: str
+    full_name: str = strawberry.field(description="As the user wants to be called; may be empty.")
+    email: str = strawberry.field(description="May be empty; nobody has checked that it is theirs.")
 
 
 @strawberry.type(
@@ -30,9 +30,13 @@ class User(Node):
     """Shows dal.model.User."""
 
     shows: ClassVar = model.User
-    username: str
+    username: str = strawberry.field(
+        description="The name under which the user signs in and writes; unique."
+    )
     profile: model.Profile | None = strawberry.field(
-        resolver=users.profile, graphql_type=UserProfile | None
+        resolver=users.profile,
+        graphql_type=UserProfile | None,
+        description="What the user says of themselves; null until they do.",
     )
     orders: pagination.Page[model.Order] | None = strawberry.field(
         resolver=orders.orders,
@@ -41,12 +45,14 @@ class User(Node):
     )
 
 
-@strawberry.type
+@strawberry.type(description="What became of a change of a profile.")
 class UpdateProfilePayload:
     """Shows resolvers.users.ProfilePayload."""
 
-    user: User | None
-    user_errors: list[UserError]
+    user: User | None = strawberry.field(
+        description="With the profile as it is now; null if nothing was changed."
+    )
+    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
 @strawberry.type
