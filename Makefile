@@ -8,6 +8,7 @@ NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
 PYTEST = $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadscope
 
 AUDIT := tests/trials/audit
+LINTERS := tests/schema/sdl
 PEERS := bench/peers
 CONFORMANCE := tests/trials/conformance
 
@@ -19,7 +20,7 @@ help: ## Show this list
 
 setup: .venv/installed node_modules/installed ## Install what the server needs
 
-setup-dev: setup .venv/installed-dev node_modules/installed-dev ## Install what the tests and checks need too
+setup-dev: setup .venv/installed-dev node_modules/installed-dev $(LINTERS)/node_modules/installed ## Install what the tests and checks need too
 
 run: setup ## Serve http://127.0.0.1:8000 with storage in ./data and demo data
 	$(BIN)/marginalia serve --demo --explain
@@ -106,6 +107,10 @@ clean: ## Remove what setup installed (./data stays)
 
 $(AUDIT)/node_modules/installed: $(AUDIT)/package.json $(AUDIT)/package-lock.json
 	cd $(AUDIT) && $(NPM) ci --no-fund --no-audit --ignore-scripts
+	@touch $@
+
+$(LINTERS)/node_modules/installed: .venv/installed node_modules/installed $(LINTERS)/package.json $(LINTERS)/package-lock.json
+	cd $(LINTERS) && $(NPM) ci --no-fund --no-audit --ignore-scripts
 	@touch $@
 
 # PostGraphile needs Node.js 22.

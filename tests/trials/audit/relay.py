@@ -1,4 +1,4 @@
-"""Relay's rules for a schema, and Relay's compiler on what a front end would write."""
+"""Relay's compiler on what a front end would write."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from tests.engines import ROOT
 from tests.trials.audit.findings import Finding
-from tests.trials.audit.node import HERE, ran
+from tests.trials.audit.node import HERE
 
 SCHEMA = ROOT / "schema.graphql"
 
@@ -23,17 +23,7 @@ _CONFIG = {
 
 
 def findings(schema: Path = SCHEMA) -> list[Finding]:
-    """Return what each of graphql-eslint's rules says of a schema, and what the compiler says."""
-    linted = [
-        Finding(
-            f"graphql-eslint: {rule['rule']}", not rule["messages"], "; ".join(rule["messages"])
-        )
-        for rule in ran("relay.mjs", str(schema), str(schema.parent))
-    ]
-    return [*linted, _compiled(schema)]
-
-
-def _compiled(schema: Path) -> Finding:
+    """Return what the compiler says."""
     with TemporaryDirectory() as directory:
         place = Path(directory)
         shutil.copytree(HERE / "relay", place / "src")
@@ -53,4 +43,4 @@ def _compiled(schema: Path) -> Finding:
         made = len(list((place / "out").glob("*.graphql.js")))
     holds = done.returncode == 0 and made > 0
     seen = f"{made} documents" if holds else " ".join(done.stdout.split())
-    return Finding("relay-compiler: lists, mutations, refetched objects", holds, seen)
+    return [Finding("relay-compiler: lists, mutations, refetched objects", holds, seen)]
