@@ -26,6 +26,7 @@ from schema.cost import PredictedCosts
 from schema.fragments import operations_of
 from schema.introspection import NO_INTROSPECTION
 from schema.limits import MAX_TOKENS, faults_of, units_of
+from schema.visibility import is_public
 
 MAX_TEXT = 30_000
 MAX_ERRORS = 10
@@ -69,6 +70,11 @@ class Operation:
     def costs(self) -> PredictedCosts:
         """What it is expected to take."""
         return PredictedCosts(*self._of)
+
+    @cached_property
+    def public(self) -> bool:
+        """Whether its results without errors are for everybody."""
+        return is_public(*self._of)
 
 
 @dataclass(frozen=True, slots=True)

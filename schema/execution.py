@@ -22,9 +22,13 @@ PACED_VALUES = 2_000
 
 @dataclass
 class SizedResult(ExecutionResult):
-    """A result, and how many values it was expected to hold; None where nothing was predicted."""
+    """A result, and how many values it was expected to hold; None where nothing was predicted.
+
+    ``operation`` is what was asked for, None where the document has none such.
+    """
 
     values: float | None = None
+    operation: Operation | None = None
 
 
 class Execution:
@@ -43,6 +47,7 @@ class Execution:
         self._context = context
         self._root_value = root_value
         self._extensions = extensions or {}
+        self._operation: Operation | None = None
         self._cost: Cost | None = None
         self._account = Account()
 
@@ -61,13 +66,13 @@ class Execution:
         if found.errors:
             log_faults(found.errors)
         values = None if self._cost is None else self._cost.values
-        return SizedResult(found.data, found.errors, self._told_cost(), values)
+        return SizedResult(found.data, found.errors, self._told_cost(), values, self._operation)
 
     async def _executed(
         self, text: str, name: str | None, allowed: Iterable[OperationType]
     ) -> CoreResult:
         checked = self._documents.checked(text)
-        operation = chosen(checked, name)
+        operation = self._operation = chosen(checked, name)
         kind = OperationType(operation.node.operation.value)
         if kind not in allowed:
             raise InvalidOperationTypeError(kind)

@@ -28,6 +28,7 @@ from server.http.graphql import GraphQLView
 from server.http.persisted import PersistedDocuments
 from server.http.rate_limit import RateLimitMiddleware
 from server.http.request_ids import RequestIdMiddleware
+from server.http.shared_caching import SharedCaching
 from server.http.subscribers import Subscribers
 from server.http.websocket import WebSocketView
 from server.manifests import read_manifests
@@ -66,6 +67,7 @@ def create_app(
             automatic=settings.apq,
         ),
         authenticator=authenticator,
+        caching=SharedCaching(settings.s_maxage, settings.stale_while_revalidate),
         explain=settings.explain,
         broker=broker,
     )

@@ -40,6 +40,10 @@ class Settings:
     """Whether other documents are refused."""
     apq: bool = False
     """Whether clients may register documents by their hashes: automatic persisted queries."""
+    s_maxage: int = 10
+    """Seconds for which shared caches keep public reads of trusted documents; 0 is not at all."""
+    stale_while_revalidate: int = 30
+    """Seconds after these in which they may show one while they ask for a new one."""
     endpoint_url: str | None = None
     aws: bool = False
     table: str = "marginalia"

@@ -19,6 +19,7 @@ from server.http.graphql_request import Operation, header, read_operation
 from server.http.graphql_response import GraphQLResponse, graphql_response
 from server.http.media_types import GRAPHQL, HTML, JSON, preferred
 from server.http.persisted import Asked, PersistedDocuments
+from server.http.shared_caching import NOT_KEPT, SharedCaching
 
 _ANY, _READING = OperationType.from_http("POST"), OperationType.from_http("GET")
 
@@ -46,6 +47,7 @@ class GraphQLView:
         stores: Stores,
         documents: PersistedDocuments,
         authenticator: Authenticator,
+        caching: SharedCaching,
         explain: bool,
         broker: Broker,
     ) -> None:
@@ -53,6 +55,7 @@ class GraphQLView:
         self._broker = broker
         self._stores = stores
         self._documents = documents
+        self._caching = caching
         self._authenticator = authenticator
         self._explain = explain
 
@@ -66,6 +69,7 @@ class GraphQLView:
             await response.send_by(send)
         else:
             response.headers["Vary"] = "Accept"
+            response.headers.setdefault("Cache-Control", NOT_KEPT)
             await response(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response | GraphQLResponse:
@@ -82,11 +86,21 @@ class GraphQLView:
             return graphiql.page()
         context = await self.context(header(scope, b"authorization"))
         operation = await read_operation(scope, receive)
+        asked, result = await self._result(scope, operation, context)
+        response = graphql_response(result, media_type)
+        if scope["method"] == "POST":
+            return response
+        return self._caching.told(scope, asked, result, response)
+
+    async def _result(
+        self, scope: Scope, operation: Operation, context: Context
+    ) -> tuple[Asked, ExecutionResult]:
+        """Return the document that is asked for and its result; without one, why."""
         try:
             asked = await self._documents.asked_by(operation)
         except GraphQLError as error:
-            return graphql_response(ExecutionResult(None, [error]), media_type)
-        return graphql_response(await self._run(scope, asked, operation, context), media_type)
+            return Asked(""), ExecutionResult(None, [error])
+        return asked, await self._run(scope, asked, operation, context)
 
     async def context(self, authorization: str | None) -> Context:
         """Return what resolvers see of who this is; InvalidTokenError for a JWT that fails."""

@@ -1,5 +1,6 @@
 """Answers of GraphQL over HTTP: what a result becomes in the media type that was asked for."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,23 +23,27 @@ _TOO_LARGE = GraphQLError(
     "ask for fewer rows or fields.",
     extensions={"code": "QUERY_TOO_COSTLY"},
 )
+_TOO_LARGE_ANSWER = orjson.dumps({"data": None, "errors": [_TOO_LARGE.formatted]})
 
 
 @dataclass(frozen=True, slots=True)
 class GraphQLResponse:
-    """An answer in JSON."""
+    """An answer in JSON, and whether it ``failed``: whether it tells an error."""
 
     body: bytes
     status_code: int
     media_type: str
+    failed: bool = False
+    vary: bytes = b"Accept"
+    headers: Sequence[tuple[bytes, bytes]] = ()
+    """Those beside the usual ones."""
 
     async def send_by(self, send: Send) -> None:
         """Send the answer as ASGI has it."""
-        headers = [
-            (b"content-length", b"%d" % len(self.body)),
-            (b"content-type", self.media_type.encode("latin-1")),
-            (b"vary", b"Accept"),
-        ]
+        headers = [(b"vary", self.vary), *self.headers]
+        if self.body:
+            headers.append((b"content-length", b"%d" % len(self.body)))
+            headers.append((b"content-type", self.media_type.encode("latin-1")))
         await send({"type": "http.response.start", "status": self.status_code, "headers": headers})
         await send({"type": "http.response.body", "body": self.body})
 
@@ -56,7 +61,9 @@ def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLRespons
     if result.extensions:
         body["extensions"] = result.extensions
     status = 200 if "data" in body or media_type != GRAPHQL else _status(body["errors"][0])
-    return GraphQLResponse(_encoded(body, few=_is_small(result)), status, media_type)
+    encoded = _encoded(body, few=_is_small(result))
+    failed = encoded is None or "errors" in body
+    return GraphQLResponse(encoded or _TOO_LARGE_ANSWER, status, media_type, failed)
 
 
 def _is_request_error(result: ExecutionResult) -> bool:
@@ -75,12 +82,13 @@ def _is_small(result: ExecutionResult) -> bool:
     return isinstance(result, SizedResult) and result.values is not None and result.values <= _FEW
 
 
-def _encoded(body: dict[str, Any], *, few: bool) -> bytes:
+def _encoded(body: dict[str, Any], *, few: bool) -> bytes | None:
+    """Return an answer in JSON, None where it is too large."""
     if few or not _surely_larger(body, MAX_RESPONSE):
         encoded = orjson.dumps(body)
         if len(encoded) <= MAX_RESPONSE:
             return encoded
-    return orjson.dumps({"data": None, "errors": [_TOO_LARGE.formatted]})
+    return None
 
 
 def _surely_larger(body: Any, most: int) -> bool:

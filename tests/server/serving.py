@@ -87,10 +87,14 @@ def _exit_code() -> int:
     return 0
 
 
-def bearer(username: str) -> dict[str, str]:
+def jwt_of(username: str, *roles: str) -> str:
+    """Return a JWT for ``username``."""
+    return make_token(SECRET, username=username, roles=roles, lifetime=timedelta(hours=1))
+
+
+def bearer(username: str, *roles: str) -> dict[str, str]:
     """Return the header of a JWT for ``username``."""
-    encoded = make_token(SECRET, username=username, roles=[], lifetime=timedelta(hours=1))
-    return {"Authorization": f"Bearer {encoded}"}
+    return {"Authorization": f"Bearer {jwt_of(username, *roles)}"}
 
 
 @dataclass

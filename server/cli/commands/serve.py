@@ -80,6 +80,25 @@ def serve(
             "hashes, 16 MB of them, and send the hashes alone from then on.",
         ),
     ] = False,
+    s_maxage: Annotated[
+        int,
+        typer.Option(
+            envvar="MARGINALIA_S_MAXAGE",
+            min=0,
+            rich_help_panel=_DOCUMENTS,
+            help="Seconds for which a CDN may keep what everybody may read, asked for by GET and "
+            "the id of a registered document; 0 is not at all.",
+        ),
+    ] = options.DEFAULTS.s_maxage,
+    stale_while_revalidate: Annotated[
+        int,
+        typer.Option(
+            envvar="MARGINALIA_STALE_WHILE_REVALIDATE",
+            min=0,
+            rich_help_panel=_DOCUMENTS,
+            help="Seconds beyond these in which it may show the old answer while it asks again.",
+        ),
+    ] = options.DEFAULTS.stale_while_revalidate,
     data_dir: options.DataDir = options.DEFAULTS.data_dir,
     endpoint_url: options.EndpointUrl = None,
     aws: options.Aws = False,
@@ -209,6 +228,8 @@ def serve(
             documents=documents or (),
             documents_only=documents_only,
             apq=apq,
+            s_maxage=s_maxage,
+            stale_while_revalidate=stale_while_revalidate,
             endpoint_url=endpoint_url,
             aws=aws,
             table=table,

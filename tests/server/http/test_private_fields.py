@@ -1,0 +1,204 @@
+"""Every field of the schema is asked for by GET as a trusted document, by everybody.
+
+Whatever differs by who asks never gets a public header; neither does a field that nobody has
+declared public, nor any answer to somebody who is signed in.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from graphql import (
+    GraphQLArgument,
+    GraphQLObjectType,
+    GraphQLOutputType,
+    get_named_type,
+    is_composite_type,
+    is_required_argument,
+)
+from strawberry.relay.utils import to_base64
+
+from dal.model import Profile
+from dal.stores import Stores
+from dal.table.client import Table
+from schema.build import build_schema
+from schema.visibility import PUBLIC
+from tests.organizations import ACME, ADMIN, TICKETS, fill
+from tests.server.http.test_persisted import serving
+from tests.server.serving import ADD, bearer, jwt_of
+from tests.strategies import order
+
+SCHEMA = build_schema()._schema
+DECLARED = {f"{owner}.{name}" for owner, names in PUBLIC.items() for name in names.split()}
+
+OWNER = ADMIN
+"""The owner of all that is private below."""
+
+ARGUMENTS = {
+    "id": to_base64("Product", "1"),
+    "ids": to_base64("Product", "1"),
+    "productId": "1",
+    "commentId": "COMMENT",
+    "username": OWNER,
+    "orderId": "secret",
+    "name": ACME.name,
+    "ticketId": TICKETS[0].ticket_id,
+}
+"""What each argument that a field requires is given."""
+
+Path = tuple[str, str, list[str]]
+"""Before the selections of a type, after them, and the fields that lead there."""
+
+
+def given(arguments: dict[str, GraphQLArgument]) -> str:
+    required = [name for name, one in arguments.items() if is_required_argument(one)]
+    told = ", ".join(f'{name}: "{ARGUMENTS[name]}"' for name in required)
+    return f"({told})" if told else ""
+
+
+def fields_of(owner: Any) -> Iterator[tuple[str, str, GraphQLOutputType]]:
+    for name, field in owner.fields.items():
+        yield name, name + given(field.args), get_named_type(field.type)
+
+
+def paths(within: set[str] | None = None) -> dict[str, Path]:
+    """Return the shortest path to each type that queries reach, by fields of ``within`` alone."""
+    found: dict[str, Path] = {"Query": ("{ ", " }", [])}
+    waiting = ["Query"]
+    for owner in waiting:
+        before, after, led = found[owner]
+        for name, asked, kind in fields_of(SCHEMA.type_map[owner]):
+            allowed = within is None or f"{owner}.{name}" in within
+            if is_composite_type(kind) and allowed and kind.name not in found:
+                fields = [*led, f"{owner}.{name}"]
+                found[kind.name] = f"{before}{asked} {{ ", f" }}{after}", fields
+                waiting.append(kind.name)
+    return found
+
+
+def operations() -> dict[str, tuple[str, list[str]]]:
+    """Return an operation for each field by each path to its type, and the fields it has."""
+    asked = {}
+    for by, found in (("any", paths()), ("public", paths(DECLARED))):
+        for owner, (before, after, led) in found.items():
+            for name, field, kind in fields_of(SCHEMA.type_map[owner]):
+                below = " { __typename }" if is_composite_type(kind) else ""
+                text = f"{before}{field}{below}{after}"
+                asked[f"{by} {owner}.{name}"] = text, [*led, f"{owner}.{name}"]
+    return asked
+
+
+OPERATIONS = operations()
+
+
+@pytest.fixture(scope="module")
+async def answers(table: Table) -> dict[str, dict[str, httpx.Response]]:
+    """The answer to each operation, for everybody; the rows are there."""
+    stores = Stores(table)
+    await fill(stores)
+    await stores.users.put_profiles({OWNER: Profile(full_name="Ann", email="a@b.org")})
+    await stores.orders.put_many([order("secret", username=OWNER)])
+    comment = {"productId": "1", "rating": 5, "language": "en", "text": "Good."}
+    async with serving(table) as client:
+        body = {"query": ADD, "variables": {"input": comment}}
+        added = (await client.post("/graphql", json=body, headers=bearer(OWNER))).json()
+    comment_id = added["data"]["addComment"]["comment"]["commentId"]
+    texts = {name: text.replace("COMMENT", comment_id) for name, (text, _) in OPERATIONS.items()}
+    viewers = {
+        "nobody": {},
+        "owner": bearer(OWNER),
+        "staff": bearer("sam", "staff"),
+        "cookie": {"Cookie": f"marginalia_jwt={jwt_of(OWNER)}"},
+    }
+    async with serving(table, texts, explain=True) as client:
+        return {
+            name: {
+                who: await client.get("/graphql", params={"documentId": name}, headers=headers)
+                for who, headers in viewers.items()
+            }
+            for name in texts
+        }
+
+
+def is_public(answer: httpx.Response) -> bool:
+    cached = answer.headers["cache-control"]
+    assert cached == "private, no-store" or cached.startswith("public, s-maxage=")
+    assert ("etag" in answer.headers) == cached.startswith("public")
+    return cached.startswith("public")
+
+
+def test_every_field_that_queries_reach_is_asked_for() -> None:
+    asked = {name.split()[1] for name in OPERATIONS}
+    reached = set(paths())
+    everything = {
+        f"{owner.name}.{name}"
+        for owner in SCHEMA.type_map.values()
+        if isinstance(owner, GraphQLObjectType) and not owner.name.startswith("__")
+        for name in owner.fields
+    }
+    unreached = {name for name in everything if name.split(".")[0] not in reached}
+    assert everything - unreached <= asked
+    # The rest is what mutations answer.
+    written = {name for name in unreached if "Payload." in name or name.startswith("Mutation.")}
+    assert unreached - written == {"UserError.field", "UserError.message", "UserError.code"}
+
+
+def test_the_declared_fields_are_there() -> None:
+    """A field that has another name now is private until its new name is declared."""
+    fields = {f"{one}.{name}" for one in paths() for name, *_ in fields_of(SCHEMA.type_map[one])}
+    assert DECLARED - fields == set()
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+async def test_what_is_not_for_everybody_is_never_public(
+    answers: dict[str, dict[str, httpx.Response]], name: str
+) -> None:
+    given = answers[name]
+    differs = len({given[who].content for who in ("nobody", "owner", "staff")}) > 1
+    declared = set(OPERATIONS[name][1]) <= DECLARED
+    assert not (differs and is_public(given["nobody"]))
+    assert is_public(given["nobody"]) == declared
+    for who in ("owner", "staff", "cookie"):
+        assert not is_public(given[who]), who
+    if declared:
+        assert "errors" not in given["nobody"].json()
+    for answer in given.values():
+        assert "Authorization" in answer.headers["vary"] or not is_public(answer)
+
+
+def test_the_owner_sees_what_is_private(answers: dict[str, dict[str, httpx.Response]]) -> None:
+    """So that to differ means something."""
+    for field in ("UserProfile.email", "Order.total", "Ticket.subject", "Organization.name"):
+        given = answers[f"any {field}"]
+        assert "errors" not in given["owner"].json(), field
+        assert given["owner"].content != given["nobody"].content, field
+
+
+PRIVATE_IDS = {
+    "Order": "secret",
+    "User": OWNER,
+    "Organization": ACME.name,
+    "Ticket": TICKETS[0].ticket_id,
+}
+
+
+@pytest.mark.parametrize("kind", PRIVATE_IDS)
+@pytest.mark.parametrize("lookup", ['node(id: "{}")', 'nodes(ids: ["{}"])', 'a: node(id: "{}")'])
+@pytest.mark.usefixtures("answers")
+async def test_a_look_up_of_what_is_private_is_never_public(
+    table: Table, kind: str, lookup: str
+) -> None:
+    asked = lookup.format(to_base64(kind, PRIVATE_IDS[kind]))
+    both = lookup.format(to_base64("Product", "1")).replace("a:", "b:")
+    texts = {
+        "id": f"{{ {asked} {{ id }} }}",
+        "typename": f"{{ {asked} {{ __typename }} }}",
+        "fragment": f"{{ {asked} {{ ...F }} }} fragment F on {kind} {{ id }}",
+        "public": f"{{ {both} {{ ... on Product {{ productId }} }} }}",
+    }
+    async with serving(table, texts) as client:
+        for name in texts:
+            answer = await client.get("/graphql", params={"documentId": name})
+            assert is_public(answer) == (name == "public")
+            assert ("errors" in answer.json()) == (name != "public")

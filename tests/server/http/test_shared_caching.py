@@ -1,0 +1,175 @@
+"""What shared caches are told of answers: which they may keep, for how long, and by what tag."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from dal.table.client import Table
+from server.http.media_types import GRAPHQL
+from tests.server.http.test_persisted import VIEW, by_get, by_post, hashed, serving, sha256
+from tests.server.serving import ADD, bearer
+
+NOT_KEPT = "private, no-store"
+KEPT = "public, s-maxage=10, stale-while-revalidate=30"
+LONG = "x" * 400
+TEXTS = {
+    "view": VIEW,
+    "plan": "query ($id: String!) { product(productId: $id) { comments { plan { index } } } }",
+    "cursor": """query ($id: String!) { product(productId: $id) {
+      comments(after: "x") { totalCount } } }""",
+    "own": "query ($id: String!) { user(username: $id) { username } }",
+    "spread": "query ($id: String!) { ...F } fragment F on Query { order(orderId: $id) { id } }",
+    "schema": "{ __schema { queryType { name } } }",
+    "large": "{" + " ".join(f'a{n}: product(productId: "{LONG}") {{ id }}' for n in range(9)) + "}",
+    "add": ADD,
+}
+ASKED: dict[str, Any] = {"documentId": "view", "variables": {"id": "42"}}
+
+
+def kept(answer: httpx.Response) -> str:
+    return str(answer.headers.get("cache-control"))
+
+
+async def test_a_public_read_by_get_is_for_everybody(table: Table) -> None:
+    async with serving(table, TEXTS) as client:
+        answers = [await by_get(client, **ASKED) for _ in range(2)]
+        answers.append(
+            await client.get("/graphql", params={"documentId": "view", "variables": '{"id":"42"}'})
+        )
+    for answer in answers:
+        assert answer.status_code == 200
+        assert kept(answer) == KEPT
+        assert answer.headers["vary"] == "Accept, Authorization, Origin"
+        assert "x-request-id" not in answer.headers
+    assert len({answer.headers["etag"] for answer in answers}) == 1
+    assert answers[0].headers["etag"][0] == '"', "strong"
+
+
+async def test_tags_differ_by_data_and_by_media_type(table: Table) -> None:
+    async with serving(table, TEXTS) as client:
+        tags = {
+            (await by_get(client, **ASKED)).headers["etag"],
+            (await by_get(client, documentId="view", variables={"id": "43"})).headers["etag"],
+        }
+        client.headers["Accept"] = GRAPHQL
+        tags.add((await by_get(client, **ASKED)).headers["etag"])
+    assert len(tags) == 3
+
+
+@pytest.mark.parametrize("form", ["{}", "W/{}", '"a", {} , "b"'])
+async def test_whoever_has_it_is_told_so(table: Table, form: str) -> None:
+    async with serving(table, TEXTS) as client:
+        whole = await by_get(client, **ASKED)
+        client.headers["If-None-Match"] = form.format(whole.headers["etag"])
+        answer = await by_get(client, **ASKED)
+        other = await by_get(client, documentId="view", variables={"id": "43"})
+    assert (answer.status_code, answer.content, kept(answer)) == (304, b"", KEPT)
+    for name in ("etag", "vary"):
+        assert answer.headers[name] == whole.headers[name]
+    assert other.status_code == 200
+
+
+@pytest.mark.parametrize("coding", ["gzip", "br"])
+async def test_a_compressed_answer_has_a_tag_of_its_own(table: Table, coding: str) -> None:
+    async with serving(table, TEXTS) as client:
+        client.headers["Accept-Encoding"] = "identity"
+        plain = await by_get(client, documentId="large")
+        client.headers["Accept-Encoding"] = coding
+        whole = await by_get(client, documentId="large")
+        assert whole.headers["content-encoding"] == coding
+        assert whole.headers["vary"] == "Accept, Authorization, Origin, Accept-Encoding"
+        assert whole.headers["etag"] == f'{plain.headers["etag"][:-1]}-{coding}"'
+        client.headers["If-None-Match"] = whole.headers["etag"]
+        again = await by_get(client, documentId="large")
+    assert again.status_code == 304
+    for name in ("etag", "vary"):
+        assert again.headers[name] == whole.headers[name]
+
+
+@pytest.mark.parametrize("document", ["plan", "cursor", "own", "spread", "schema", "none"])
+async def test_what_is_private_or_fails_is_not_kept(table: Table, document: str) -> None:
+    async with serving(table, TEXTS, explain=True) as client:
+        answer = await by_get(client, documentId=document, variables={"id": "42"})
+        assert (kept(answer), "etag" in answer.headers) == (NOT_KEPT, False)
+        client.headers["If-None-Match"] = "*"
+        assert (await by_get(client, documentId=document)).status_code != 304
+
+
+async def test_what_an_operation_cost_is_not_kept(table: Table) -> None:
+    async with serving(table, TEXTS) as client:
+        answer = await by_get(client, extensions={"cost": True}, **ASKED)
+    assert "cost" in answer.json()["extensions"]
+    assert kept(answer) == NOT_KEPT
+
+
+@pytest.mark.parametrize(
+    "headers", [bearer("ada"), bearer("sam", "staff"), {"Cookie": "a=b"}, {"Cookie": ""}]
+)
+async def test_who_signs_in_gets_what_nobody_keeps(table: Table, headers: dict[str, str]) -> None:
+    async with serving(table, TEXTS) as client:
+        tag = (await by_get(client, **ASKED)).headers["etag"]
+        client.headers.update(headers)
+        client.headers["If-None-Match"] = tag
+        answer = await by_get(client, **ASKED)
+    assert (answer.status_code, kept(answer)) == (200, NOT_KEPT)
+    assert "x-request-id" in answer.headers
+
+
+async def test_only_trusted_documents_by_get_are_kept(table: Table) -> None:
+    async with serving(table, TEXTS, apq=True) as client:
+        text = await by_get(client, query=VIEW, variables={"id": "42"})
+        assert kept(text) == NOT_KEPT
+        other = "{ other: __typename }"
+        unknown = await by_get(client, **hashed(sha256(other)))
+        assert kept(unknown) == NOT_KEPT
+        await by_post(client, query=other, **hashed(sha256(other)))
+        registered = await by_get(client, **hashed(sha256(other)))
+        assert registered.json() == {"data": {"other": "Query"}}
+        assert kept(registered) == NOT_KEPT
+        posted = await by_post(client, **ASKED)
+        assert "cache-control" not in posted.headers
+        assert "etag" not in posted.headers
+        assert kept(await by_get(client, variables={"id": "42"}, **hashed(sha256(VIEW)))) == KEPT
+
+
+async def test_what_is_refused_is_not_kept(table: Table) -> None:
+    async with serving(table, TEXTS) as client:
+        refused = [
+            await client.get("/graphql"),
+            await by_get(client, documentId="add"),
+            await by_get(client, variables="{", documentId="view"),
+            await client.get("/graphql", headers={"Accept": "image/png"}),
+            await client.get("/graphql", headers={"Authorization": "Bearer x"}),
+        ]
+    assert [answer.status_code for answer in refused] == [400, 405, 400, 406, 401]
+    assert {kept(answer) for answer in refused} == {NOT_KEPT}
+
+
+async def test_an_answer_that_is_too_large_is_not_kept(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.http.graphql_response.MAX_RESPONSE", 20)
+    async with serving(table, TEXTS) as client:
+        answer = await by_get(client, **ASKED)
+    assert answer.json()["errors"][0]["extensions"]["code"] == "QUERY_TOO_COSTLY"
+    assert kept(answer) == NOT_KEPT
+
+
+async def test_the_seconds_are_settings_and_0_is_never(table: Table) -> None:
+    async with serving(table, TEXTS, s_maxage=60, stale_while_revalidate=0) as client:
+        answer = await by_get(client, **ASKED)
+        assert kept(answer) == "public, s-maxage=60, stale-while-revalidate=0"
+    async with serving(table, TEXTS, s_maxage=0) as client:
+        assert kept(await by_get(client, **ASKED)) == NOT_KEPT
+
+
+async def test_pages_of_other_origins_get_answers_of_their_own(table: Table) -> None:
+    async with serving(table, TEXTS, cors_origins=["https://shop.example"]) as client:
+        for origin in (None, "https://shop.example", "https://other.example"):
+            headers = {} if origin is None else {"Origin": origin}
+            asked = {"documentId": "view", "variables": json.dumps({"id": "42"})}
+            answer = await client.get("/graphql", params=asked, headers=headers)
+            assert kept(answer) == KEPT
+            assert "Origin" in answer.headers["vary"]
