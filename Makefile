@@ -13,7 +13,7 @@ PEERS := bench/peers
 CONFORMANCE := tests/trials/conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run bench test soak fuzz faults neighbour overload audit conformance check format sdl docs pictures lock clean
+.PHONY: help setup setup-dev run bench test soak fuzz faults neighbour overload cdn audit conformance check format sdl docs pictures lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ neighbour: setup-dev ## Ask for pages beside requests that would hurt, and compa
 
 overload: setup-dev ## Load a server with ten times what it can answer, and show what becomes of it
 	$(BIN)/python -m tests.trials.overload $(ARGS)
+
+cdn: setup-dev ## Put a caching proxy before a server: what it saves, and nothing private in its store
+	$(BIN)/python -m tests.trials.cdn $(ARGS)
 
 audit: setup-dev .venv/installed-audit $(AUDIT)/node_modules/installed ## Audit a server with others' tools
 	$(BIN)/python -m tests.trials.audit

@@ -1,0 +1,102 @@
+"""nginx as a caching proxy before a server, with its store in a directory of its own."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+_CONFIGURATION = """
+{user}
+daemon off;
+worker_processes 1;
+pid {directory}/pid;
+error_log {directory}/error.log;
+events {{ worker_connections 1024; }}
+http {{
+  access_log off;
+  {temporary}
+  proxy_cache_path {directory}/store levels=1:2 keys_zone=pages:4m max_size=64m use_temp_path=off;
+  upstream marginalia {{ server {upstream}; keepalive 16; }}
+  server {{
+    listen 127.0.0.1:{port};
+    location / {{
+      proxy_pass http://marginalia;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_cache pages;
+      proxy_cache_lock on;
+      proxy_cache_revalidate on;
+      proxy_cache_use_stale updating;
+      proxy_cache_background_update on;
+      {careless}
+      add_header X-Cache $upstream_cache_status always;
+    }}
+  }}
+}}
+"""
+
+_CARELESS = "proxy_ignore_headers Cache-Control Vary; proxy_cache_valid 200 1m;"
+"""What nobody should write: it shows that what is looked for would be found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """A proxy that listens at ``url`` and keeps answers in ``store``."""
+
+    url: str
+    store: Path
+
+    def kept(self) -> list[bytes]:
+        """Return the files of the store, heads included."""
+        return [file.read_bytes() for file in self.store.rglob("*") if file.is_file()]
+
+
+@contextmanager
+def proxied(directory: Path, url: str, *, careless: bool = False) -> Iterator[Proxy]:
+    """Run nginx before ``url`` until the block ends; a ``careless`` one keeps everything."""
+    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+    if program is None:
+        sys.exit("This trial needs nginx: on Debian, 'apt-get install nginx-light'.")
+    directory.mkdir()
+    port = _free_port()
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    configuration = _CONFIGURATION.format(
+        user="user root;" if os.geteuid() == 0 else "",
+        directory=directory,
+        temporary=" ".join(f"{kind}_temp_path {directory}/{kind};" for kind in kinds),
+        upstream=urlsplit(url).netloc,
+        port=port,
+        careless=_CARELESS if careless else "",
+    )
+    file = directory / "nginx.conf"
+    file.write_text(configuration)
+    with subprocess.Popen([program, "-p", directory, "-c", file], stderr=subprocess.DEVNULL) as one:
+        try:
+            _wait_for(port)
+            yield Proxy(f"http://127.0.0.1:{port}", directory / "store")
+        finally:
+            one.terminate()
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def _wait_for(port: int) -> None:
+    for _ in range(100):
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    sys.exit("nginx did not start.")
