@@ -11,6 +11,7 @@ AUDIT := tests/trials/audit
 LINTERS := tests/schema/sdl
 PEERS := bench/peers
 CONFORMANCE := tests/trials/conformance
+CLIENTS := tests/clients
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev run bench test soak fuzz faults neighbour overload cdn audit conformance check format sdl docs pictures lock clean
@@ -20,7 +21,7 @@ help: ## Show this list
 
 setup: .venv/installed node_modules/installed ## Install what the server needs
 
-setup-dev: setup .venv/installed-dev node_modules/installed-dev $(LINTERS)/node_modules/installed ## Install what the tests and checks need too
+setup-dev: setup .venv/installed-dev node_modules/installed-dev $(LINTERS)/node_modules/installed $(CLIENTS)/node_modules/installed ## Install what the tests and checks need too
 
 run: setup ## Serve http://127.0.0.1:8000 with storage in ./data and demo data
 	$(BIN)/marginalia serve --demo --explain
@@ -114,6 +115,10 @@ $(AUDIT)/node_modules/installed: $(AUDIT)/package.json $(AUDIT)/package-lock.jso
 
 $(LINTERS)/node_modules/installed: .venv/installed node_modules/installed $(LINTERS)/package.json $(LINTERS)/package-lock.json
 	cd $(LINTERS) && $(NPM) ci --no-fund --no-audit --ignore-scripts
+	@touch $@
+
+$(CLIENTS)/node_modules/installed: node_modules/installed $(CLIENTS)/package.json $(CLIENTS)/package-lock.json
+	cd $(CLIENTS) && $(NPM) ci --no-fund --no-audit --ignore-scripts
 	@touch $@
 
 # PostGraphile needs Node.js 22.

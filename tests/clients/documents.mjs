@@ -1,0 +1,33 @@
+// What both clients ask: few fields, so that tests change with the schema as seldom as they can.
+export const PAGE = `
+  query Page($productId: String!, $first: Int, $after: String, $last: Int, $before: String) {
+    product(productId: $productId) {
+      id
+      comments(first: $first, after: $after, last: $last, before: $before) {
+        edges { cursor node { id text } }
+        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+      }
+    }
+  }`
+export const ADD = `
+  mutation Add($productId: String!, $text: String!) {
+    addComment(input: {productId: $productId, rating: 5, language: "en", text: $text}) {
+      commentEdge { cursor node { id text } }
+      userErrors { message code }
+    }
+  }`
+export const DELETE = `
+  mutation Delete($id: ID!) { deleteComment(input: {id: $id}) { deletedId userErrors { message code } } }`
+export const UNKNOWN_FIELD = 'query Unknown { nothing }'
+
+export const SIZE = 10
+
+/** Ask for page after page until the flag says that none is left; `ask` returns a connection. */
+export async function walk (ask, backward) {
+  let page = await ask(backward ? { last: SIZE } : { first: SIZE })
+  while (backward ? page.pageInfo.hasPreviousPage : page.pageInfo.hasNextPage) {
+    page = await ask(backward
+      ? { last: SIZE, before: page.pageInfo.startCursor }
+      : { first: SIZE, after: page.pageInfo.endCursor })
+  }
+}
