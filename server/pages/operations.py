@@ -37,8 +37,13 @@ class Answer:
     @property
     def graphiql(self) -> str:
         """The address that opens the same operation in GraphiQL."""
-        variables = orjson.dumps(self.variables, option=orjson.OPT_INDENT_2).decode()
-        return "/graphql?" + urlencode({"query": DOCUMENTS[self.name], "variables": variables})
+        return graphql_address(self.name, self.variables, orjson.OPT_INDENT_2)
+
+
+def graphql_address(name: str, variables: Mapping[str, Any], option: int = 0) -> str:
+    """Return the address at which GraphQL answers a document by GET."""
+    said = orjson.dumps(variables, option=option).decode()
+    return "/graphql?" + urlencode({"query": DOCUMENTS[name], "variables": said})
 
 
 async def run(schema: BaseSchema, context: Context, name: str, variables: dict[str, Any]) -> Answer:

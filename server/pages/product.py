@@ -10,7 +10,7 @@ from server.pages import linked_data
 from server.pages.addresses import RATINGS, Filters, comment_path, product_path
 from server.pages.comment_forms import CommentForm, user_errors
 from server.pages.faults import PageFault
-from server.pages.operations import Answer
+from server.pages.operations import Answer, graphql_address
 from server.pages.page_request import PageRequest
 from server.pages.paging import SIZE, cursor_of_previous, first_size
 
@@ -108,6 +108,10 @@ def _facts(
         "unfiltered": replace(filters, oldest=False) == Filters(),
         "comments": comments,
         "after": after,
+        "newest": path + filters.query(),
+        "live": graphql_address(
+            "product.live", {"productId": product["productId"], **filters.variables()}
+        ),
         "canonical": path + filters.essential.query(**({"after": after} if after else {})),
         "onward": onward and path + onward,
         "back": back and path + back,

@@ -1,6 +1,8 @@
 /* Makes the product page smoother: a toggle or a page link swaps the parts that change, without a
    reload and with the history kept. Everything works without it. */
 
+import { listen } from "./live.js";
+
 const filters = () => document.querySelector("form#filters");
 const here = () => location.pathname + location.search;
 let latest = 0;
@@ -22,6 +24,7 @@ async function show(address, { push, landing }) {
     if (push) history.pushState(null, "", answer.url);
     swap(fresh, landing);
     shown = here();
+    listen();
   } catch {
     if (mine === latest) location.assign(address);
   } finally {
