@@ -14,7 +14,7 @@ CONFORMANCE := tests/trials/conformance
 CLIENTS := tests/clients
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run bench test soak fuzz faults neighbour overload cdn audit conformance check format sdl docs pictures lock clean
+.PHONY: help setup setup-dev run bench test soak fuzz faults neighbour overload cdn live audit conformance check format sdl docs pictures lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ overload: setup-dev ## Load a server with ten times what it can answer, and show
 
 cdn: setup-dev ## Put a caching proxy before a server: what it saves, and nothing private in its store
 	$(BIN)/python -m tests.trials.cdn $(ARGS)
+
+live: setup-dev ## Have 200 clients listen to two workers while others write, and count what is missed
+	$(BIN)/python -m tests.trials.live $(ARGS)
 
 audit: setup-dev .venv/installed-audit $(AUDIT)/node_modules/installed ## Audit a server with others' tools
 	$(BIN)/python -m tests.trials.audit

@@ -1,0 +1,128 @@
+"""Clients that listen to one product: steady ones, some that come and go, and slow ones."""
+
+import asyncio
+import random
+import socket
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import orjson
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
+
+from tests.server.http.subscribing import PROTOCOL, said
+
+EVENTS = """subscription ($after: String) { commentEvents(productId: "42", after: $after) {
+  kind cursor deletedId commentEdge { node { id rating title %s } } } }"""
+
+Told = tuple[str, str, str]
+"""Kind, id and title of an event: a write, as a listener hears of it."""
+
+
+@dataclass
+class Listener:
+    """One client, which goes on from its last cursor whenever its connection has ended."""
+
+    number: int
+    kind: str
+    told: list[Told] = field(default_factory=list)
+    delays: list[float] = field(default_factory=list)
+    ends: Counter[str] = field(default_factory=Counter)
+    """Why its connections ended."""
+    cursor: str | None = None
+    ready: asyncio.Event = field(default_factory=asyncio.Event)
+    _dice: random.Random = field(default_factory=random.Random)
+
+    async def run(self, url: str, acknowledged: dict[str, float]) -> None:
+        """Listen until cancelled."""
+        self._dice.seed(self.number)
+        opened = _sockets if self.number % 2 else _streams
+        while True:
+            left = self._dice.randrange(5, 60) if self.kind == "reconnecting" else None
+            try:
+                async with opened(url, self.cursor, slow=self.kind == "slow") as answers:
+                    await self._take(answers, left, acknowledged)
+                self.ends["left"] += 1
+            except ConnectionClosed as end:
+                self.ends[f"{end.rcvd.code if end.rcvd else 'cut off'}"] += 1
+            except (httpx.HTTPError, OSError) as error:
+                self.ends[type(error).__name__] += 1
+            await asyncio.sleep(0.1)
+
+    async def _take(
+        self, answers: AsyncIterator[Any], left: int | None, acknowledged: dict[str, float]
+    ) -> None:
+        async for answer in answers:
+            if "errors" in answer:
+                self.ends[answer["errors"][0]["extensions"]["code"]] += 1
+                return
+            event = answer["data"]["commentEvents"]
+            self.cursor = event["cursor"]
+            if event["kind"] == "READY":
+                self.ready.set()
+                continue
+            self._note(event, acknowledged)
+            left = None if left is None else left - 1
+            if left == 0:
+                return
+            if self.kind == "slow" and not len(self.told) % 10:
+                await asyncio.sleep(8)
+
+    def _note(self, event: dict[str, Any], acknowledged: dict[str, float]) -> None:
+        node = (event["commentEdge"] or {"node": {"id": event["deletedId"], "title": ""}})["node"]
+        self.told.append((event["kind"], node["id"], node["title"]))
+        if node["title"] in acknowledged:
+            self.delays.append(time.perf_counter() - acknowledged[node["title"]])
+
+
+@asynccontextmanager
+async def _sockets(url: str, after: str | None, *, slow: bool) -> AsyncIterator[AsyncIterator[Any]]:
+    address = url.replace("http", "ws", 1) + "/graphql"
+    options: dict[str, Any] = {"max_queue": 1, "sock": _small(url)} if slow else {}
+    async with connect(
+        address, subprotocols=[PROTOCOL], close_timeout=0.2, open_timeout=60, **options
+    ) as connection:
+        payload = {"query": EVENTS % ("text" if slow else ""), "variables": {"after": after}}
+        for message in (
+            {"type": "connection_init"},
+            {"type": "subscribe", "id": "1", "payload": payload},
+        ):
+            await connection.send(orjson.dumps(message).decode())
+
+        async def answers() -> AsyncIterator[Any]:
+            async for text in connection:
+                message = orjson.loads(text)
+                if message["type"] == "next":
+                    yield message["payload"]
+
+        yield answers()
+
+
+@asynccontextmanager
+async def _streams(url: str, after: str | None, *, slow: bool) -> AsyncIterator[AsyncIterator[Any]]:
+    body = {"query": EVENTS % ("text" if slow else ""), "variables": {"after": after}}
+    headers = {"Accept": "text/event-stream"}
+    options = [(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)] if slow else None
+    transport = httpx.AsyncHTTPTransport(socket_options=options)
+    async with (
+        httpx.AsyncClient(timeout=60, transport=transport) as client,
+        client.stream("POST", f"{url}/graphql", json=body, headers=headers) as answer,
+    ):
+        answer.raise_for_status()
+        yield said(answer)
+
+
+def _small(url: str) -> socket.socket:
+    """Return a connection that takes little before it is read."""
+    parts = urlsplit(url)
+    made = socket.socket()
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    made.connect((parts.hostname, parts.port))
+    made.setblocking(False)
+    return made
