@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import httpx
 import orjson
 from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from tests.server.http.subscribing import PROTOCOL, said
 
@@ -51,7 +51,7 @@ class Listener:
                 self.ends["left"] += 1
             except ConnectionClosed as end:
                 self.ends[f"{end.rcvd.code if end.rcvd else 'cut off'}"] += 1
-            except (httpx.HTTPError, OSError) as error:
+            except (httpx.HTTPError, OSError, WebSocketException) as error:  # also when it is busy
                 self.ends[type(error).__name__] += 1
             await asyncio.sleep(0.1)
 
