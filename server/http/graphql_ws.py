@@ -17,7 +17,7 @@ from strawberry.types import ExecutionResult
 from live.listener import SlowListenerError
 from resolvers.request.context import Context
 from schema.subscribing import Answer, RefusedSubscriptionError
-from server.auth.jwt import InvalidTokenError, KeysUnavailableError
+from server.auth.authenticator import InvalidTokenError, KeysUnavailableError
 from server.http.graphql import GraphQLView
 from server.http.graphql_request import header
 from server.http.subscribers import ABORT, SEND_TIMEOUT, STOPPING, End, encoded, failed

@@ -13,7 +13,7 @@ from dal.errors import StoreUnavailableError
 from dal.repositories.documents import DocumentRepository
 from dal.table.client import Table
 from server.app import create_app
-from server.auth.jwt import Authenticator
+from server.auth.authenticator import Authenticator
 from server.http.media_types import GRAPHQL, JSON
 from server.http.persisted import AUTOMATIC_BYTES
 from server.settings import Settings

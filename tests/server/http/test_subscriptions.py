@@ -18,7 +18,8 @@ from live.broker import InProcessBroker
 from live.log import Log
 from server.app import create_app
 from server.auth import jwt
-from server.auth.jwt import Authenticator, make_token
+from server.auth.authenticator import Authenticator
+from server.auth.jwt import make_token
 from server.http import event_stream, graphql_ws, subscribers
 from server.settings import Settings
 from tests.conftest import Clients, fresh_table
