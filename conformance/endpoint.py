@@ -70,7 +70,11 @@ class Endpoint:
         self.url = url
         self.requests = 0
         given = {"Accept": MEDIA_TYPES} | dict(headers or {})
-        self._client = httpx.AsyncClient(headers=given, timeout=timeout, transport=transport)
+        # The certificates that nobody shows over plain HTTP would take longer to load than a check.
+        verify = url.startswith("https:")
+        self._client = httpx.AsyncClient(
+            headers=given, timeout=timeout, transport=transport, verify=verify
+        )
 
     async def __aenter__(self) -> Self:
         return self
