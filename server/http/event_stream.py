@@ -20,7 +20,7 @@ from server.http.failures import refusal
 from server.http.graphql import REFUSALS, GraphQLView, refused
 from server.http.graphql_request import header, read_operation
 from server.http.graphql_response import graphql_response
-from server.http.media_types import GRAPHQL
+from server.http.media_types import GRAPHQL, JSON, preferred
 from server.http.subscribers import (
     ABORT,
     SEND_TIMEOUT,
@@ -48,8 +48,9 @@ _HEADERS = [
 
 
 def wants_events(scope: Scope) -> bool:
-    """Return whether a request asks for server-sent events."""
-    return EVENT_STREAM in (header(scope, b"accept") or "")
+    """Return whether a request likes server-sent events best; urql names them with every query."""
+    accept = header(scope, b"accept")
+    return preferred(accept, (GRAPHQL, JSON, EVENT_STREAM)) == EVENT_STREAM
 
 
 class EventStreamView:

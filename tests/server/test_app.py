@@ -228,7 +228,7 @@ async def test_unknown_paths_say_where_graphql_is(client: httpx.AsyncClient) -> 
     assert "/graphql" in message
 
 
-async def test_websockets_are_refused(app: ASGIApp) -> None:
+async def test_websockets_are_for_graphql_alone(app: ASGIApp) -> None:
     sent: list[Any] = []
 
     async def receive() -> dict[str, str]:
@@ -237,7 +237,8 @@ async def test_websockets_are_refused(app: ASGIApp) -> None:
     async def send(message: Any) -> None:
         sent.append(message)
 
-    scope = {"type": "websocket", "path": "/graphql", "headers": [], "subprotocols": []}
+    client = ("127.0.0.1", 50_000)
+    scope = {"type": "websocket", "path": "/", "headers": [], "subprotocols": [], "client": client}
     await app(scope, receive, send)
     assert [message["type"] for message in sent] == ["websocket.close"]
 
