@@ -39,10 +39,11 @@ class Exchange:
         writer.write(b"%d %d\n" % (self._number, self._epoch))
         self._workers.add(writer)
         try:
-            while line := await reader.readline():
-                self._number += 1
-                self._send(b"%d %b" % (self._number, line))
-        except (OSError, ValueError) as error:
+            with suppress(OSError):  # it was killed, which its parent tells
+                while line := await reader.readline():
+                    self._number += 1
+                    self._send(b"%d %b" % (self._number, line))
+        except ValueError as error:
             logger.warning("A worker's changes cannot be read: %s", error)
         finally:
             self._workers.discard(writer)
@@ -51,7 +52,9 @@ class Exchange:
             self._send(b"%d %d\n" % (self._number, self._epoch))
 
     def _send(self, line: bytes) -> None:
-        for writer in list(self._workers):
+        for writer in self._workers:
+            if writer.is_closing():
+                continue
             writer.write(line)
             if writer.transport.get_write_buffer_size() > MAX_BACKLOG:
                 logger.warning("A worker takes no changes any more: it is cut off.")
@@ -66,7 +69,12 @@ class LocalSocketBroker(PublishingBroker):
         self._writer = writer
 
     def publish(self, news: News) -> None:
-        """Send a change; a parent that takes nothing any more is as good as gone."""
+        """Send a change; a parent that takes nothing any more is as good as gone.
+
+        Where it is gone nobody listens any more, and the write that was acknowledged stays one.
+        """
+        if self._writer.is_closing():
+            return
         self._writer.write(encode(news) + b"\n")
         if self._writer.transport.get_write_buffer_size() > MAX_BACKLOG:
             self._writer.transport.abort()

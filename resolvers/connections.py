@@ -13,6 +13,7 @@ from dal.query import cursors
 from dal.query.cursors import CursorKind
 from dal.query.execution_stats import ExecutionStatistics
 from dal.query.pagination import Page, Slice
+from resolvers.enums import show_enum
 from resolvers.request.selection import Info, below, selects, weight
 
 DEFAULT_SIZE = 20
@@ -27,12 +28,21 @@ CreatedBefore: TypeAlias = Annotated[
 ]
 
 
-@strawberry.enum(description="The order of a list by date.")
 class DateOrder(StrEnum):
     """The orders of a list by date."""
 
     NEWEST = "NEWEST"
     OLDEST = "OLDEST"
+
+
+show_enum(
+    DateOrder,
+    "The order of a list by date.",
+    {
+        DateOrder.NEWEST: "The latest first.",
+        DateOrder.OLDEST: "The earliest first.",
+    },
+)
 
 
 OrderBy: TypeAlias = Annotated[

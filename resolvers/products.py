@@ -11,6 +11,7 @@ from dal.query.pagination import Page
 from dal.repositories.comments import NEGATIVE, POSITIVE, Selection
 from dal.statistics.counts import CommentStatistics
 from resolvers.connections import CreatedBefore, CreatedFrom, slice_of
+from resolvers.enums import show_enum
 from resolvers.request.selection import Info, selects
 
 
@@ -30,12 +31,21 @@ def product_of(root: strawberry.Parent[Comment | OrderLine]) -> Product:
     return Product(root.product_id)
 
 
-@strawberry.enum(description="The order of a product's comments.")
 class CommentOrder(StrEnum):
     """The orders of a product's comments."""
 
     NEWEST = "NEWEST"
     OLDEST = "OLDEST"
+
+
+show_enum(
+    CommentOrder,
+    "The order of a product's comments.",
+    {
+        CommentOrder.NEWEST: "By when they were made, the latest first.",
+        CommentOrder.OLDEST: "By when they were made, the earliest first.",
+    },
+)
 
 
 async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments

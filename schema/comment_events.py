@@ -18,7 +18,9 @@ from schema.connections import Edge
 class CommentEvent:
     """Shows live.events.CommentEvent."""
 
-    kind: comment_events.CommentEventKind = strawberry.field(resolver=comment_events.kind)
+    kind: comment_events.CommentEventKind = strawberry.field(
+        resolver=comment_events.kind, description="What happened; it says which fields are there."
+    )
     cursor: str = strawberry.field(
         description="Pass it as `after` to go on behind this event. It is no cursor of the list."
     )
@@ -35,7 +37,7 @@ class CommentEvent:
     )
 
 
-@strawberry.type
+@strawberry.type(description="What can be listened to.")
 class Subscription:
     """The root of all subscriptions."""
 

@@ -24,8 +24,9 @@ PUBLIC: Mapping[str, str] = {
     "lastCommentedAt",
     "CommentConnection": "edges nodes pageInfo totalCount",
     "CommentEdge": "node cursor",
-    "Comment": "id commentId product title text username rating language createdAt updatedAt "
-    "verifiedPurchase",
+    "Comment": "id commentId product title text username author rating language createdAt "
+    "updatedAt verifiedPurchase",
+    "Author": "username",
     "CommentStatistics": "total average histogram languages",
     "RatingCount": "rating count",
     "LanguageCount": "language count",

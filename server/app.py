@@ -32,6 +32,7 @@ from server.http.shared_caching import SharedCaching
 from server.http.subscribers import Subscribers
 from server.http.websocket import WebSocketView
 from server.manifests import read_manifests
+from server.pages.operations import DOCUMENTS
 from server.pages.routes import page_routes, refusal
 from server.settings import NO_RATE_LIMIT, Settings
 
@@ -105,6 +106,8 @@ def trusted_documents(
         raise CommandError(" ".join(broken))
     for sentence in trusted.add_all(kept):
         logger.error("%s", sentence)
+    if settings.documents_only:  # the product's page listens by GET, as any client does
+        trusted.add("product.live", DOCUMENTS["product.live"])
     return trusted
 
 

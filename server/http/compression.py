@@ -4,15 +4,16 @@ zstd stays off: with 6 % fewer bytes than brotli it takes longer, and its import
 """
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from starlette_compress import CompressMiddleware, add_compress_type
+from starlette_compress import CompressMiddleware, add_compress_type, remove_compress_type
 
 from server.http.entity_tags import encoded
-from server.http.media_types import GRAPHQL
+from server.http.media_types import EVENT_STREAM, GRAPHQL
 
 SMALLEST = 1_000
 """Bytes; what is smaller fits into one packet as it is."""
 
 add_compress_type(GRAPHQL)
+remove_compress_type(EVENT_STREAM)  # an encoder would be kept for each who listens
 
 
 class CompressionMiddleware:

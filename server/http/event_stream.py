@@ -20,7 +20,7 @@ from server.http.failures import refusal
 from server.http.graphql import REFUSALS, GraphQLView, refused
 from server.http.graphql_request import header, read_operation
 from server.http.graphql_response import graphql_response
-from server.http.media_types import GRAPHQL, JSON, preferred
+from server.http.media_types import EVENT_STREAM, GRAPHQL, JSON, preferred
 from server.http.subscribers import (
     ABORT,
     SEND_TIMEOUT,
@@ -31,20 +31,18 @@ from server.http.subscribers import (
     failed,
 )
 
-EVENT_STREAM = "text/event-stream"
-
 RETRY_MS = 2_000
 """What browsers wait for before they connect again."""
 
 KEEP_ALIVE = 15.0
 """Seconds after which something is sent in any case: proxies end what is silent for a minute."""
 
-_HEADERS = [
+_HEADERS = (
     (b"content-type", EVENT_STREAM.encode() + b"; charset=utf-8"),
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),  # nginx would keep events until there are 4 kB of them
     (b"vary", b"Accept"),
-]
+)
 
 
 def wants_events(scope: Scope) -> bool:
@@ -76,13 +74,7 @@ class EventStreamView:
         context = replace(context, last_event_id=header(scope, b"last-event-id"))
         operation = await read_operation(scope, receive)
         try:
-            answers = await self._view.schema.listen(
-                operation.query or "",
-                operation.variables,
-                operation.name,
-                context=lambda: self._view.fresh(context),
-                seconds=self._seconds,
-            )
+            answers = await self._view.listen(operation, context, seconds=self._seconds)
         except RefusedSubscriptionError as refused:
             result = ExecutionResult(None, refused.errors)
             await graphql_response(result, GRAPHQL).send_by(send)
@@ -108,7 +100,7 @@ class _Stream:
 
     async def send_all(self, answers: AsyncGenerator[Answer, None]) -> None:
         """Send events, and why there are no more; a client that takes nothing is cut off."""
-        await self._send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+        await self._send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
         try:
             await self._write(b"retry: %d\n\n" % RETRY_MS)
             await self._send_events(answers)

@@ -1,5 +1,7 @@
 """GraphQL over HTTP: one operation a request, JSON out; GraphiQL for browsers."""
 
+from collections.abc import AsyncGenerator
+
 from graphql import GraphQLError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -12,6 +14,7 @@ from dal.stores import Stores
 from live.broker import Broker
 from resolvers.request.context import Context
 from schema.build import ExecutableSchema
+from schema.subscribing import Answer, RefusedSubscriptionError
 from server.auth.authenticator import Authenticator, InvalidTokenError, KeysUnavailableError
 from server.http import graphiql
 from server.http.failures import failure
@@ -111,8 +114,27 @@ class GraphQLView:
             broker=self._broker,
         )
 
+    async def listen(
+        self, operation: Operation, context: Context, *, seconds: float
+    ) -> AsyncGenerator[Answer, None]:
+        """Return the answers to come of a subscription, each made within some ``seconds``.
+
+        RefusedSubscriptionError says why there will be none.
+        """
+        try:
+            asked = await self._documents.asked_by(operation)
+        except GraphQLError as error:
+            raise RefusedSubscriptionError([error]) from None
+        return await self.schema.listen(
+            asked.text,
+            operation.variables,
+            operation.name,
+            context=lambda: self._fresh(context),
+            seconds=seconds,
+        )
+
     @staticmethod
-    def fresh(context: Context) -> Context:
+    def _fresh(context: Context) -> Context:
         """Return a context for the same viewer that has read nothing yet."""
         return Context(
             viewer=context.viewer,

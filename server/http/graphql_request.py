@@ -45,14 +45,14 @@ async def read_operation(scope: Scope, receive: Receive) -> Operation:
     A POST is JSON and nothing else: of the other types a form of any site can send some.
     """
     if scope["method"] != "POST":
-        return _operation(_parameters(QueryParams(scope["query_string"])))
+        return operation_of(_parameters(QueryParams(scope["query_string"])))
     media_type = (header(scope, b"content-type") or "").partition(";")[0]
     if media_type.strip().lower() != JSON:
         raise HTTPException(415, f"Send the operation with Content-Type: {JSON}.")
     body = _parsed(await read_body(receive), "The body")
     if not isinstance(body, dict):
         raise HTTPException(400, "The body must be a JSON object that holds one operation.")
-    return _operation(body)
+    return operation_of(body)
 
 
 def _parameters(query: QueryParams) -> dict[str, Any]:
@@ -70,7 +70,8 @@ def _parsed(text: str | bytes, place: str) -> object:
         raise HTTPException(400, f"{place} is not valid JSON: {error}.") from error
 
 
-def _operation(given: dict[str, Any]) -> Operation:
+def operation_of(given: dict[str, Any]) -> Operation:
+    """Return the operation that JSON or an address holds; HTTPException says what it lacks."""
     query = _member(given, "query", str) or None
     extensions = _member(given, "extensions", dict)
     document_id, sha256 = _document_id(given, query), _sha256(extensions)

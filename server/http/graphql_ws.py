@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope, Send
 from strawberry.types import ExecutionResult
 
@@ -19,7 +20,7 @@ from resolvers.request.context import Context
 from schema.subscribing import Answer, RefusedSubscriptionError
 from server.auth.authenticator import InvalidTokenError, KeysUnavailableError
 from server.http.graphql import GraphQLView
-from server.http.graphql_request import header
+from server.http.graphql_request import Operation, header, operation_of
 from server.http.subscribers import ABORT, SEND_TIMEOUT, STOPPING, End, encoded, failed
 
 PROTOCOL = "graphql-transport-ws"
@@ -51,9 +52,7 @@ class _Subscribe:
     """What a client asks to be told, under an id of its choice."""
 
     name: str
-    query: str
-    variables: dict[str, Any] | None
-    operation: str | None
+    operation: Operation
 
 
 class GraphQLSocket:
@@ -160,13 +159,7 @@ class GraphQLSocket:
         assert self._context is not None  # noqa: S101 - the client has introduced itself
         context = self._context
         try:
-            answers = await self._view.schema.listen(
-                asked.query,
-                asked.variables,
-                asked.operation,
-                context=lambda: self._view.fresh(context),
-                seconds=self._seconds,
-            )
+            answers = await self._view.listen(asked.operation, context, seconds=self._seconds)
         except RefusedSubscriptionError as refused:
             await self._refuse(asked.name, ExecutionResult(None, refused.errors))
             return
@@ -230,15 +223,10 @@ def _subscribe(message: dict[str, Any]) -> _Subscribe:
     name, payload = message.get("id"), message.get("payload")
     if not isinstance(name, str) or not name or not isinstance(payload, dict):
         raise CloseError(_INVALID, "A subscribe message needs an 'id' and a 'payload'.")
-    query, variables = payload.get("query"), payload.get("variables")
-    operation = payload.get("operationName")
-    if (
-        not isinstance(query, str)
-        or not isinstance(variables, dict | None)
-        or not isinstance(operation, str | None)
-    ):
-        raise CloseError(_INVALID, "The payload needs 'query', and 'variables' as an object.")
-    return _Subscribe(name, query, variables, operation)
+    try:
+        return _Subscribe(name, operation_of(payload))
+    except HTTPException as error:
+        raise CloseError(_INVALID, error.detail) from None
 
 
 async def _cancelled(tasks: list[asyncio.Task[None]]) -> None:

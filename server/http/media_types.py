@@ -6,6 +6,7 @@ from functools import lru_cache
 GRAPHQL = "application/graphql-response+json"
 JSON = "application/json"
 HTML = "text/html"
+EVENT_STREAM = "text/event-stream"
 
 _STANDING_FOR = {JSON: ("application/*", "*/*")}
 """Ranges that ask for JSON: who names no type gets what every client can read."""

@@ -184,7 +184,7 @@ async def test_dates_that_cannot_be(run: Run, field: str, viewer: Viewer | None)
     assert error["extensions"] == {"code": "BAD_ARGUMENT", "argument": "createdBefore"}
     (error,) = (await ask("yesterday", "2024-01-02T00:00Z"))["errors"]
     assert error["extensions"] == {"code": "BAD_REQUEST"}
-    assert error["message"].startswith("A DateTime is an instant of ISO 8601")
+    assert error["message"].startswith("A DateTime is an instant such as")
     assert (await ask("2024-01-02T00:00Z", "2024-01-02T00:00Z"))["errors"] == []
 
 

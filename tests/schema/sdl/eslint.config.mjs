@@ -24,8 +24,8 @@ export default [
           rootField: true,
         },
       ],
-      // An id is of what can be fetched again. These cannot: they are pages and answers of mutations,
-      // or values that are parts of the object that has them.
+      // An id is of what can be fetched again. These cannot: they are pages, answers of mutations and
+      // events, or values that are parts of the object that has them.
       "@graphql-eslint/strict-id-in-types": [
         "error",
         {
@@ -33,6 +33,7 @@ export default [
             suffixes: ["Connection", "Edge", "Payload"],
             types: [
               "Author",
+              "CommentEvent",
               "CommentStatistics",
               "LanguageCount",
               "Money",

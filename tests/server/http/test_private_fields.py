@@ -42,7 +42,7 @@ ARGUMENTS = {
     "commentId": "COMMENT",
     "username": OWNER,
     "orderId": "secret",
-    "name": ACME.name,
+    "organizationName": ACME.name,
     "ticketId": TICKETS[0].ticket_id,
 }
 """What each argument that a field requires is given."""

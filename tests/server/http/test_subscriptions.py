@@ -16,16 +16,19 @@ from dal.table.client import Table
 from live import listener
 from live.broker import InProcessBroker
 from live.log import Log
+from schema.trusted_documents import hash_of
 from server.app import create_app
 from server.auth import jwt
 from server.auth.authenticator import Authenticator
 from server.auth.jwt import make_token
 from server.http import event_stream, graphql_ws, subscribers
+from server.pages.operations import DOCUMENTS
 from server.settings import Settings
 from tests.conftest import Clients, fresh_table
 from tests.live.listening import comment
 from tests.server.http.listening import listening
 from tests.server.http.subscribing import (
+    EVENTS,
     PROTOCOL,
     Event,
     by_socket,
@@ -349,3 +352,23 @@ async def test_messages_count_as_requests(url: str, settings: Settings) -> None:
         for number in range(6):
             await subscribe(connection, str(number))
         assert (await closed(connection))[0] == 4429
+
+
+@pytest.mark.parametrize("settings", [Settings(documents_only=True)])
+async def test_only_trusted_documents_are_listened_to(url: str) -> None:
+    trusted = {"documentId": hash_of(DOCUMENTS["product.live"]), "variables": {"productId": "42"}}
+    for payload in ({"query": EVENTS, "variables": {"product": "42"}}, trusted):
+        async with httpx.AsyncClient() as client, socket(url) as connection:
+            await say(connection, type="subscribe", id="1", payload=payload)
+            message = await heard(connection)
+            accept = {"Accept": "text/event-stream"}
+            async with client.stream(
+                "POST", f"{url}/graphql", json=payload, headers=accept
+            ) as answer:
+                if payload is trusted:
+                    (told, _) = message["payload"]["data"], await anext(said(answer))
+                    assert told["commentEvents"]["kind"] == "READY"
+                else:
+                    await answer.aread()
+                    for errors in (message["payload"], answer.json()["errors"]):
+                        assert errors[0]["extensions"]["code"] == "UNTRUSTED_DOCUMENT"
