@@ -14,6 +14,7 @@ COPY bench bench
 COPY compiled compiled
 COPY conformance conformance
 COPY dal dal
+COPY live live
 COPY resolvers resolvers
 COPY schema schema
 COPY server server

@@ -72,8 +72,9 @@ class CommentConnection(Connection[Comment]):
     """Shows dal.query.pagination.Page of comments."""
 
     total_count: int | None = strawberry.field(
-        description="How many comments pass the filters, on all pages; exact. With dates it is "
-        "null unless there is none: comments are not counted by time."
+        description="How many comments pass the filters, on all pages; exact. It is null with "
+        "dates, unless there is no comment, as comments are not counted by time; and while "
+        "counters are rebuilt or follow the table's stream, as they lag then."
     )
 
 

@@ -105,12 +105,15 @@ class CommentRepository:
     async def total(self, selection: Selection, spend: Spend | None = None) -> int | None:
         """Return how many comments a selection holds, as the latest acknowledged write left it.
 
-        None where its dates leave that open: comments are not counted by time. Raises NoIndexError
-        for a selection by another field that is not counted.
+        None where that is not known: its dates leave it open, as comments are not counted by time,
+        or the counters lag the comments. Raises NoIndexError for a selection by another field that
+        is not counted.
         """
         query = _query_of(selection)
         if query.within.empty:
             return 0
+        if not (await self.maintenance.current()).exact:
+            return None
         statistics = await self.statistics.read(selection.product_id, consistent=True, spend=spend)
         return statistics.count(query)
 

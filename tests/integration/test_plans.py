@@ -94,8 +94,10 @@ async def test_zero_proves_nothing_where_a_comment_may_be_uncounted(
     await counting.announce(await counting.read(), **said)
     uncounted = data[0]._replace(comment_id="uncounted", rating=3)
     await table.put_many([COMMENT.encode(uncounted)])
-    page = await CommentRepository(table).page(Selection("42", frozenset({2, 3, 4})), Slice(20))
-    assert page.nodes == [uncounted]
+    page = await CommentRepository(table).counted_page(
+        Selection("42", frozenset({2, 3, 4})), Slice(20)
+    )
+    assert (page.nodes, page.total_count) == ([uncounted], None)
     assert not any(segment.skipped for segment in page.stats.segments)
 
 

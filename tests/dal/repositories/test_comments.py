@@ -124,7 +124,7 @@ async def test_two_who_delete_at_once_delete_once(store: CommentRepository) -> N
     results = await asyncio.gather(
         *(store.delete(ONE.comment_id, anybody) for _ in range(2)), return_exceptions=True
     )
-    assert {type(result) for result in results} == {errors.NotFoundError, type(None)}
+    assert {type(result) for result in results} == {errors.NotFoundError, Comment}
 
 
 async def test_get_many_finds_what_exists(store: CommentRepository) -> None:
