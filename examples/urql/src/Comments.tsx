@@ -1,0 +1,88 @@
+import {
+  CommentCard,
+  CommentForm,
+  type Draft,
+  EndOfList,
+  type Fault,
+  Faults,
+  type Filter,
+  PRODUCT_ID,
+} from "common";
+import { useCallback, useState } from "react";
+import { useMutation, useQuery, useSubscription } from "urql";
+import { reason } from "./client";
+import { ADD, COMMENTS, DELETE, EVENTS } from "./documents";
+
+/** The form for a comment, and the list of them, longer as the reader scrolls. */
+export function Comments(props: {
+  filter: Filter;
+  username: string | null;
+  onCount: () => void;
+  onReload: () => void;
+}) {
+  const { filter, username, onCount, onReload } = props;
+  const [faults, setFaults] = useState<readonly Fault[]>([]);
+  const [page, setPage] = useState<{ filter: Filter; after: string | null }>({ filter, after: null });
+  const after = page.filter === filter ? page.after : null;
+  // The cache puts all pages that have been read together, whichever is asked for.
+  const [{ data, error, fetching, stale }, readAgain] = useQuery({
+    query: COMMENTS,
+    variables: { productId: PRODUCT_ID, ...filter, first: after === null ? 20 : 50, after },
+    requestPolicy: after === null ? "cache-and-network" : "cache-first",
+  });
+  const list = data?.product?.comments;
+  const endCursor = list?.pageInfo.endCursor ?? null;
+  const loadMore = useCallback(() => setPage({ filter, after: endCursor }), [filter, endCursor]);
+
+  // What an event does to the lists is said in cache.ts.
+  useSubscription(
+    {
+      query: EVENTS,
+      variables: { productId: PRODUCT_ID, rating: filter.rating, language: filter.language },
+    },
+    (_previous, response) => {
+      const kind = response.commentEvents?.kind;
+      if (kind === "RELOAD") onReload();
+      // What was written since the list was read has not been told.
+      else if (kind === "READY") readAgain({ requestPolicy: "network-only" });
+      else onCount();
+      return response;
+    },
+  );
+
+  const [, add] = useMutation(ADD);
+  const [, remove] = useMutation(DELETE);
+
+  async function send(draft: Draft): Promise<readonly Fault[]> {
+    const { data, error } = await add({ input: { productId: PRODUCT_ID, ...draft } });
+    return error ? [{ message: reason(error) }] : (data?.addComment?.userErrors ?? []);
+  }
+
+  async function removeComment(id: string) {
+    const { data, error } = await remove({ input: { id } });
+    setFaults(error ? [{ message: reason(error) }] : (data?.deleteComment?.userErrors ?? []));
+  }
+
+  return (
+    <>
+      <CommentForm onSend={send} />
+      <Faults faults={error ? [{ message: reason(error) }] : faults} />
+      <ol className="comments" aria-busy={!list}>
+        {list?.edges.map(({ node }) => (
+          <li key={node.id}>
+            <CommentCard
+              comment={node}
+              {...(node.author.username === username &&
+                !node.id.startsWith("new:") && { onDelete: () => void removeComment(node.id) })}
+            />
+          </li>
+        ))}
+      </ol>
+      <EndOfList
+        hasMore={list?.pageInfo.hasNextPage ?? true}
+        isLoading={fetching || stale}
+        onMore={loadMore}
+      />
+    </>
+  );
+}

@@ -1,0 +1,9 @@
+import { initGraphQLTada } from "gql.tada";
+import type { introspection } from "./graphql-env.d.ts";
+
+export const graphql = initGraphQLTada<{
+  introspection: introspection;
+  scalars: { CurrencyCode: string; DateTime: string; Decimal: string };
+}>();
+
+export type { ResultOf, VariablesOf } from "gql.tada";
