@@ -15,7 +15,7 @@ CLIENTS := tests/clients
 EXAMPLES := examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run bench test soak fuzz faults neighbour overload cdn live audit conformance examples check format sdl docs pictures lock clean
+.PHONY: help setup setup-dev run bench test soak fuzz faults neighbour overload cdn live audit conformance examples examples-check check format sdl docs pictures lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,10 @@ conformance: setup-dev $(CONFORMANCE)/node_modules/installed ## Check graphql-yo
 
 examples: $(EXAMPLES)/node_modules/installed ## Start the example front ends, to be used beside `make run`
 	cd $(EXAMPLES) && $(NPM) run codegen && $(NPM) start
+
+examples-check: setup-dev $(EXAMPLES)/node_modules/installed ## Compile the example front ends, and use each in Chromium
+	cd $(EXAMPLES) && $(NPM) run codegen && $(NPM) run check && $(NPM) run build
+	$(BIN)/python -m tests.trials.examples $(ARGS)
 
 check: setup-dev ## Lint, types, import direction, SDL drift
 	$(BIN)/ruff format --check .

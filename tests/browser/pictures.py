@@ -34,14 +34,15 @@ def main() -> None:
 
 
 @contextmanager
-def kettle() -> Iterator[str]:
+def kettle(*options: str) -> Iterator[str]:
+    """Serve the kettle's comments; yield the server's address."""
     with TemporaryDirectory() as directory:
         data = Path(directory)
         lines = [json.dumps(_row(one)) for one in demo_comments() if _shown(one)]
         (data / "kettle.jsonl").write_text("\n".join(lines), "utf-8")
         loaded = marginalia("load", data / "kettle.jsonl", "--data-dir", data / "data")
         assert loaded.returncode == 0, loaded.stderr
-        with served(data / "data", "--explain") as server:
+        with served(data / "data", "--explain", *options) as server:
             yield server.url
 
 
