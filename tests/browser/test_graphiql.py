@@ -145,3 +145,11 @@ async def test_a_phone_shows_the_answer_below_the_query(
     assert result["y"] >= query["y"] + query["height"]
     assert result["width"] > 250
     assert await phone.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+async def test_a_subscription_runs(page: Page, server: Server) -> None:
+    await open_graphiql(page, server)
+    await page.get_by_label("Add tab").click()
+    query = page.locator(".graphiql-query-editor")
+    await write_in(query, 'subscription { commentEvents(productId: "1") { kind } }')
+    assert await run(page) == {"data": {"commentEvents": {"kind": "READY"}}}

@@ -123,7 +123,11 @@ ReactDOM.createRoot(document.getElementById("graphiql")).render(
   React.createElement(
     GraphiQL,
     {
-      fetcher: GraphiQL.createFetcher({ url: window.location.pathname }),
+      fetcher: GraphiQL.createFetcher({
+        url: window.location.pathname,
+        subscriptionUrl:
+          window.location.origin.replace("http", "ws") + window.location.pathname,
+      }),
       plugins: [GraphiQLPluginExplorer.explorerPlugin()],
       defaultTabs: asked ? [asked, newestComments, addComment] : [newestComments, addComment],
       defaultEditorToolsVisibility: true,
