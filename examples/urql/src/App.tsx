@@ -9,10 +9,7 @@ import { STATISTICS, VIEWER } from "./documents";
 export function App({ onReload }: { onReload: () => void }) {
   const [filter, setFilter] = useState(EVERYTHING);
   const [viewer] = useQuery({ query: VIEWER });
-  const [{ data, error }, readStatistics] = useQuery({
-    query: STATISTICS,
-    variables: { productId: PRODUCT_ID },
-  });
+  const [{ data, error }] = useQuery({ query: STATISTICS, variables: { productId: PRODUCT_ID } });
   const statistics = data?.product?.statistics;
   const username = viewer.data?.viewer?.username ?? null;
   return (
@@ -21,12 +18,7 @@ export function App({ onReload }: { onReload: () => void }) {
         <>
           <Summary {...statistics} />
           <Filters counts={statistics} filter={filter} onChange={setFilter} />
-          <Comments
-            filter={filter}
-            username={username}
-            onCount={() => readStatistics({ requestPolicy: "network-only" })}
-            onReload={onReload}
-          />
+          <Comments filter={filter} username={username} onReload={onReload} />
         </>
       )}
     </Page>

@@ -8,7 +8,7 @@ import {
   type Filter,
   PRODUCT_ID,
 } from "common";
-import { useCallback, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 import { useMutation, useQuery, useSubscription } from "urql";
 import { reason } from "./client";
 import { ADD, COMMENTS, DELETE, EVENTS } from "./documents";
@@ -17,10 +17,9 @@ import { ADD, COMMENTS, DELETE, EVENTS } from "./documents";
 export function Comments(props: {
   filter: Filter;
   username: string | null;
-  onCount: () => void;
   onReload: () => void;
 }) {
-  const { filter, username, onCount, onReload } = props;
+  const { filter, username, onReload } = props;
   const [faults, setFaults] = useState<readonly Fault[]>([]);
   const [page, setPage] = useState<{ filter: Filter; after: string | null }>({ filter, after: null });
   const after = page.filter === filter ? page.after : null;
@@ -35,20 +34,16 @@ export function Comments(props: {
   const loadMore = useCallback(() => setPage({ filter, after: endCursor }), [filter, endCursor]);
 
   // What an event does to the lists is said in cache.ts.
-  useSubscription(
-    {
-      query: EVENTS,
-      variables: { productId: PRODUCT_ID, rating: filter.rating, language: filter.language },
-    },
-    (_previous, response) => {
-      const kind = response.commentEvents?.kind;
-      if (kind === "RELOAD") onReload();
-      // What was written since the list was read has not been told.
-      else if (kind === "READY") readAgain({ requestPolicy: "network-only" });
-      else onCount();
-      return response;
-    },
-  );
+  const [{ data: told }] = useSubscription({
+    query: EVENTS,
+    variables: { productId: PRODUCT_ID, rating: filter.rating, language: filter.language },
+  });
+  useEffect(() => {
+    const kind = told?.commentEvents?.kind;
+    if (kind === "RELOAD") onReload();
+    // What was written since the list was read has not been told.
+    if (kind === "READY") readAgain({ requestPolicy: "network-only" });
+  }, [told]);
 
   const [, add] = useMutation(ADD);
   const [, remove] = useMutation(DELETE);

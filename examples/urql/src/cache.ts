@@ -6,10 +6,11 @@ import {
 } from "@urql/exchange-graphcache";
 import { relayPagination } from "@urql/exchange-graphcache/extras";
 import { type Filter, passes, PRODUCT_ID, withEdge } from "common";
-import { COMMENTS, type EVENTS, type ADD, type DELETE, VIEWER } from "./documents";
+import { type ADD, COMMENTS, type DELETE, type EVENTS, VIEWER } from "./documents";
 import type { ResultOf, VariablesOf } from "./graphql";
 
-type Edge = NonNullable<NonNullable<ResultOf<typeof ADD>["addComment"]>["commentEdge"]>;
+type List = NonNullable<NonNullable<ResultOf<typeof COMMENTS>["product"]>["comments"]>;
+type Edge = List["edges"][number];
 
 const embedded = () => null;
 
@@ -40,45 +41,46 @@ const deleted: UpdateResolver<ResultOf<typeof DELETE>> = ({ deleteComment }, _ar
 const told: UpdateResolver<ResultOf<typeof EVENTS>> = ({ commentEvents: event }, _args, cache) => {
   if (event?.kind === "ADDED") insert(cache, event.commentEdge);
   if (event?.kind === "DELETED") remove(cache, event.deletedId);
+  cache.invalidate(product(cache), "statistics"); // the query that shows them reads them again
 };
 
 /** Put an edge in each list that it belongs to. */
 function insert(cache: Cache, edge: Edge | null | undefined): void {
   if (!edge) return;
-  for (const { variables, filter } of lists(cache)) {
-    if (!passes(filter, edge.node)) continue;
-    cache.updateQuery({ query: COMMENTS, variables }, (known) => {
-      if (!known?.product?.comments) return known;
-      const comments = withEdge(known.product.comments, edge, filter);
-      return { ...known, product: { ...known.product, comments } };
-    });
-  }
+  change(cache, (list, filter) => {
+    // What the server has not taken yet is in a layer of its own, and must not get below it.
+    const edges = isSent(edge) ? list.edges.filter(isSent) : list.edges;
+    return passes(filter, edge.node) ? withEdge({ ...list, edges }, edge, filter) : list;
+  });
 }
 
 /** Take a comment out of each list, and out of the cache. */
 function remove(cache: Cache, id: string | null | undefined): void {
   if (!id) return;
-  for (const { variables } of lists(cache)) {
-    cache.updateQuery({ query: COMMENTS, variables }, (known) => {
-      if (!known?.product?.comments) return known;
-      const edges = known.product.comments.edges.filter(({ node }) => node.id !== id);
-      const comments = { ...known.product.comments, edges };
-      return { ...known, product: { ...known.product, comments } };
-    });
-  }
+  change(cache, (list) => ({ ...list, edges: list.edges.filter(({ node }) => node.id !== id) }));
   cache.invalidate({ __typename: "Comment", id });
 }
 
-/** Return the lists of the product that have been read, each with its first page's variables. */
-function lists(cache: Cache) {
-  const product = cache.resolve("Query", "product", { productId: PRODUCT_ID });
-  return cache
-    .inspectFields(product as string)
-    .filter(({ fieldName, arguments: args }) => fieldName === "comments" && !args?.after)
-    .map(({ arguments: args }) => ({
-      variables: { productId: PRODUCT_ID, ...args },
-      filter: args as Filter,
-    }));
+function isSent({ node }: Edge): boolean {
+  return !node.id.startsWith("new:");
+}
+
+/** Change each list of the product that has been read; all its pages are one list. */
+function change(cache: Cache, changed: (list: List, filter: Filter) => List): void {
+  for (const { fieldName, arguments: args } of cache.inspectFields(product(cache))) {
+    if (fieldName !== "comments" || args?.after) continue;
+    const variables = { productId: PRODUCT_ID, ...args };
+    cache.updateQuery({ query: COMMENTS, variables }, (known) => {
+      if (!known?.product?.comments) return known;
+      const comments = changed(known.product.comments, args as Filter);
+      return { ...known, product: { ...known.product, comments } };
+    });
+  }
+}
+
+/** Return the cache's key of the product that the page shows. */
+function product(cache: Cache): string {
+  return cache.resolve("Query", "product", { productId: PRODUCT_ID }) as string;
 }
 
 const expectedAddition: OptimisticMutationResolver<VariablesOf<typeof ADD>, any> = (
