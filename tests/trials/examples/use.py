@@ -79,7 +79,6 @@ async def _to_the_end_and_back(trial: _Trial) -> None:
         back = await shop.shown()
         holds = shown == back == wanted
         trial.note(f"to the end and back, {order}", holds=holds, seen=f"{len(shown)} comments")
-    trial.note("no complaint of the browser", holds=not trial.complaints, seen=_some(trial))
     await shop.page.close()
 
 
@@ -154,6 +153,7 @@ async def _add_and_delete(trial: _Trial) -> None:
     gone = trial.api.listed()
     holds = shown == gone[: len(shown)] and len(gone) == len(wanted) - 1
     trial.note("and goes when it is deleted", holds=holds)
+    trial.note("no complaint of the browser", holds=not trial.complaints, seen=_some(trial))
     await shop.page.close()
 
 
