@@ -19,9 +19,11 @@ export function CommentCard({ comment, onDelete }: { comment: Comment; onDelete?
           {"★".repeat(rating)}
           <i>{"★".repeat(5 - rating)}</i>
         </span>
-        <h3 lang={language} dir="auto">
-          {comment.title}
-        </h3>
+        {comment.title && (
+          <h3 lang={language} dir="auto">
+            {comment.title}
+          </h3>
+        )}
       </header>
       <p lang={language} dir="auto">
         {comment.text}

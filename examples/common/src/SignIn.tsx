@@ -21,7 +21,7 @@ export function SignIn({ username }: { username: string | null }) {
       className="session"
       action={(data: FormData) => setJwt(String(data.get("jwt")).trim() || null)}
     >
-      <input name="jwt" placeholder="JWT of marginalia token --user ana" aria-label="JWT" required />
+      <input name="jwt" placeholder="Paste a JWT" aria-label="JWT" required />
       <button>Sign in</button>
     </form>
   );
