@@ -133,8 +133,9 @@ $(CLIENTS)/node_modules/installed: node_modules/installed $(CLIENTS)/package.jso
 	@touch $@
 
 # PostGraphile needs Node.js 22.
+# Without warnings: what codegen has to ask servers for a schema wants Node.js 22, and is not used here.
 $(EXAMPLES)/node_modules/installed: node_modules/installed $(EXAMPLES)/package.json $(wildcard $(EXAMPLES)/*/package.json) $(EXAMPLES)/package-lock.json
-	cd $(EXAMPLES) && $(NPM) ci --no-fund --no-audit --ignore-scripts
+	cd $(EXAMPLES) && $(NPM) ci --no-fund --no-audit --ignore-scripts --loglevel=error
 	@touch $@
 
 $(PEERS)/node_modules/installed $(CONFORMANCE)/node_modules/installed: %/node_modules/installed: .venv/installed %/package.json %/package-lock.json
