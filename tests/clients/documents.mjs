@@ -1,4 +1,4 @@
-// What both clients ask: few fields, so that tests change with the schema as seldom as they can.
+// What Apollo and urql ask: few fields, so that tests change with the schema as seldom as they can.
 export const PAGE = `
   query Page($productId: String!, $first: Int, $after: String, $last: Int, $before: String) {
     product(productId: $productId) {

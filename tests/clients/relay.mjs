@@ -1,0 +1,77 @@
+// Pages, inserts, deletes and fails with Relay; prints what its store shows.
+// URL AUTHORIZATION PRODUCT, and the directory of the compiler's artifacts
+import { createRequire } from 'node:module'
+import {
+  Environment, Network, RecordSource, Store, commitMutation, createOperationDescriptor, fetchQuery,
+  getPaginationMetadata, getPaginationVariables, getRefetchMetadata, getSingularSelector
+} from 'relay-runtime'
+import { SIZE } from './documents.mjs'
+
+const [url, authorization, productId, artifacts] = process.argv.slice(2)
+const require = createRequire(`${artifacts}/`)
+const artifact = name => require(`./${name}.graphql.js`)
+
+const QUERY = artifact('CommentsQuery')
+const FRAGMENT = artifact('Comments_product')
+const { paginationRequest, paginationMetadata } = getPaginationMetadata(FRAGMENT)
+const { identifierInfo } = getRefetchMetadata(FRAGMENT)
+
+const made = () => new Environment({
+  network: Network.create(async (params, variables) => {
+    const headers = { authorization, 'content-type': 'application/json' }
+    const body = JSON.stringify({ query: params.text, variables })
+    return (await fetch(url, { method: 'POST', headers, body })).json()
+  }),
+  store: new Store(new RecordSource())
+})
+
+/** Asks for the first page and, as usePaginationFragment does, for all others of a direction. */
+async function walked (direction) {
+  const environment = made()
+  const backward = direction === 'backward'
+  const first = backward ? { last: SIZE } : { first: SIZE }
+  const operation = createOperationDescriptor(QUERY, { productId, ...first })
+  environment.retain(operation)
+  await fetchQuery(environment, QUERY, operation.request.variables).toPromise()
+
+  const shown = () => {
+    const { product } = environment.lookup(operation.fragment).data
+    return environment.lookup(getSingularSelector(FRAGMENT, product)).data
+  }
+  for (;;) {
+    const { id, comments: { pageInfo } } = shown()
+    if (backward ? !pageInfo.hasPreviousPage : !pageInfo.hasNextPage) break
+    const cursor = backward ? pageInfo.startCursor : pageInfo.endCursor
+    const variables = getPaginationVariables(direction, SIZE, cursor, {}, {}, paginationMetadata)
+    variables[identifierInfo.identifierQueryVariableName] = id
+    await fetchQuery(environment, paginationRequest, variables).toPromise()
+  }
+  return { environment, comments: () => shown().comments }
+}
+
+const committed = (environment, name, variables) => new Promise((resolve, reject) =>
+  commitMutation(environment, {
+    mutation: artifact(name), variables, onCompleted: resolve, onError: reject
+  }))
+
+/** Returns the code of what the query fails with. */
+const failed = variables =>
+  fetchQuery(made(), QUERY, variables).toPromise().catch(error => error.source.errors[0].extensions.code)
+
+const texts = ({ comments }) => comments().edges.map(({ node }) => node.text)
+
+const list = await walked('forward')
+const answer = { forward: texts(list), backward: texts(await walked('backward')) }
+
+const connections = [list.comments().__id]
+const comment = { productId, rating: 5, language: 'en', text: 'By Relay' }
+await committed(list.environment, 'CommentsAddMutation', { input: comment, connections })
+answer.inserted = texts(list)
+const { id } = list.comments().edges[0].node
+await committed(list.environment, 'CommentsDeleteMutation', { input: { id }, connections })
+answer.deleted = texts(list)
+
+const AFTER = artifact('CommentsAfterQuery')
+const { product } = await fetchQuery(made(), AFTER, { productId, after: 'no cursor' }).toPromise()
+answer.errors = [product.comments.errors[0].extensions.code, await failed({})]
+console.log(JSON.stringify(answer))

@@ -1,0 +1,42 @@
+"""Relay's compiler on what a front end would write."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from tests.engines import ROOT
+
+ARTIFACTS = "out"
+"""What it makes: modules for Relay's runtime."""
+
+_COMPILER = Path(__file__).parent / "node_modules/relay-compiler/linux-x64/relay"
+_CONFIG = {
+    "src": "src",
+    "schema": "schema.graphql",
+    "language": "javascript",
+    "eagerEsModules": False,
+    "artifactDirectory": ARTIFACTS,
+}
+
+
+def compiled(
+    sources: Path, place: Path, schema: Path = ROOT / "schema.graphql"
+) -> subprocess.CompletedProcess[str]:
+    """Compile a directory of documents into ``place``; ``stdout`` says what was wrong."""
+    shutil.copytree(sources, place / "src")
+    shutil.copy(schema, place / "schema.graphql")
+    (place / ARTIFACTS).mkdir()
+    (place / "package.json").write_text("{}")  # Node takes the modules for CommonJS
+    (place / "relay.config.json").write_text(json.dumps(_CONFIG))
+    return subprocess.run(
+        [_COMPILER, "relay.config.json"],
+        cwd=place,
+        env=os.environ | {"FORCE_NO_WATCHMAN": "1", "NO_COLOR": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        check=False,
+    )

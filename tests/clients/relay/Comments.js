@@ -1,0 +1,71 @@
+// What a front end on Relay would write; its compiler makes of it what relay.mjs runs.
+graphql`
+  query CommentsQuery($productId: String!, $first: Int, $last: Int) {
+    product(productId: $productId) {
+      ...Comments_product @arguments(first: $first, last: $last)
+    }
+  }
+`
+
+graphql`
+  fragment Comments_product on Product
+  @argumentDefinitions(
+    first: { type: "Int" }
+    after: { type: "String" }
+    last: { type: "Int" }
+    before: { type: "String" }
+  )
+  @refetchable(queryName: "CommentsPaginationQuery") {
+    comments(first: $first, after: $after, last: $last, before: $before)
+      @connection(key: "Comments_comments") {
+      __id
+      edges {
+        node {
+          id
+          text
+        }
+      }
+    }
+  }
+`
+
+graphql`
+  mutation CommentsAddMutation($input: AddCommentInput!, $connections: [ID!]!) {
+    addComment(input: $input) {
+      commentEdge @prependEdge(connections: $connections) {
+        node {
+          id
+          text
+        }
+      }
+      userErrors {
+        message
+        code
+      }
+    }
+  }
+`
+
+graphql`
+  mutation CommentsDeleteMutation($input: DeleteCommentInput!, $connections: [ID!]!) {
+    deleteComment(input: $input) {
+      deletedId @deleteEdge(connections: $connections)
+      userErrors {
+        message
+        code
+      }
+    }
+  }
+`
+
+graphql`
+  query CommentsAfterQuery($productId: String!, $after: String!) {
+    product(productId: $productId) {
+      comments(after: $after) @catch {
+        edges {
+          cursor
+        }
+      }
+    }
+  }
+`
