@@ -1,5 +1,5 @@
 // What Apollo and urql ask: few fields, so that tests change with the schema as seldom as they can.
-export const PAGE = `
+export const PAGE = /* GraphQL */ `
   query Page($productId: String!, $first: Int, $after: String, $last: Int, $before: String) {
     product(productId: $productId) {
       id
@@ -9,14 +9,14 @@ export const PAGE = `
       }
     }
   }`
-export const ADD = `
+export const ADD = /* GraphQL */ `
   mutation Add($productId: String!, $text: String!) {
     addComment(input: {productId: $productId, rating: 5, language: "en", text: $text}) {
       commentEdge { cursor node { id text } }
       userErrors { message code }
     }
   }`
-export const DELETE = `
+export const DELETE = /* GraphQL */ `
   mutation Delete($id: ID!) { deleteComment(input: {id: $id}) { deletedId userErrors { message code } } }`
 export const UNKNOWN_FIELD = 'query Unknown { nothing }'
 

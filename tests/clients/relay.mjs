@@ -1,5 +1,5 @@
 // Pages, inserts, deletes and fails with Relay; prints what its store shows.
-// URL AUTHORIZATION PRODUCT, and the directory of the compiler's artifacts
+// URL AUTHORIZATION PRODUCT, the directory of the compiler's artifacts, and whether to ask by text or doc_id
 import { createRequire } from 'node:module'
 import {
   Environment, Network, RecordSource, Store, commitMutation, createOperationDescriptor, fetchQuery,
@@ -7,7 +7,7 @@ import {
 } from 'relay-runtime'
 import { SIZE } from './documents.mjs'
 
-const [url, authorization, productId, artifacts] = process.argv.slice(2)
+const [url, authorization, productId, artifacts, by] = process.argv.slice(2)
 const require = createRequire(`${artifacts}/`)
 const artifact = name => require(`./${name}.graphql.js`)
 
@@ -16,10 +16,12 @@ const FRAGMENT = artifact('Comments_product')
 const { paginationRequest, paginationMetadata } = getPaginationMetadata(FRAGMENT)
 const { identifierInfo } = getRefetchMetadata(FRAGMENT)
 
-const made = () => new Environment({
+const WAYS = { doc_id: ({ id }) => ({ doc_id: id }), text: ({ text }) => ({ query: text }) }
+
+const made = (asked = WAYS[by]) => new Environment({
   network: Network.create(async (params, variables) => {
     const headers = { authorization, 'content-type': 'application/json' }
-    const body = JSON.stringify({ query: params.text, variables })
+    const body = JSON.stringify({ ...asked(params), variables })
     return (await fetch(url, { method: 'POST', headers, body })).json()
   }),
   store: new Store(new RecordSource())
@@ -54,9 +56,9 @@ const committed = (environment, name, variables) => new Promise((resolve, reject
     mutation: artifact(name), variables, onCompleted: resolve, onError: reject
   }))
 
-/** Returns the code of what the query fails with. */
-const failed = variables =>
-  fetchQuery(made(), QUERY, variables).toPromise().catch(error => error.source.errors[0].extensions.code)
+/** Returns the code of what the query fails with; null where it does not. */
+const failed = (variables, asked) => fetchQuery(made(asked), QUERY, variables).toPromise()
+  .then(() => null, error => error.source.errors[0].extensions.code)
 
 const texts = ({ comments }) => comments().edges.map(({ node }) => node.text)
 
@@ -74,4 +76,5 @@ answer.deleted = texts(list)
 const AFTER = artifact('CommentsAfterQuery')
 const { product } = await fetchQuery(made(), AFTER, { productId, after: 'no cursor' }).toPromise()
 answer.errors = [product.comments.errors[0].extensions.code, await failed({})]
+answer.otherText = await failed({ productId }, ({ text }) => ({ query: `# Not registered\n${text}` }))
 console.log(JSON.stringify(answer))

@@ -9,7 +9,8 @@ from pathlib import Path
 from tests.engines import ROOT
 
 ARTIFACTS = "out"
-"""What it makes: modules for Relay's runtime."""
+PERSISTED = "persisted.json"
+"""What it makes: modules for Relay's runtime, and the texts by their ids."""
 
 _COMPILER = Path(__file__).parent / "node_modules/relay-compiler/linux-x64/relay"
 _CONFIG = {
@@ -18,6 +19,7 @@ _CONFIG = {
     "language": "javascript",
     "eagerEsModules": False,
     "artifactDirectory": ARTIFACTS,
+    "persistConfig": {"file": PERSISTED, "include_query_text": True},
 }
 
 
@@ -28,6 +30,7 @@ def compiled(
     shutil.copytree(sources, place / "src")
     shutil.copy(schema, place / "schema.graphql")
     (place / ARTIFACTS).mkdir()
+    (place / PERSISTED).write_text("{}")
     (place / "package.json").write_text("{}")  # Node takes the modules for CommonJS
     (place / "relay.config.json").write_text(json.dumps(_CONFIG))
     return subprocess.run(
