@@ -41,7 +41,7 @@ REFUSALS = 1_000
 """Refusals a second: to write more would take the time of those who are served. Where more are due,
 they are told later, which also slows clients that ask again at once."""
 
-ON_TIME = 0.01
+ON_TIME = 0.003
 """Seconds by which the event loop may be late and still has time to spare."""
 
 MOST_WAITING = 20
@@ -50,7 +50,7 @@ MOST_WAITING = 20
 LEAVE = "marginalia.leave"
 """The extension by which a request that listens gives its place back."""
 
-_LOOK_EVERY = 0.03
+_LOOK_EVERY = 0.005
 _LOG_EVERY = 10.0
 """Seconds between two looks at the queue, and between two lines of the log."""
 
