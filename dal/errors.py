@@ -73,6 +73,14 @@ class StoreRefusedError(DalError):
     """DynamoDB refused the request for good: credentials, permissions, a missing table."""
 
 
+class NoTableError(StoreRefusedError):
+    """The table, or the stream, is not there."""
+
+
+class CredentialsExpiredError(StoreRefusedError):
+    """The credentials are of yesterday; those that renew themselves are good a moment later."""
+
+
 class IteratorExpiredError(DalError):
     """An iterator of a stream was not used for too long; a new one reads on from the same place."""
 

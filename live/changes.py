@@ -33,6 +33,8 @@ class Change:
     position: str
     was: Was | None
     now: Comment | None
+    late: bool = False
+    """Whether it came after changes that are lost, and may be older than they: a reload, then."""
 
     @property
     def size(self) -> int:

@@ -58,7 +58,7 @@ class CommentEvent:
 
 def event_for(selection: Selection, position: EventPosition, news: News) -> CommentEvent | None:
     """Return what listeners to a selection are told of a change; None where it is not theirs."""
-    if isinstance(news, Doubt):
+    if isinstance(news, Doubt) or news.late:
         return CommentEvent(CommentEventKind.RELOAD, position)
     was = news.was is not None and _passes(selection, news.was.rating, news.was.language)
     now = news.now is not None and _passes(selection, news.now.rating, news.now.language)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from dal.repositories.comments import Selection
 from live.events import CommentEvent, CommentEventKind
+from live.positions import EventPosition
 
 MAX_WAITING = 500
 MAX_WAITING_BYTES = 1_000_000
@@ -20,8 +21,14 @@ class SlowListenerError(Exception):
 class Listener:
     """An async iterator of the events of one selection; ``close`` ends it."""
 
-    def __init__(self, selection: Selection, leave: Callable[["Listener"], None]) -> None:
+    def __init__(
+        self,
+        selection: Selection,
+        leave: Callable[["Listener"], None],
+        after: EventPosition | None = None,
+    ) -> None:
         self.selection = selection
+        self._after = after
         self._leave = leave
         self._waiting: deque[CommentEvent] = deque()
         self._bytes = 0
@@ -30,10 +37,15 @@ class Listener:
         self._wake = asyncio.Event()
 
     def offer(self, event: CommentEvent) -> None:
-        """Add an event; a reload stands for all that was to come before it."""
+        """Add an event; a reload stands for all that was to come before it.
+
+        What another process has told the client before this one heard of it is not told again.
+        """
         if event.kind is CommentEventKind.RELOAD:
             self._waiting.clear()
             self._bytes = 0
+        elif self._after is not None and event.position.is_up_to(self._after):
+            return
         if len(self._waiting) >= MAX_WAITING or self._bytes > MAX_WAITING_BYTES:
             self._slow = True
             self._waiting.clear()

@@ -1,6 +1,6 @@
 """The latest changes in their order, and who listens to the next ones."""
 
-from collections import Counter, deque
+from collections import deque
 from dataclasses import replace
 
 from dal.repositories.comments import Selection
@@ -28,16 +28,19 @@ class Log:
         self._listeners: dict[str, dict[Listener, None]] = {}
         self.begin(new_epoch(), 0)
 
+    @property
+    def floor(self) -> EventPosition:
+        """The last event that is not kept: whoever has heard of it can resume."""
+        return EventPosition(self.last.epoch, self._floor)
+
     def begin(self, epoch: int, number: int) -> None:
         """Begin an epoch after an event's number: something may be missing before it."""
         self.last = EventPosition(epoch, number)
         self._floor = number
         self._changes: deque[tuple[int, News]] = deque()
         self._bytes = 0
-        self._latest: dict[str, Change] = {}
-        """The newest change of each comment that is kept."""
-        self._replaced: Counter[tuple[str, str]] = Counter()
-        """Versions of comments that changes have replaced."""
+        self._next: dict[tuple[str, str], Change] = {}
+        """The change that replaced a version of a comment."""
         reload = CommentEvent(CommentEventKind.RELOAD, self.last)
         for listeners in list(self._listeners.values()):
             for listener in list(listeners):
@@ -59,7 +62,7 @@ class Log:
 
         READY comes where ``after`` is None, RELOAD where what followed it is not kept any more.
         """
-        listener = Listener(selection, self._forget)
+        listener = Listener(selection, self._forget, after)
         for event in self._backlog(selection, after):
             listener.offer(event)
         self._listeners.setdefault(selection.product_id, {})[listener] = None
@@ -94,31 +97,27 @@ class Log:
 
     def _settled(self, change: Change) -> Change:
         """Return a change that leads to what its comment is now, though a later one came before."""
-        latest = self._latest.get(change.position)
-        if latest is None or change.now is None:
-            return change
-        overtaken = self._replaced[change.position, version(change.now)] > 0
-        return replace(change, now=latest.now) if overtaken else change
+        now, seen = change.now, set[str]()
+        while now is not None and version(now) not in seen:  # clocks may go back
+            seen.add(version(now))
+            later = self._next.get((change.position, version(now)))
+            if later is None:
+                break
+            now = later.now
+        return change if now is change.now else replace(change, now=now)
 
     def _keep(self, number: int, news: News) -> None:
         self._changes.append((number, news))
         self._bytes += news.size
-        if isinstance(news, Change):
-            self._latest[news.position] = news
-            if news.was is not None:
-                self._replaced[news.position, news.was.version] += 1
+        if isinstance(news, Change) and news.was is not None:
+            self._next[news.position, news.was.version] = news
         while len(self._changes) > self._kept or self._bytes > self._kept_bytes:
             self._drop()
 
     def _drop(self) -> None:
         self._floor, news = self._changes.popleft()
         self._bytes -= news.size
-        if not isinstance(news, Change):
-            return
-        if self._latest.get(news.position) is news:
-            del self._latest[news.position]
-        if news.was is not None:
+        if isinstance(news, Change) and news.was is not None:
             replaced = news.position, news.was.version
-            self._replaced[replaced] -= 1
-            if not self._replaced[replaced]:
-                del self._replaced[replaced]
+            if self._next.get(replaced) is news:
+                del self._next[replaced]

@@ -24,6 +24,10 @@ class EventPosition(NamedTuple):
     epoch: int
     number: int
 
+    def is_up_to(self, other: "EventPosition") -> bool:
+        """Return whether it is, or comes before, another position of its epoch."""
+        return self.epoch == other.epoch and self.number <= other.number
+
     @property
     def cursor(self) -> str:
         """The position as the API shows it."""

@@ -7,10 +7,12 @@ from typing import Annotated, ClassVar
 
 import strawberry
 
+from analytics import questions
 from dal import model
 from dal.query import pagination
 from dal.statistics import counts
-from resolvers import comments, products, users
+from resolvers import analytics, comments, products, users
+from schema.analytics import Trend
 from schema.connections import Connection, Edge, Node
 from schema.errors import USER_ERRORS, UserError
 from schema.statistics import CommentStatistics
@@ -110,6 +112,12 @@ class Product(Node):
     last_commented_at: datetime | None = strawberry.field(
         resolver=products.last_commented_at,
         description="When the newest comment was added; null without comments.",
+    )
+    trend: questions.Trend | None = strawberry.field(
+        resolver=analytics.trend,
+        graphql_type=Trend | None,
+        description="The comments over time, from the analytics store: null, and UNAVAILABLE, "
+        "where the server has none or it is away. It may lag behind `statistics`.",
     )
 
 

@@ -36,6 +36,9 @@ MAX_REQUESTS = 250
 MAX_VALUES = 10_000
 """Values that its answer may be expected to hold: some microseconds of work each."""
 
+MAX_QUESTIONS = 10
+"""Questions to the analytics store: each reads as many rows as a product has, or a shop."""
+
 ROW_BYTES = 500
 """What a row takes in DynamoDB, as it usually is."""
 
@@ -50,18 +53,21 @@ class QueryTooCostlyError(Exception):
 class Reads:
     """The requests of one field, as they usually are, and what 4 KB cost each of them in RCU.
 
-    A ``paged`` field reads the rows that it is asked for, any other one row.
+    A ``paged`` field reads the rows that it is asked for, any other one row. ``questions`` are
+    those to the analytics store.
     """
 
     requests: int = 1
     unit: float = 1.0
     paged: bool = False
+    questions: int = 0
 
 
 _PAGE, _FRESH_PAGE = Reads(unit=0.5, paged=True), Reads(paged=True)
 _ROW = Reads(unit=0.5)
 _KEY, _TWO_KEYS = Reads(), Reads(2)
 _WRITE = Reads(5)
+_QUESTION = Reads(0, questions=1)
 
 READS: Mapping[str, Reads] = {
     "Query.node": _KEY,
@@ -73,11 +79,13 @@ READS: Mapping[str, Reads] = {
     "Query.openOrders": Reads(OPEN_SHARDS, 0.5, paged=True),
     "Query.organization": _TWO_KEYS,
     "Query.ticket": _TWO_KEYS,
+    "Query.movers": _QUESTION,
     "Product.comments": _PAGE,
     "Product.statistics": _KEY,
     "Product.mostRecentPositive": _ROW,
     "Product.mostRecentNegative": _ROW,
     "Product.lastCommentedAt": _ROW,
+    "Product.trend": _QUESTION,
     "CommentConnection.totalCount": _KEY,
     "User.profile": _KEY,
     "User.orders": _FRESH_PAGE,
@@ -104,6 +112,8 @@ _ROWS: Mapping[str, float] = {
     "CommentStatistics.languages": 5,
     "Order.lines": 5,
     "QueryPlan.segments": 5,
+    "Trend.points": 60,
+    "TrendPoint.ratings": 5,
 }
 """Rows of lists that no argument bounds, as they usually are."""
 
@@ -118,25 +128,31 @@ _MAX_KEPT = 50
 
 @dataclass(slots=True)
 class Cost:
-    """What an operation is expected to take: requests, read capacity, values of its answer."""
+    """What an operation is expected to take: requests, read capacity, values of its answer.
+
+    ``questions`` are those to the analytics store.
+    """
 
     requests: float = 0
     rcu: float = 0
     values: float = 0
+    questions: float = 0
 
     def rounded(self) -> dict[str, float]:
         """Return it as clients see it."""
-        return {
+        shown = {
             "requests": round(self.requests),
             "rcu": round(self.rcu, 1),
             "values": round(self.values),
         }
+        return shown | {"questions": round(self.questions)} if self.questions else shown
 
     def check(self) -> None:
         """Raise QueryTooCostlyError for more than one request may take."""
         for amount, most, of in (
             (self.requests, MAX_REQUESTS, "requests to DynamoDB"),
             (self.values, MAX_VALUES, "values in its answer"),
+            (self.questions, MAX_QUESTIONS, "questions to analytics"),
         ):
             if amount > most:
                 raise QueryTooCostlyError(
@@ -257,6 +273,7 @@ class _Prediction:
             units = max(requests, ceil(size * ROW_BYTES / _UNIT_BYTES))
         self.cost.requests += times * requests
         self.cost.rcu += times * units * reads.unit
+        self.cost.questions += times * reads.questions
 
     def _fields(
         self, parent: GraphQLNamedType, selections: Iterable[SelectionNode]
@@ -283,8 +300,8 @@ class _Prediction:
 
 
 def _is_rows(name: str) -> bool:
-    """Return whether a field shows the rows of a connection."""
-    return name.endswith(("Connection.nodes", "Connection.edges"))
+    """Return whether a field shows the rows that the field above it is asked for."""
+    return name.endswith(("Connection.nodes", "Connection.edges")) or name == "Movers.products"
 
 
 def _partitions(arguments: Mapping[str, Any]) -> int:

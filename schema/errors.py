@@ -10,6 +10,7 @@ import strawberry
 from asgi_correlation_id import correlation_id
 from graphql import GraphQLError
 
+from analytics.errors import AWAY, AnalyticsFailedError, AnalyticsUnavailableError
 from dal import errors
 from live.listener import SlowListenerError
 from resolvers.mutations import UserErrorCode
@@ -35,6 +36,8 @@ CODES: dict[type[Exception], str] = {
     errors.CircuitOpenError: "UNAVAILABLE",
     errors.StoreFullError: "UNAVAILABLE",
     errors.StoreDamagedError: "UNAVAILABLE",
+    AnalyticsUnavailableError: "UNAVAILABLE",
+    AnalyticsFailedError: "UNAVAILABLE",
 }
 
 
@@ -62,8 +65,13 @@ class UserError:
 
 
 def log_faults(faults: list[GraphQLError]) -> None:
-    """Log the errors that are the server's own, each once and with its traceback."""
+    """Log the errors that are the server's own, each once and with its traceback.
+
+    Of an analytics store that fails, what it said: clients are not told.
+    """
     for fault in faults:
+        if isinstance(fault.original_error, AnalyticsFailedError):
+            _log.warning("Request %s: %s", correlation_id.get(), fault.original_error)
         if _code(fault) == "INTERNAL":
             _log.error(
                 "Request %s failed at %s",
@@ -90,6 +98,8 @@ def shown(error: GraphQLError) -> GraphQLError:
     if code == "INTERNAL":
         message = "The server failed on this field; its log has the reason under the request id."
         extensions["requestId"] = correlation_id.get()
+    if isinstance(original, AnalyticsFailedError):
+        message = AWAY
     if isinstance(original, errors.InvalidArgumentError):
         extensions["argument"] = original.argument
     if len(message) > MAX_MESSAGE:

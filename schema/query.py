@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import strawberry
 
+from analytics import questions
 from dal import model
 from dal.query import pagination
-from resolvers import comments, leaderboard, orders, organizations, products, tickets, users
+from resolvers import (
+    analytics,
+    comments,
+    leaderboard,
+    orders,
+    organizations,
+    products,
+    tickets,
+    users,
+)
 from resolvers import nodes as node_resolvers
+from schema.analytics import Movers
 from schema.comments import Comment, Product
 from schema.connections import Node
 from schema.leaderboard import LeaderboardConnection
@@ -75,4 +86,10 @@ class Query:
         resolver=tickets.ticket,
         graphql_type=Ticket | None,
         description="A ticket, for who opened it, for admins of the organisation and for staff.",
+    )
+    movers: questions.Movers | None = strawberry.field(
+        resolver=analytics.movers,
+        graphql_type=Movers | None,
+        description="The products whose comments changed most between two periods, from the "
+        "analytics store; for staff.",
     )

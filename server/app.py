@@ -2,10 +2,11 @@
 
 import logging
 from collections.abc import Mapping
+from functools import cache
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.routing import Mount, Route
+from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dal.stores import Stores
@@ -13,17 +14,17 @@ from dal.table.client import Table
 from live.broker import Broker, InProcessBroker
 from schema.build import ExecutableSchema, build_schema
 from schema.trusted_documents import TrustedDocuments
+from server.analytics.asking import analytics_of
 from server.auth.authenticator import Authenticator
 from server.engine.data_directory import DataDirectory
 from server.errors import CommandError
 from server.health import health_routes
-from server.http import graphiql
 from server.http.clients import Clients
 from server.http.compression import CompressionMiddleware
 from server.http.cors import CrossOriginMiddleware
 from server.http.deadline import DeadlineMiddleware
 from server.http.event_stream import EventStreamView, wants_events
-from server.http.failures import FailureMiddleware
+from server.http.failures import FailureMiddleware, http_failure
 from server.http.graphql import GraphQLView
 from server.http.persisted import PersistedDocuments
 from server.http.rate_limit import RateLimitMiddleware
@@ -33,7 +34,6 @@ from server.http.subscribers import Subscribers
 from server.http.websocket import WebSocketView
 from server.manifests import read_manifests
 from server.pages.operations import DOCUMENTS
-from server.pages.routes import page_routes, refusal
 from server.settings import NO_RATE_LIMIT, Settings
 
 _GRAPHQL = "/graphql"
@@ -71,18 +71,15 @@ def create_app(
         caching=SharedCaching(settings.s_maxage, settings.stale_while_revalidate),
         explain=settings.explain,
         broker=broker,
+        analytics=analytics_of(settings),
     )
 
-    pages = Starlette(
-        routes=[
-            Route(_GRAPHQL, view, methods=["GET", "POST"]),
-            *health_routes(table, directory),
-            Mount("/static/graphiql", graphiql.GraphiQLFiles()),
-            *page_routes(view),
-        ],
-        exception_handlers={HTTPException: refusal(view)},
+    others = Starlette(
+        routes=[Route(_GRAPHQL, view, methods=["GET", "POST"]), *health_routes(table, directory)],
+        exception_handlers={HTTPException: http_failure},
     )
-    app: ASGIApp = CompressionMiddleware(_Shortcut(view, _live(settings, view), pages))
+    others.router.default = _pages(view)  # a Mount would take what the routes refuse, too
+    app: ASGIApp = CompressionMiddleware(_Shortcut(view, _live(settings, view), others))
     app = DeadlineMiddleware(app, seconds=settings.deadline)
     if settings.rate_limit != NO_RATE_LIMIT:
         app = RateLimitMiddleware(app, settings.rate_limit, settings.trusted_proxies)
@@ -127,6 +124,24 @@ def _live(settings: Settings, view: GraphQLView) -> ASGIApp:
         await (sockets if scope["type"] == "websocket" else events)(scope, receive, send)
 
     return live
+
+
+def _pages(view: GraphQLView) -> ASGIApp:
+    """Return what imports the pages, Jinja with them, when somebody asks for one.
+
+    They would be a tenth of every start, and storefronts ask for GraphQL alone.
+    """
+
+    @cache
+    def app() -> ASGIApp:
+        from server.pages.routes import pages_app  # noqa: PLC0415 - see above
+
+        return pages_app(view)
+
+    async def pages(scope: Scope, receive: Receive, send: Send) -> None:
+        await app()(scope, receive, send)
+
+    return pages
 
 
 class _Shortcut:

@@ -1,4 +1,7 @@
-"""The error that ends a command with one sentence instead of a traceback."""
+"""How a command ends before its time: with one sentence instead of a traceback, or by Ctrl-C."""
+
+INTERRUPTED = 130
+"""The exit code that shells expect of a program that Ctrl-C ended."""
 
 
 class CommandError(Exception):

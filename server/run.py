@@ -14,6 +14,7 @@ from schema.build import build_schema
 from server.app import trusted_documents
 from server.auth.secret import ensure_secret, secret_source
 from server.banner import address, banner
+from server.brokers import check_broker, open_broker
 from server.engine.storage import Store, open_store
 from server.errors import CommandError
 from server.logs import set_up_logs
@@ -32,6 +33,7 @@ _WHY_NOT = {
 def run(settings: Settings) -> None:
     """Serve until SIGTERM or Ctrl-C; CommandError when it cannot start or the store is lost."""
     set_up_logs(settings.log_format)
+    check_broker(settings)
     with listening(settings.host, settings.port) as listener:
         try:
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -83,11 +85,12 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
             store.died.add_done_callback(lambda _: workers.end())
             await workers.serve(greeting)
         else:
-            app = await application(settings, store.table, secret)
-            server = HttpServer(app, settings, greeting)
-            _on_signal(lambda number: server.handle_exit(number, None))
-            store.died.add_done_callback(lambda _: server.end())
-            await server.serve(sockets=[listener])
+            async with open_broker(settings) as broker:
+                app = await application(settings, store.table, secret, broker)
+                server = HttpServer(app, settings, greeting)
+                _on_signal(lambda number: server.handle_exit(number, None))
+                store.died.add_done_callback(lambda _: server.end())
+                await server.serve(sockets=[listener])
         if store.died.done():
             raise CommandError(store.died.result())
 

@@ -1,7 +1,7 @@
 """What a server or command is told: where the store is and how to serve it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -47,6 +47,12 @@ class Settings:
     endpoint_url: str | None = None
     aws: bool = False
     table: str = "marginalia"
+    redis_url: str | None = field(default=None, repr=False)
+    """A Redis by which servers over one table tell each other of changes; it may hold a password.
+    """
+    analytics_url: str | None = field(default=None, repr=False)
+    """The HTTP interface of the ClickHouse that answers analytics, maybe with a password; None is
+    DuckDB over files in ``data_dir``."""
     workers: int = 1
     """Processes that serve; each takes one core at most."""
     jwt_secret: str | None = None
@@ -80,9 +86,14 @@ class Settings:
             raise CommandError("--aws and --endpoint-url exclude each other: give one of them.")
         if self.apq and self.documents_only:
             raise CommandError("--apq and --documents-only exclude each other: give one of them.")
-        for option, url in (("--endpoint-url", self.endpoint_url), ("--jwks-url", self.jwks_url)):
+        for option, url in (
+            ("--endpoint-url", self.endpoint_url),
+            ("--jwks-url", self.jwks_url),
+        ):
             if url is not None and not _is_url(url):
                 raise CommandError(f"{option} {url} is no URL such as http://127.0.0.1:8001.")
+        self._check_analytics()
+        self._check_redis()
 
         for origin in self.cors_origins:
             if origin != ANY_ORIGIN and not _is_origin(origin):
@@ -98,6 +109,28 @@ class Settings:
         if self.rate_limit != NO_RATE_LIMIT and not _is_rate(self.rate_limit):
             raise CommandError(
                 f"--rate-limit {self.rate_limit} is no rate such as 100/s or 600/min, nor 'off'."
+            )
+
+    def _check_analytics(self) -> None:
+        """Raise CommandError, without the URL's password, where it is none."""
+        if self.analytics_url is not None and not _is_url(self.analytics_url):
+            raise CommandError(
+                "--analytics-url is no URL such as http://user:password@127.0.0.1:8123."
+            )
+
+    def _check_redis(self) -> None:
+        """Raise CommandError, without the URL's password, where it is of no use."""
+        if self.redis_url is None:
+            return
+        if not _is_redis_url(self.redis_url):
+            raise CommandError(
+                "--redis-url is no URL such as redis://127.0.0.1:6379/0, rediss://host:6379 or "
+                "unix:///run/redis.sock."
+            )
+        if self.embedded:
+            raise CommandError(
+                "--redis-url is for servers that share a table: give --endpoint-url or --aws too. "
+                "The embedded engine has one server, whose workers need no Redis."
             )
 
     @property
@@ -122,6 +155,22 @@ def _is_rate(text: str) -> bool:
     try:
         return len(parse(text)) == 1
     except DataError:
+        return False
+
+
+def _is_redis_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        if parts.scheme == "unix":
+            return bool(parts.path.strip("/"))
+        database = parts.path.strip("/")
+        return (
+            parts.scheme in {"redis", "rediss"}
+            and bool(parts.hostname)
+            and parts.port != 0
+            and (not database or database.isdecimal())
+        )
+    except ValueError:  # a port beyond 65535
         return False
 
 

@@ -1,14 +1,22 @@
 """Switches the table's stream on for a rebuild, and off when nobody applies it any more."""
 
-from dal.errors import StoreRefusedError
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from time import monotonic
+
+from dal.errors import NoTableError, StoreUnavailableError
 from dal.table import admin
 from dal.table.client import Table
-from dal.table.streams import Streams, latest_stream
+from dal.table.streams import Shard, Streams, latest_stream
 from stream.checkpoints import Checkpoint, Checkpoints, label_of
 from stream.records import sequence_of
 
 _FULL = 1_000
 """Records of an answer that others may follow."""
+
+_LOOK_EVERY = 0.5
+"""Seconds."""
 
 
 async def begin(table: Table, streams: Streams) -> tuple[str, list[Checkpoint]]:
@@ -16,16 +24,27 @@ async def begin(table: Table, streams: Streams) -> tuple[str, list[Checkpoint]]:
 
     Followers of an earlier stream end by themselves.
     """
-    await admin.renew_stream(table)
-    arn = await admin.stream(table)
-    if arn is None:
-        raise StoreRefusedError("The table's stream was switched off at once: try again.")
-    shards = (await streams.describe(arn)).shards
+    arn = await admin.renew_stream(table)
+    shards = await _shards(streams, arn)
     # The embedded engine goes on with the records of the stream before, and tells so of an open
     # shard. Elsewhere a new stream has nothing from before.
     parents = {shard.parent for shard in shards}
     kept = [one.shard_id for one in shards if one.last is not None and one.shard_id not in parents]
     return arn, [Checkpoint(shard, await _latest(streams, arn, shard)) for shard in kept]
+
+
+async def _shards(streams: Streams, arn: str) -> Sequence[Shard]:
+    """Return the shards of a stream that was just switched on, once it works and has some."""
+    end = monotonic() + admin.ACTIVE_SECONDS
+    while monotonic() < end:
+        with suppress(NoTableError):  # it may not be known everywhere yet
+            stream = await streams.describe(arn)
+            if stream.enabled and stream.shards:
+                return stream.shards
+        await asyncio.sleep(_LOOK_EVERY)
+    raise StoreUnavailableError(
+        "The table's stream does not become active: look at it in DynamoDB, then run this again."
+    )
 
 
 async def _latest(streams: Streams, arn: str, shard: str) -> str | None:

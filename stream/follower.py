@@ -6,14 +6,14 @@ watermark says so. Nothing is kept but what the checkpoints hold, so it may be k
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
 
 from dal.errors import (
     ChangesLostError,
     ConflictError,
+    DalError,
     IteratorExpiredError,
     StoreRefusedError,
     StoreUnavailableError,
@@ -27,7 +27,9 @@ from dal.table.error_codes import CHANGES_LOST
 from dal.table.streams import Streams
 from stream.applier import Applier
 from stream.checkpoints import Checkpoint, Checkpoints, label_of
-from stream.records import Record, sequence_of
+from stream.fan_out import NOT_KEPT, FanOut
+from stream.records import sequence_of
+from stream.sink import Sink
 
 RETENTION = timedelta(hours=23)
 """Records are kept for 24 hours; an hour is for clocks that differ."""
@@ -36,6 +38,9 @@ LISTING = timedelta(seconds=10)
 WATERMARK = timedelta(seconds=10)
 SKIPPING = timedelta(hours=1)
 """How often to list the shards, to raise the watermark, and to save what changes nothing."""
+
+TRIED_AGAIN = 30.0
+"""Seconds between attempts to open a log."""
 
 SHORTEST_PAUSE = 0.05
 LONGEST_PAUSE = 1.0
@@ -49,6 +54,13 @@ SWITCHED_OFF = (
     "The table's stream was switched off, and all it had is applied: "
     "run `marginalia stats rebuild` to begin another."
 )
+
+LOG_LOST = (
+    "the stream no longer has what came next: run `marginalia analytics refresh` to begin anew."
+)
+
+OpenLog = Callable[[], Awaitable[Sink | None]]
+"""Opens a log where it stands; None where there is none yet."""
 
 _TRANSIENT = (ThrottledError, StoreUnavailableError, ConflictError)
 
@@ -70,37 +82,89 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-async def follow(table: Table, streams: Streams) -> None:
-    """Keep the table's counters up with its stream until cancelled.
+async def follow(table: Table, streams: Streams, open_log: OpenLog | None = None) -> None:
+    """Keep the table's counters up with its stream until cancelled, and a log beside them.
+
+    A log reads on its own until it has all; from then on one reading serves both. One that fails,
+    or is not there yet, is opened again and again.
 
     Raises StoreRefusedError where no stream was begun, it was switched off, or the maintenance mode
     is no longer stream, and ChangesLostError when records are gone before they were applied. When
     DynamoDB does not answer, it goes on trying.
     """
     follower = await open_follower(table, streams)
+    opening = open_log and asyncio.create_task(_log_with_all(table, streams, open_log))
     pause = SHORTEST_PAUSE
+    try:
+        while True:
+            try:
+                if opening and opening.done():
+                    follower = await open_follower(table, streams, beside=opening.result())
+                    opening = None
+                elif open_log and not opening and follower.log_failed:
+                    again = _log_with_all(table, streams, open_log, later=True)
+                    opening = asyncio.create_task(again)
+                busy = await follower.round()
+            except _TRANSIENT as error:
+                _log.warning("%s", error)
+                pause = min(2 * pause, LONGEST_BACKOFF)
+            else:
+                pause = SHORTEST_PAUSE if busy else min(2 * pause, LONGEST_PAUSE)
+                if busy:
+                    continue
+            await asyncio.sleep(pause)
+    finally:
+        if opening:
+            opening.cancel()
+            await asyncio.wait([opening])
+
+
+async def _log_with_all(
+    table: Table, streams: Streams, open_log: OpenLog, *, later: bool = False
+) -> Sink:
+    """Return a log that has all that is in the stream; what keeps it from that is told once."""
+    told = ""
     while True:
+        if later:
+            await asyncio.sleep(TRIED_AGAIN)
+        later = True
         try:
-            busy = await follower.round()
-        except _TRANSIENT as error:
-            _log.warning("%s", error)
-            pause = min(2 * pause, LONGEST_BACKOFF)
-        else:
-            pause = SHORTEST_PAUSE if busy else min(2 * pause, LONGEST_PAUSE)
-            if busy:
-                continue
-        await asyncio.sleep(pause)
+            log = await open_log()
+            if log is not None:
+                await _read_all(Follower(streams, await _stream_of(table), log))
+                return log
+        except DalError as error:
+            why = LOG_LOST if isinstance(error, ChangesLostError) else str(error)
+            if why != told:
+                _log.warning(NOT_KEPT, why)
+            told = why
+
+
+async def _read_all(follower: "Follower") -> None:
+    while not follower.caught_up:
+        busy = await follower.round()
+        if not (busy or follower.caught_up):  # a closed shard's child is not listed yet
+            await asyncio.sleep(LONGEST_PAUSE)
 
 
 async def open_follower(
-    table: Table, streams: Streams, clock: Callable[[], datetime] = now
+    table: Table,
+    streams: Streams,
+    clock: Callable[[], datetime] = now,
+    *,
+    beside: Sink | None = None,
 ) -> "Follower":
     """Return a follower of the table's stream; StoreRefusedError where there is none."""
+    arn = await _stream_of(table)
+    applier = Applier(table, Checkpoints(table, label_of(arn)), MaintenanceStore(table))
+    return Follower(streams, arn, FanOut(applier, beside) if beside else applier, clock)
+
+
+async def _stream_of(table: Table) -> str:
     arn = await admin.stream(table)
     if arn is None:
         raise StoreRefusedError(NOT_BEGUN)
-    applier = Applier(table, Checkpoints(table, label_of(arn)), MaintenanceStore(table))
-    return Follower(streams, arn, applier, clock)
+    return arn
 
 
 async def caught_up(table: Table) -> datetime:
@@ -110,39 +174,6 @@ async def caught_up(table: Table) -> datetime:
     if not reached:
         raise StoreRefusedError(NOT_BEGUN)
     return reached
-
-
-class CheckpointStore(Protocol):
-    """Where it is kept how far the shards are applied: see ``stream.checkpoints``."""
-
-    async def read(self, shards: Sequence[str]) -> dict[str, Checkpoint]:
-        """Return the checkpoint of each shard."""
-
-    async def watermark(self) -> datetime | None:
-        """Return an instant before which every record was applied."""
-
-    async def raise_watermark(self, instant: datetime) -> None:
-        """Keep a later watermark."""
-
-
-class Sink(Protocol):
-    """What records are applied to, each once and in its shard's order: see ``stream.applier``."""
-
-    @property
-    def checkpoints(self) -> CheckpointStore:
-        """How far the shards are applied."""
-
-    async def check(self) -> None:
-        """Raise where nothing may be applied any more."""
-
-    async def apply(self, held: Checkpoint, records: Sequence[Record]) -> Checkpoint:
-        """Apply what follows a checkpoint and return the next one."""
-
-    async def skip(self, held: Checkpoint, sequence: str) -> Checkpoint:
-        """Move over records that change nothing."""
-
-    async def finish(self, held: Checkpoint) -> Checkpoint:
-        """Close a shard that is applied to its end."""
 
 
 class Follower:
@@ -161,6 +192,16 @@ class Follower:
         self._listed: datetime | None = None
         self._raised: datetime | None = None
         self._complete = False
+
+    @property
+    def log_failed(self) -> bool:
+        """Whether there was a log beside the counters, which is to be opened again."""
+        return isinstance(self._sink, FanOut) and self._sink.failed
+
+    @property
+    def caught_up(self) -> bool:
+        """Whether at some time nothing of the stream was left."""
+        return self._raised is not None
 
     async def round(self) -> bool:
         """Read each open shard once and apply what it has; False when nothing was left."""
@@ -187,7 +228,7 @@ class Follower:
                 if checkpoint.sequence is None:
                     await self._check_retention(began)
                 self._readers[shard] = _ShardReader(checkpoint, saved=began)
-        if not self._readers and not stream.enabled:
+        if not self._readers and stream.ended:
             raise StoreRefusedError(SWITCHED_OFF)
         # A shard that was closed has a child, though it may not be listed yet.
         parents = {shard.parent for shard in stream.shards}

@@ -4,13 +4,16 @@ Lambda delivers a record at least once and does not say which shard it is of. So
 changes counters leaves a marker under its event id, in the transaction that applies it: a record
 whose marker is there was applied before. A rebuild leaves markers of what it has applied, so the
 mapping of a rebuilt table's new stream begins at TRIM_HORIZON. Until the rebuild ends, deliveries
-fail and come again. Set ``ReportBatchItemFailures`` on the mapping.
+fail and come again. A delivery fails as a whole, by an exception: what of it was applied has its
+markers, and a list of failures would count as success wherever the mapping does not ask for one.
 """
 
 import asyncio
 import logging
 import os
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from functools import cache
 from typing import Any
 
 from dal.errors import ConditionFailedError, ConflictError, DalError
@@ -25,27 +28,35 @@ from stream.records import Change, Record, changes_of, parts, total
 _log = logging.getLogger(__name__)
 
 
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    """Apply an event's records; answer which failed, from where Lambda delivers again.
+_runner = cache(asyncio.Runner)
+_clients = AsyncExitStack()
+_tables: dict[TableAddress, Table] = {}
+"""What Lambda keeps between the invocations of one process: a client takes a second to make."""
+
+
+def handler(event: dict[str, Any], context: object) -> None:
+    """Apply an event's records; raises DalError, and Lambda delivers all of them again.
 
     The table's name is in the environment: ``MARGINALIA_TABLE``.
     """
     del context
-    return asyncio.run(_handle(event["Records"], TableAddress(os.environ["MARGINALIA_TABLE"])))
+    _runner().run(_handle(event["Records"], TableAddress(os.environ["MARGINALIA_TABLE"])))
 
 
-async def _handle(records: Sequence[Record], connection: TableAddress) -> dict[str, Any]:
-    async with connect(connection) as table:
-        failed = await apply(table, records)
-    return {"batchItemFailures": [] if failed is None else [{"itemIdentifier": failed}]}
+async def close() -> None:
+    """Close the clients that were kept."""
+    _tables.clear()
+    await _clients.aclose()
 
 
-async def apply(table: Table, records: Sequence[Record]) -> str | None:
-    """Apply records of one shard in their order.
+async def _handle(records: Sequence[Record], address: TableAddress) -> None:
+    if address not in _tables:
+        _tables[address] = await _clients.enter_async_context(connect(address))
+    await apply(_tables[address], records)
 
-    Returns the sequence number of the first that was not applied, and applies none after it; None
-    when all are applied.
-    """
+
+async def apply(table: Table, records: Sequence[Record]) -> None:
+    """Apply records of one shard in their order; where one raises DalError, none after it."""
     stream = label_of(records[0]["eventSourceARN"]) if records else ""
     maintenance = MaintenanceStore(table)
     for part in parts(changes_of(records), actions_each=1):
@@ -53,8 +64,7 @@ async def apply(table: Table, records: Sequence[Record]) -> str | None:
             await _apply_once(table, maintenance, stream, part)
         except DalError as error:
             _log.error("From record %s on nothing is applied: %s", part[0].sequence, error)
-            return part[0].sequence
-    return None
+            raise
 
 
 async def _apply_once(

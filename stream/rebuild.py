@@ -3,7 +3,8 @@
 1. *Announce*: it says so in the table, and waits until no write of ours changes the counters any
    more, and no follower does yet.
 2. *Scan*: it switches a new stream on, and scans the table.
-3. *Replay*: it replays the stream's records over what it scanned, up to beyond the scan's end.
+3. *Replay*: it replays the stream's records over what it scanned, until canaries that were written
+   after the scan have come out of each shard.
 4. *Cutover*: it writes the statistics, and how far it has read. A follower goes on from there; for
    the Lambda handler, which knows no shard, each replayed record has a marker.
 
@@ -24,6 +25,7 @@ from dal.table.item import Item
 from dal.table.parallel_scan import Progress, scan_all
 from dal.table.streams import Streams
 from stream.begin import begin
+from stream.canaries import Canaries
 from stream.checkpoints import Checkpoints, label_of
 from stream.follower import Follower
 from stream.markers import marker
@@ -47,7 +49,7 @@ async def rebuild(
     replay = Replay(began, before)
     stale = await _scan(table, replay, seen)
     scanned = datetime.now(UTC)
-    await _catch_up(streams, arn, replay, scanned)
+    await _catch_up(table, streams, arn, replay)
     if await maintenance.read() != announced:
         raise ConflictError(
             "Another command changed the maintenance mode of this table: run this again."
@@ -87,13 +89,17 @@ async def _scan(table: Table, replay: Replay, seen: Progress) -> set[StatisticsK
     return found
 
 
-async def _catch_up(streams: Streams, arn: str, replay: Replay, scanned: datetime) -> None:
-    """Replay every record that was made before the scan's end."""
+async def _catch_up(table: Table, streams: Streams, arn: str, replay: Replay) -> None:
+    """Replay every record that was made before now, until canaries prove it."""
     follower = Follower(streams, arn, replay)
-    while True:
-        busy = await follower.round()
-        shards = (await streams.describe(arn)).shards
-        if all(replay.covers(shard.shard_id, scanned) for shard in shards):
-            return
-        if not busy:
-            await asyncio.sleep(_PAUSE)
+    async with Canaries(table) as canaries:
+        await canaries.release(0)
+        while True:
+            busy = await follower.round()
+            if canaries.have_come(replay.canaries):
+                shards = (await streams.describe(arn)).shards
+                if canaries.prove(replay.canaries, replay.done, shards):
+                    return
+                await canaries.release(len(shards))
+            if not busy:
+                await asyncio.sleep(_PAUSE)

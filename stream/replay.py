@@ -9,24 +9,18 @@ remembered is the table as it was at the last record read.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
-from time import monotonic
+from datetime import datetime
 from typing import TypeAlias
 
 from dal.entities.comment import comment_in, is_comment
 from dal.statistics.counts import RatingCounts, RatingDeltas, StatisticsKey, deltas
 from dal.table.item import Item
+from stream.canaries import is_canary
 from stream.checkpoints import Checkpoint
 from stream.records import Record, changes_of, sequence_of
 
 _Contribution: TypeAlias = frozenset[tuple[StatisticsKey, RatingDeltas]]
 """What a comment adds to the counters by being there."""
-
-QUIET_SECONDS = 2.0
-"""How long a shard must have had nothing: one empty answer proves little."""
-
-LATE = timedelta(seconds=30)
-"""A record made so long after the scan's end comes after all those before it, whoever's clock."""
 
 
 class Replay:
@@ -39,11 +33,11 @@ class Replay:
         self.reached = {one.shard: one for one in before}
         self.events: list[str] = []
         """The ids of the records that were applied."""
+        self.canaries: dict[str, str] = {}
+        """The canaries that have come: partition key to shard."""
         self._began = began
         self._contributions: dict[str, _Contribution] = {}
         self._shared: dict[_Contribution, _Contribution] = {}
-        self._quiet: dict[str, float] = {}
-        self._made: dict[str, datetime] = {}
 
     def remember(self, key: Item, image: Item | None) -> None:
         """Take note of what an item is now; None is gone."""
@@ -66,15 +60,10 @@ class Replay:
                 sums[key] = sums.get(key, RatingCounts()) + counts * comments
         return sums
 
-    def covers(self, shard: str, scanned: datetime) -> bool:
-        """Return whether all records of a shard are applied that were made before ``scanned``."""
-        if self.reached.get(shard, Checkpoint(shard)).done:
-            return True
-        made = self._made.get(shard)
-        if made is not None and made - scanned >= LATE:
-            return True
-        since = self._quiet.get(shard)
-        return since is not None and monotonic() - since >= QUIET_SECONDS
+    @property
+    def done(self) -> set[str]:
+        """The shards that are closed and applied to their end."""
+        return {shard for shard, checkpoint in self.reached.items() if checkpoint.done}
 
     # --- a sink of a follower ---
 
@@ -87,15 +76,15 @@ class Replay:
         """Go on: the rebuild has announced itself."""
 
     async def apply(self, held: Checkpoint, records: Sequence[Record]) -> Checkpoint:
-        """Remember what records say; none makes the shard quiet."""
+        """Remember what records say."""
         if not records:
-            self._quiet.setdefault(held.shard, monotonic())
             return held
-        self._quiet.pop(held.shard, None)
         for record in records:
-            self.remember(record["dynamodb"]["Keys"], record["dynamodb"].get("NewImage"))
+            key = record["dynamodb"]["Keys"]
+            self.remember(key, record["dynamodb"].get("NewImage"))
+            if is_canary(key):
+                self.canaries[key["PK"]["S"]] = held.shard
         self.events += [change.event for change in changes_of(records)]
-        self._made[held.shard] = records[-1]["dynamodb"]["ApproximateCreationDateTime"]
         return self._move(replace(held, sequence=sequence_of(records[-1])))
 
     async def skip(self, held: Checkpoint, sequence: str) -> Checkpoint:

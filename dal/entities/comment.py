@@ -36,6 +36,11 @@ def comment_key(comment_id: str) -> Item:
     return primary_key(_COMMENT + escape(comment_id))
 
 
+def id_in(key: Item) -> str:
+    """Return the id of the comment that a primary key is of."""
+    return unescape(key["PK"]["S"].removeprefix(_COMMENT))
+
+
 def comment_position(comment: Comment) -> str:
     """Return where a comment stands among its product's: ``<createdAt>#<id>``."""
     return f"{format_instant(comment.created_at)}#{escape(comment.comment_id)}"

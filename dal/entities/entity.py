@@ -48,9 +48,10 @@ class Entity(Generic[Model]):
     def encode(self, model: Model) -> Item:
         """Return the whole item, with the keys of every index that holds it."""
         item, values = self.key(model), self.values(model)
+        positions = {order: position(model) for order, position in self.positions.items()}
         for index in self.indexes:
             if index.holds(values):
-                item |= index.keys_of(values, self.positions[index.order](model))
+                item |= index.keys_of(values, positions[index.order])
         return item | self.attributes(model)
 
     def decode(self, item: Item) -> Model:

@@ -60,6 +60,11 @@ def order_position(order: Order) -> str:
     return f"{format_instant(order.created_at)}#{escape(order.order_id)}"
 
 
+def is_order(key: Item) -> bool:
+    """Return whether a key, or an item, is an order's."""
+    return str(key["PK"]["S"]).startswith(_USER) and str(key["SK"]["S"]).startswith(_ORDER)
+
+
 def purchases(order: Order) -> list[Item]:
     """Return the items that a delivered order leaves, one for each product; none of another."""
     if order.status is not OrderStatus.DELIVERED:

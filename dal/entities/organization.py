@@ -26,6 +26,12 @@ def organization_key(name: str) -> Item:
     return primary_key(_ORGANIZATION + escape(name), _METADATA + escape(name))
 
 
+def is_organization(key: Item) -> bool:
+    """Return whether a key, or an item, is an organisation's own, and not one of its users'."""
+    keys = (str(key["PK"]["S"]), str(key["SK"]["S"]))
+    return keys[0].startswith(_ORGANIZATION) and keys[1].startswith(_METADATA)
+
+
 def encode_organization(organization: Organization) -> Item:
     """Return the whole item of an organisation."""
     return organization_key(organization.name) | packed({"plan": organization.subscription_plan})

@@ -36,6 +36,11 @@ def ticket_key(ticket_id: str) -> Item:
     return primary_key(_TICKET + escape(ticket_id))
 
 
+def is_ticket(key: Item) -> bool:
+    """Return whether a key, or an item, is a ticket's."""
+    return str(key["PK"]["S"]).startswith(_TICKET)
+
+
 def ticket_position(ticket: Ticket) -> str:
     """Return where a ticket stands among its user's: ``<createdAt>#<id>``."""
     return f"{format_instant(ticket.created_at)}#{escape(ticket.ticket_id)}"

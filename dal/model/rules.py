@@ -45,6 +45,9 @@ _HIDDEN = re.compile(f"[{_CONTROLS}{_TURNING}]")
 """Control characters but tabs and ends of lines, and those that turn the direction of text: what
 holds them shows as something else than it says."""
 
+_UNFIT_FOR_KEYS = re.compile(rf"[\x00-\x1f\x7f-\x9f{_TURNING}\ud800-\udfff{LAST_CHARACTER}]")
+"""All control characters, those that turn text, halves of characters, and the last character."""
+
 _SHAPELESS = {"Z", "C"}
 """Of Unicode's categories of characters: separators and controls."""
 
@@ -60,9 +63,7 @@ def identifier(argument: str, value: str) -> str:
     """Return ``value`` when it can stand in a key: 1 to 512 bytes, no control characters."""
     if not value:
         raise InvalidArgumentError(argument, f"{argument} is empty.")
-    if _HIDDEN.search(value) or any(
-        unicodedata.category(char) in {"Cc", "Cs"} or char == LAST_CHARACTER for char in value
-    ):
+    if _UNFIT_FOR_KEYS.search(value):
         raise InvalidArgumentError(argument, f"{argument} holds a control character.")
     size = len(escape(value).encode())
     if size > MAX_IDENTIFIER_BYTES:

@@ -149,12 +149,15 @@ def _held(
     """Return how many rows of a key the page spans, and the RCU of reading them.
 
     Rows that do not pass the residual may never have been read: they are then expected to be as
-    frequent here as everywhere.
+    frequent here as everywhere. At the end of a list those are read too that stand before the row
+    which would have passed next.
     """
     known = located.among(key)
     if known is not None:
         return known.rows, capacity_of_bytes(known.size)
     filters = filters_of(key)
+    held = statistics.cardinality(filters)
     among = statistics.cardinality({**path.query.filters, **filters})
-    rows = math.ceil(located.matching(key) * statistics.cardinality(filters) / max(1, among))
+    passing = located.matching(key) + (located.until is None)
+    rows = min(held, math.ceil(passing * held / max(1, among)))
     return rows, expected_capacity(rows, statistics.row_bytes)

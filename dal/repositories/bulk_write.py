@@ -1,25 +1,28 @@
 """Bulk write: many comments, over what their ids hold, with exact counters after each transaction.
 
-Comments are sorted by product and language, so that a transaction of many changes few counters. The
-condition of each is that its id still holds what was read there. So whatever interrupts the
+Comments are sorted by product and language, so that a transaction of many changes few counters, and
+transactions that change the same counters follow each other while others go on beside them. The
+condition of each comment is that its id still holds what was read there. So whatever interrupts the
 writing, the comments that are in the table are counted, and the others are not.
 """
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from dal.entities.comment import COMMENT, COUNTED, comment_key
 from dal.errors import ConditionFailedError, ConflictError
 from dal.model import Comment
-from dal.statistics.comment_changes import CommentChange, TransactionBatch
+from dal.repositories.outcome import NOTHING, Outcome, summed
+from dal.statistics.comment_changes import MOST_ACTIONS, CommentChange, TransactionBatch
 from dal.statistics.counter_transaction import CounterTransactions
 from dal.table.client import Table
-from dal.table.concurrency import batched, in_parallel
+from dal.table.concurrency import in_parallel
 from dal.table.item import Item
 from dal.table.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 
-_BATCH = 400
-_AT_ONCE = 4
+AT_ONCE = 2
+"""Transactions of one call."""
 
 
 class BulkWriter:
@@ -28,39 +31,59 @@ class BulkWriter:
     def __init__(self, table: Table, writes: CounterTransactions) -> None:
         self._table = table
         self._writes = writes
+        self._reads = True
+        """Whether comments are read first: those of the latest batch were there, or may be."""
 
-    async def put(self, comments: Iterable[Comment]) -> None:
-        """Write comments over what their ids hold; of two with one id the last counts.
+    async def put(self, comments: Iterable[Comment]) -> Outcome:
+        """Write comments over what their ids hold, and return what became of that.
 
-        A comment that is there already costs a read only. Raises DalError; some of the comments may
-        be written then.
+        Of two with one id the last counts. A comment that is there as it is costs a read, and the
+        first of them after new ones a transaction in vain. Raises DalError; some of the comments
+        may be written then.
         """
         latest = {comment.comment_id: comment for comment in comments}
-        rows = sorted(latest.values(), key=lambda one: (one.product_id, one.language))
-        gate = asyncio.Semaphore(_AT_ONCE)
+        gate = asyncio.Semaphore(AT_ONCE)
 
-        async def put(batch: Sequence[Comment]) -> None:
+        async def put(chain: Sequence[Sequence[Comment]]) -> Outcome:
             async with gate:
-                await self._put(batch)
+                return summed([await self._put_in_turn(batch) for batch in chain])
 
-        await in_parallel([put(batch) for batch in batched(rows, _BATCH)])
+        longest_first = sorted(chains(latest.values()), key=len, reverse=True)
+        return summed(await in_parallel([put(chain) for chain in longest_first]))
 
-    async def _put(self, batch: Sequence[Comment]) -> None:
-        left = batch
+    async def _put_in_turn(self, batch: Sequence[Comment]) -> Outcome:
+        # All that is read for a write is read after its turn has come, which may take minutes.
+        async with self._table.pace.turn():
+            return await self._put(batch)
+
+    async def _put(self, batch: Sequence[Comment]) -> Outcome:
+        left, outcome, failed = batch, NOTHING, False
 
         async def attempt() -> None:
-            nonlocal left
-            batches = list(transactions(await self._changes(left)))
-            left = [new for batch in batches if not await self._done(batch) for new in _news(batch)]
+            nonlocal left, outcome, failed
+            changes = await self._changes(left, read=self._reads or failed)
+            outcome = outcome.plus(Outcome(unchanged=len(left) - len(changes)))
+            left = _news(changes)
+            for together in transactions(changes):
+                if await self._done(together):
+                    outcome = outcome.plus(_outcome(together))
+                    done = {*_news(together)}
+                    left = [one for one in left if one not in done]
+                else:
+                    self._reads = failed = True
             if left:
                 raise ConflictError("Others keep changing the same comments: load them again.")
 
         await retry_on_conflict(attempt, MAINTENANCE_DEADLINE)
+        return outcome
 
-    async def _changes(self, comments: Sequence[Comment]) -> list[CommentChange]:
-        """Return the changes that make the table hold the comments."""
+    async def _changes(self, comments: Sequence[Comment], *, read: bool) -> list[CommentChange]:
+        """Return the changes that make the table hold the comments, which are new if not read."""
+        if not read:
+            return [CommentChange(None, one) for one in comments]
         items = await self._table.get_many([comment_key(one.comment_id) for one in comments])
         held = {item["PK"]["S"]: item for item in items}
+        self._reads = bool(held)
         pairs = [(held.get(comment_key(one.comment_id)["PK"]["S"]), one) for one in comments]
         return [CommentChange(old, new) for old, new in pairs if old is None or _differs(old, new)]
 
@@ -71,6 +94,42 @@ class BulkWriter:
         except ConditionFailedError:
             return False
         return True
+
+
+def chains(comments: Iterable[Comment]) -> list[list[list[Comment]]]:
+    """Return comments in batches of about a transaction each.
+
+    Those of one product are in one chain of batches, as they change the same counters.
+    """
+    found: list[list[list[Comment]]] = []
+    room = 0
+    ordered = sorted(comments, key=lambda one: (one.product_id, one.language))
+    for _, of_product in groupby(ordered, key=lambda one: one.product_id):
+        batches = list(_batches(of_product))
+        weight = _weight(batches[-1])
+        if len(batches) == 1 and weight <= room:
+            found[-1][-1] += batches[0]
+            room -= weight
+        else:
+            found.append(batches)
+            room = MOST_ACTIONS - weight
+    return found
+
+
+def _batches(of_product: Iterable[Comment]) -> Iterator[list[Comment]]:
+    """Yield the comments of one product that fit a transaction with its counters."""
+    batch: list[Comment] = []
+    for comment in of_product:
+        if _weight([*batch, comment]) > MOST_ACTIONS:
+            yield batch
+            batch = []
+        batch.append(comment)
+    yield batch
+
+
+def _weight(of_product: Sequence[Comment]) -> int:
+    """Return the actions of a transaction, with those of a rebuild's counters."""
+    return len(of_product) + 2 * len({None, *(one.language for one in of_product)})
 
 
 def transactions(changes: Iterable[CommentChange]) -> Iterator[list[CommentChange]]:
@@ -85,6 +144,11 @@ def transactions(changes: Iterable[CommentChange]) -> Iterator[list[CommentChang
         taken.append(change)
     if taken:
         yield taken
+
+
+def _outcome(done: Sequence[CommentChange]) -> Outcome:
+    new = sum(change.old is None for change in done)
+    return Outcome(new=new, changed=len(done) - new)
 
 
 def _news(batch: Sequence[CommentChange]) -> list[Comment]:

@@ -17,6 +17,7 @@ from dal.query.query import Query
 from dal.query.shared_reads import SharedReads
 from dal.repositories.bulk_write import BulkWriter
 from dal.repositories.leaderboard import LeaderboardRepository
+from dal.repositories.outcome import Outcome
 from dal.statistics.comment_changes import CommentChange, CommentObserver
 from dal.statistics.counter_transaction import CounterTransactions
 from dal.statistics.maintenance_mode import MaintenanceStore
@@ -171,9 +172,9 @@ class CommentRepository:
         """Delete a comment and return it; ``check`` and the errors are those of ``update``."""
         return await self._rewrite(comment_id, check, None)
 
-    async def put_many(self, comments: Sequence[Comment]) -> None:
+    async def put_many(self, comments: Sequence[Comment]) -> Outcome:
         """Write comments over what their ids hold; of two with one id the last counts."""
-        await self._bulk.put(comments)
+        return await self._bulk.put(comments)
 
     async def _rewrite(
         self,

@@ -12,6 +12,7 @@ from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.query import Query
+from dal.repositories.outcome import Outcome, overwrite
 from dal.table.client import Table
 from dal.table.item import ABSENT, Item
 from dal.table.ranges import between
@@ -110,15 +111,14 @@ class OrderRepository:
             ) from None
         return Edge(new, order_position(new))
 
-    async def put_many(self, orders: Sequence[Order]) -> None:
+    async def put_many(self, orders: Sequence[Order]) -> Outcome:
         """Write orders over what their users and ids hold; of two with one id the last counts.
 
         A purchase that an earlier version of an order left stays. An id is one user's for good:
         this does not look for it among the orders of others.
         """
-        items = [item for order in orders for item in (ORDER.encode(order), *purchases(order))]
-        distinct = {(item["PK"]["S"], item["SK"]["S"]): item for item in items}
-        await self._table.put_many(list(distinct.values()))
+        items = [[ORDER.encode(order), *purchases(order)] for order in orders]
+        return await overwrite(self._table, items)
 
     async def _find(self, order_id: str, owner: str | None) -> Item | None:
         """Return the item of an order of ``owner``, or of anybody, as the latest write left it."""

@@ -16,6 +16,7 @@ from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.query import Query
+from dal.repositories.outcome import Outcome, overwrite
 from dal.table.client import Table
 from dal.table.item import ABSENT, PRESENT
 
@@ -92,12 +93,12 @@ class OrganizationRepository:
             ) from None
         return Edge(user, user_position(user))
 
-    async def put_many(self, rosters: Sequence[Roster]) -> None:
+    async def put_many(self, rosters: Sequence[Roster]) -> Outcome:
         """Write organisations of distinct names with their users over what is there.
 
         Users that are there and not among these stay.
         """
-        await self._table.put_many(list(_items(rosters)))
+        return await overwrite(self._table, [list(_items([roster])) for roster in rosters])
 
 
 def _users_of(organization: str, *, head: bool = False) -> Query:

@@ -12,6 +12,7 @@ from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.query import Query
+from dal.repositories.outcome import Outcome, overwrite
 from dal.table.client import Table
 from dal.table.item import ABSENT, PRESENT
 from dal.table.ranges import between
@@ -116,6 +117,6 @@ class TicketRepository:
             )
         return stored
 
-    async def put_many(self, tickets: Sequence[Ticket]) -> None:
+    async def put_many(self, tickets: Sequence[Ticket]) -> Outcome:
         """Write tickets of distinct ids over what is there."""
-        await self._table.put_many([TICKET.encode(ticket) for ticket in tickets])
+        return await overwrite(self._table, [[TICKET.encode(ticket)] for ticket in tickets])

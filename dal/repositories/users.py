@@ -7,10 +7,14 @@ from dal import errors
 from dal.entities.entity import packed, unpacked
 from dal.entities.order import purchase_key
 from dal.model import Profile
+from dal.repositories.outcome import Outcome, overwrite
 from dal.table.client import Table
 from dal.table.item import ABSENT, Item, primary_key, unchanged
-from dal.table.keys import escape
+from dal.table.keys import escape, unescape
 from dal.table.retries import retry_on_conflict
+
+_USER = "USER#"
+_PROFILE = "PROFILE"
 
 
 class UserRepository:
@@ -42,10 +46,10 @@ class UserRepository:
 
         return await retry_on_conflict(attempt)
 
-    async def put_profiles(self, profiles: Mapping[str, Profile]) -> None:
-        """Write profiles by username over what is there."""
-        items = [encode_profile(username, profile) for username, profile in profiles.items()]
-        await self._table.put_many(items)
+    async def put_profiles(self, profiles: Mapping[str, Profile]) -> Outcome:
+        """Write profiles by username over what is there, and return what became of that."""
+        items = [[encode_profile(username, profile)] for username, profile in profiles.items()]
+        return await overwrite(self._table, items)
 
     async def received(self, username: str, product_id: str) -> bool:
         """Return whether an order of the user that holds the product was ever delivered."""
@@ -58,8 +62,18 @@ def encode_profile(username: str, profile: Profile) -> Item:
     return _key(username) | packed(data)
 
 
+def is_profile(key: Item) -> bool:
+    """Return whether a key, or an item, is a profile's."""
+    return str(key["PK"]["S"]).startswith(_USER) and key["SK"]["S"] == _PROFILE
+
+
+def decode_profile(item: Item) -> tuple[str, Profile]:
+    """Return a profile of a table item, after the name of its user."""
+    return unescape(item["PK"]["S"][len(_USER) :]), _decode(item)
+
+
 def _key(username: str) -> Item:
-    return primary_key(f"USER#{escape(username)}", "PROFILE")
+    return primary_key(_USER + escape(username), _PROFILE)
 
 
 def _decode(item: Item) -> Profile:

@@ -5,10 +5,12 @@ has counted it. A write adds the new image to the rebuild's counters, and takes 
 that was marked.
 """
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol, TypeVar
+
+import orjson
 
 from dal.entities.comment import COMMENT, COUNTED, comment_in
 from dal.model import Comment
@@ -20,7 +22,7 @@ MOST_ACTIONS = 100
 """The most that TransactWriteItems takes."""
 
 MOST_BYTES = 900_000
-"""Of a transaction's actions, in ASCII JSON as they are sent. DynamoDB takes four times as much,
+"""Of a transaction's actions, in JSON as they are sent. DynamoDB takes four times as much,
 but a body of more than 1 MiB would keep the event loop from everything else while it is sent."""
 
 
@@ -52,22 +54,27 @@ class CountedWrite:
     changes: Deltas
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CommentChange:
     """A comment's item ``old`` becomes ``new``; None is no comment.
 
     The condition is that ``old`` is still as it was read. ``beside`` are actions that are done with
-    it or not at all.
+    it or not at all. What follows from it is worked out once, however often it is tried.
     """
 
     old: Item | None
     new: Comment | None
     beside: Sequence[Action] = ()
 
-    @property
+    @cached_property
+    def before(self) -> Comment | None:
+        """The comment of ``old``."""
+        return comment_in(self.old)
+
+    @cached_property
     def changes(self) -> Deltas:
         """What it changes of the counters."""
-        return deltas(comment_in(self.old), self.new)
+        return deltas(self.before, self.new)
 
     @property
     def products(self) -> frozenset[str]:
@@ -77,31 +84,49 @@ class CommentChange:
     @property
     def counters(self) -> frozenset[StatisticsKey]:
         """The counters that any write of it may change, those of a rebuild aside."""
-        parts = deltas(comment_in(self.old), None), deltas(None, self.new)
+        if self.before is None:
+            return frozenset(self.changes)
+        parts = deltas(self.before, None), deltas(None, self.new)
         return frozenset(key for part in parts for key in part)
+
+    @cached_property
+    def _plain(self) -> Sequence[Action]:
+        """The actions while no rebuild runs."""
+        condition = ABSENT if self.old is None else COMMENT.unchanged(self.old)
+        if self.new is not None:
+            return [{"Put": {"Item": COMMENT.encode(self.new), **condition}}, *self.beside]
+        assert self.old is not None  # noqa: S101 - a change of nothing into nothing is none
+        return [{"Delete": {"Key": key_of(self.old), **condition}}, *self.beside]
+
+    @property
+    def items(self) -> frozenset[tuple[str, str]]:
+        """The primary keys of the items that it writes."""
+        return frozenset(map(_item, self._plain))
+
+    @property
+    def size(self) -> int:
+        """The bytes of its actions, as they are sent."""
+        return len(orjson.dumps(self._plain))
 
     def write(self, maintenance: Maintenance) -> CountedWrite:
         """Return the write: the comment's action first, then those beside it."""
-        actions = [self._action(maintenance), *self.beside]
         if maintenance.mode is MaintenanceMode.STREAM:
-            return CountedWrite(actions, {})
+            return CountedWrite(self._plain, {})
         if not maintenance.dual_writes:
-            return CountedWrite(actions, self.changes)
+            return CountedWrite(self._plain, self.changes)
         generation = maintenance.generation
         marked = self.old is not None and generation_of(self.old) == generation
-        taken_out = comment_in(self.old) if marked else None
-        of_rebuild = in_generation(deltas(taken_out, self.new), generation)
+        of_rebuild = in_generation(deltas(self.before if marked else None, self.new), generation)
+        actions = [_marked(self._plain[0], generation), *self.beside]
         return CountedWrite(actions, summed([self.changes, of_rebuild]))
 
-    def _action(self, maintenance: Maintenance) -> Action:
-        condition = ABSENT if self.old is None else COMMENT.unchanged(self.old)
-        if self.new is not None:
-            item = COMMENT.encode(self.new)
-            if maintenance.dual_writes:
-                item[COUNTED] = {"N": str(maintenance.generation)}
-            return {"Put": {"Item": item, **condition}}
-        assert self.old is not None  # noqa: S101 - a change of nothing into nothing is none
-        return {"Delete": {"Key": key_of(self.old), **condition}}
+
+def _marked(action: Action, generation: int) -> Action:
+    """Return a comment's action with the mark of the rebuild that counts what it puts."""
+    if "Put" not in action:
+        return action
+    put = action["Put"]
+    return {"Put": {**put, "Item": {**put["Item"], COUNTED: {"N": str(generation)}}}}
 
 
 def generation_of(item: Item) -> int:
@@ -156,15 +181,15 @@ class TransactionBatch:
         Changes of one item never share a transaction. A first change is always taken. There is room
         for the counters of a rebuild beside the others.
         """
-        actions = change.write(Maintenance()).actions
-        items = self._items | {_item(action) for action in actions}
-        counters = self._counters | change.counters
-        size = self._bytes + len(json.dumps(actions))
-        distinct = len(items) == len(self._items) + len(actions)
-        fits = len(items) + 2 * len(counters) <= MOST_ACTIONS and size <= MOST_BYTES
-        if self._items and not (distinct and fits):
+        items, counters = change.items, change.counters
+        size = self._bytes + change.size
+        number = len(self._items) + len(items) + 2 * len(self._counters | counters)
+        fits = number <= MOST_ACTIONS and size <= MOST_BYTES
+        if self._items and not (fits and self._items.isdisjoint(items)):
             return False
-        self._items, self._counters, self._bytes = items, counters, size
+        self._items |= items
+        self._counters |= counters
+        self._bytes = size
         return True
 
 

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 
-from dal.entities.comment import comment_in
 from dal.errors import (
     ConditionFailedError,
     ConflictError,
@@ -171,13 +170,13 @@ class CounterTransactions:
             raise
         else:
             for change in changes:
-                self._observer.changed(comment_in(change.old), change.new)
+                self._observer.changed(change.before, change.new)
         finally:
             self._written(products)
 
     def _doubt(self, changes: Sequence[CommentChange]) -> None:
         """Say what was perhaps written: the answer was lost, or nobody waited for it."""
-        involved = [one for each in changes for one in (comment_in(each.old), each.new) if one]
+        involved = [one for each in changes for one in (each.before, each.new) if one]
         for product_id in {comment.product_id for comment in involved}:
             self._observer.doubtful(product_id)
 

@@ -5,10 +5,10 @@ verification and the table's stream alike.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from dal.errors import NoIndexError
 from dal.model import RATINGS, Comment
@@ -46,8 +46,7 @@ COUNTED_FIELDS = frozenset({"product", "language", "rating"})
 """The fields that counts are kept by; for filters by any other field they are inexact."""
 
 
-@dataclass(frozen=True, slots=True)
-class StatisticsKey:
+class StatisticsKey(NamedTuple):
     """A product's comments in one language, or in all of them (None).
 
     With a ``generation``, the counters of the rebuild of that number, which nobody is shown.
@@ -57,6 +56,13 @@ class StatisticsKey:
     language: str | None = None
     generation: int | None = None
 
+
+_ONE = {
+    (sign, rating): RatingDeltas(tuple(sign * (one == rating) for one in RATINGS))
+    for sign in (-1, 1)
+    for rating in RATINGS
+}
+"""What one comment more, or less, of each rating changes."""
 
 Deltas: TypeAlias = Mapping[StatisticsKey, RatingDeltas]
 """The counts that a write changes, and by how much; unchanged ones are left out."""
@@ -72,19 +78,20 @@ def summed(changes: Iterable[Deltas]) -> Deltas:
     sums: dict[StatisticsKey, RatingDeltas] = {}
     for change in changes:
         for key, counts in change.items():
-            sums[key] = sums.get(key, RatingDeltas()) + counts
+            held = sums.get(key)
+            sums[key] = counts if held is None else held + counts
     return {key: counts for key, counts in sums.items() if any(counts.by_rating)}
 
 
 def in_generation(changes: Deltas, generation: int) -> Deltas:
     """Return the same changes, for the counters of a rebuild."""
-    return {replace(key, generation=generation): change for key, change in changes.items()}
+    return {key._replace(generation=generation): change for key, change in changes.items()}
 
 
 def _counted(comment: Comment | None, sign: int) -> Deltas:
     if comment is None:
         return {}
-    counts = RatingDeltas(tuple(sign * (rating == comment.rating) for rating in RATINGS))
+    counts = _ONE.get((sign, comment.rating), RatingDeltas())  # others write others
     keys = (None, comment.language)
     return {StatisticsKey(comment.product_id, language): counts for language in keys}
 

@@ -52,6 +52,13 @@ class Maintenance:
     """Whether every comment is counted."""
     since: int = 0
     """When that was announced, in unix seconds."""
+    counted_table: str = ""
+    """The id of the table whose comments are all counted: a restored copy has another one."""
+
+    @property
+    def restored(self) -> bool:
+        """Whether this is a copy of a table whose comments were all counted."""
+        return self.counted_table != "" and not self.complete
 
     @property
     def dual_writes(self) -> bool:
@@ -79,7 +86,12 @@ class MaintenanceStore:
     async def read(self) -> Maintenance:
         """Return what the item says now."""
         item = await self._table.get(KEY)
-        return _decode(item) if item else Maintenance()
+        if item is None:
+            return Maintenance()
+        state = _decode(item)
+        # A backup is not of one moment: a restored table may hold comments without their counts.
+        complete = state.counted_table != "" and state.counted_table == await self._table.id()
+        return replace(state, complete=complete)
 
     async def current(self) -> Maintenance:
         """Return what the item said within the last 5 seconds."""
@@ -106,6 +118,8 @@ class MaintenanceStore:
         Raises ConflictError when the item is no longer as it was read.
         """
         announced = replace(read, **changes, since=int(time()))
+        counted = await self._table.id() if announced.complete else ""
+        announced = replace(announced, counted_table=counted)
         try:
             await self._table.write([{"Put": {"Item": _encode(announced), **_as_read(read)}}])
         except ConditionFailedError:
@@ -118,12 +132,23 @@ class MaintenanceStore:
 
 
 async def create_table(table: Table) -> bool:
-    """Create the table where there is none, complete from the start; True when created."""
+    """Create the table where there is none, complete from the start.
+
+    Return whether anything was missing: what an interrupted call left undone is done, too.
+    """
     created = await admin.create(table, INDEXES)
-    if created:
-        store = MaintenanceStore(table)
-        await store.announce(await store.read(), complete=True)
-    return created
+    expiry = await admin.let_expire(table)
+    store = MaintenanceStore(table)
+    state = await store.read()
+    if created or (state == Maintenance() and not await _any_item(table)):
+        await store.announce(state, complete=True)
+        return True
+    return expiry
+
+
+async def _any_item(table: Table) -> bool:
+    """Return whether a table that was never counted holds anything; 1 MB is read at most."""
+    return bool((await table.scan(0, 1, None)).items)
 
 
 def unchanged_since(announced: Maintenance) -> dict[str, Any]:
@@ -132,13 +157,15 @@ def unchanged_since(announced: Maintenance) -> dict[str, Any]:
 
 
 def _encode(state: Maintenance) -> Item:
-    flags = {"rebuilding": state.rebuilding, "complete": state.complete}
+    rebuilding = {"rebuilding": {"BOOL": True}} if state.rebuilding else {}
+    complete = {"complete": {"S": state.counted_table}} if state.counted_table else {}
     return {
         **KEY,
         "mode": {"S": state.mode.value},
         "generation": {"N": str(state.generation)},
         "since": {"N": str(state.since)},
-        **{name: {"BOOL": True} for name, is_so in flags.items() if is_so},
+        **rebuilding,
+        **complete,
     }
 
 
@@ -147,8 +174,8 @@ def _decode(item: Item) -> Maintenance:
         MaintenanceMode(item["mode"]["S"]),
         int(item["generation"]["N"]),
         rebuilding="rebuilding" in item,
-        complete="complete" in item,
         since=int(item["since"]["N"]),
+        counted_table=item.get("complete", {}).get("S", ""),
     )
 
 

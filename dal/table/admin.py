@@ -5,10 +5,16 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import Any
 
-from dal.errors import AlreadyExistsError, StoreRefusedError, StoreUnavailableError
+from dal.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    NoTableError,
+    StoreUnavailableError,
+)
 from dal.table.client import Table
 from dal.table.definition import table_definition
 from dal.table.index import EXPIRES, Index
+from dal.table.retries import retry_on_conflict
 from dal.table.streams import WHOLE_IMAGES, stream_of
 
 ACTIVE_SECONDS = 60.0
@@ -17,19 +23,30 @@ _LOOK_EVERY = 1.0
 
 async def create(table: Table, indexes: Sequence[Index]) -> bool:
     """Create the table where there is none and wait until it is active; True when created."""
-    definition = table_definition(table.name, indexes)
     try:
-        await table.once("create_table", **definition)
+        await table.once("create_table", **table_definition(table.name, indexes))
+        created = True
     except AlreadyExistsError:
-        if (await describe(table))["TableStatus"] != "ACTIVE":
-            await _active(table)
-        return False
+        created = False
     await _active(table)
+    return created
+
+
+async def let_expire(table: Table) -> bool:
+    """Let DynamoDB delete the items whose time is over; False when it does so already."""
+    if await expires(table):
+        return False
     await table.call(
         "update_time_to_live",
         TimeToLiveSpecification={"Enabled": True, "AttributeName": EXPIRES},
     )
     return True
+
+
+async def expires(table: Table) -> bool:
+    """Return whether DynamoDB deletes the items whose time is over."""
+    answer = await table.call("describe_time_to_live")
+    return answer["TimeToLiveDescription"]["TimeToLiveStatus"] in {"ENABLED", "ENABLING"}
 
 
 async def _active(table: Table) -> None:
@@ -46,14 +63,14 @@ async def _active(table: Table) -> None:
 async def _status(table: Table) -> str:
     try:
         status: str = (await describe(table))["TableStatus"]
-    except StoreRefusedError:
+    except NoTableError:
         # A table that has just been created may not be known everywhere yet.
         return "CREATING"
     return status
 
 
 async def describe(table: Table) -> dict[str, Any]:
-    """Return DescribeTable's ``Table``; StoreRefusedError where there is none."""
+    """Return DescribeTable's ``Table``; NoTableError where there is none."""
     answer = await table.call("describe_table")
     description: dict[str, Any] = answer["Table"]
     return description
@@ -64,14 +81,15 @@ async def stream(table: Table) -> str | None:
     return stream_of(await describe(table))
 
 
-async def renew_stream(table: Table) -> None:
+async def renew_stream(table: Table) -> str:
     """Switch the stream of the table's changes on; where it was on, off first.
 
-    The new stream has an ARN of its own, and what changes from now on.
+    Return the ARN of the new stream, which has what changes from now on.
     """
     if await stream(table) is not None:
         await end_stream(table)
-    await _switch_stream(table, WHOLE_IMAGES)
+    # A description may tell of the stream before for a while; the answer does not.
+    return str((await _switch_stream(table, WHOLE_IMAGES))["LatestStreamArn"])
 
 
 async def end_stream(table: Table) -> None:
@@ -79,6 +97,18 @@ async def end_stream(table: Table) -> None:
     await _switch_stream(table, {"StreamEnabled": False})
 
 
-async def _switch_stream(table: Table, specification: dict[str, Any]) -> None:
-    await table.call("update_table", StreamSpecification=specification)
+async def _switch_stream(table: Table, specification: dict[str, Any]) -> dict[str, Any]:
+    """Return the table as the answer to the change describes it."""
+
+    async def attempt() -> dict[str, Any]:
+        try:
+            return await table.call("update_table", StreamSpecification=specification)
+        except AlreadyExistsError:  # DynamoDB's word for it is that the table is in use
+            raise ConflictError(
+                f"The table {table.name} is being changed: let that end, then run this again."
+            ) from None
+
+    answer = await retry_on_conflict(attempt, ACTIVE_SECONDS)
     await _active(table)
+    changed: dict[str, Any] = answer["TableDescription"]
+    return changed

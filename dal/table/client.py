@@ -19,6 +19,7 @@ from dal.table.concurrency import batched, in_parallel
 from dal.table.embedded import open_embedded
 from dal.table.gate import Gate
 from dal.table.item import Item
+from dal.table.pace import Pace
 from dal.table.requests import QueryAnswer, QueryRequest, Spend, query_arguments
 from dal.table.retries import retry
 from dal.table.service import Sdk, Service
@@ -72,8 +73,17 @@ class Table:
         self._client = client
         self.name = name
         self._gate = Gate()
+        self._id: str | None = None
+        self.pace = Pace()
+        """What writes of many items keep to."""
         self.damage: errors.StoreDamagedError | None = None
         """Set once any request has met damaged data, which stays."""
+
+    async def id(self) -> str:
+        """Return what tells this table from others of its name, before it and after it."""
+        if self._id is None:
+            self._id = str((await self.call("describe_table"))["Table"]["TableId"])
+        return self._id
 
     async def query(self, request: QueryRequest) -> QueryAnswer:
         """Run one Query; eventually consistent unless the request says otherwise."""
@@ -152,7 +162,7 @@ class Table:
         gate = asyncio.Semaphore(4)
 
         async def put(batch: Sequence[Item]) -> None:
-            async with gate:
+            async with gate, self.pace.turn():
                 await self._put_batch(batch)
 
         await in_parallel([put(batch) for batch in batched(items, _WRITE_BATCH)])

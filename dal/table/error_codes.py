@@ -10,6 +10,7 @@ from dal import errors
 
 _BUSY = errors.ThrottledError, "DynamoDB is busy: try again in a moment."
 _CONTENDED = errors.ConflictError, "Others keep changing the same item: try again in a moment."
+_EXPIRED = errors.CredentialsExpiredError, "The AWS credentials have expired: renew them."
 
 _DAMAGED = ("database disk image is malformed", "file is not a database")
 """What SQLite says of a damaged file, in the embedded engine's messages."""
@@ -34,9 +35,12 @@ _BY_CODE: dict[str, tuple[type[errors.DalError], str]] = {
         "The iterator expired: take another.",
     ),
     "TrimmedDataAccessException": (errors.ChangesLostError, CHANGES_LOST),
+    "ReplicatedWriteConflictException": _CONTENDED,
+    "ExpiredToken": _EXPIRED,
+    "ExpiredTokenException": _EXPIRED,
     "ResourceInUseException": (errors.AlreadyExistsError, "The table is there already."),
     "ResourceNotFoundException": (
-        errors.StoreRefusedError,
+        errors.NoTableError,
         "The table is not there: run `marginalia table create`.",
     ),
 }

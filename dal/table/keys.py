@@ -41,7 +41,8 @@ def parse_count(text: str) -> int:
 
 def format_instant(instant: datetime) -> str:
     """Return an aware instant as 27 characters of UTC that sort as time does."""
-    return f"{instant.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}".zfill(INSTANT_LENGTH)
+    naive = instant.astimezone(UTC).replace(tzinfo=None)
+    return f"{naive.isoformat(timespec='microseconds')}Z"
 
 
 def parse_instant(text: str) -> datetime:

@@ -24,7 +24,12 @@ DEADLINE = 10.0
 MAINTENANCE_DEADLINE = 60.0
 """Seconds that bulk writes and rebuilds go on while others keep changing the very same items."""
 
-_TRANSIENT = (errors.ThrottledError, errors.StoreUnavailableError, errors.ConflictError)
+_TRANSIENT = (
+    errors.ThrottledError,
+    errors.StoreUnavailableError,
+    errors.ConflictError,
+    errors.CredentialsExpiredError,
+)
 
 _TOO_LATE = "DynamoDB did not answer in time: try again in a moment."
 

@@ -52,10 +52,20 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class StreamDescription:
-    """A stream: whether it is switched on, and its shards in any order."""
+    """A stream: its status, and its shards in any order."""
 
-    enabled: bool
+    status: str
     shards: Sequence[Shard]
+
+    @property
+    def enabled(self) -> bool:
+        """Whether changes come into it by now."""
+        return self.status == "ENABLED"
+
+    @property
+    def ended(self) -> bool:
+        """Whether it was switched off."""
+        return self.status in {"DISABLING", "DISABLED"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +91,7 @@ class Streams:
             shards += map(_shard, answer["Shards"])
             last = answer.get("LastEvaluatedShardId")
             if last is None:
-                enabled = answer["StreamStatus"] in {"ENABLING", "ENABLED"}
-                return StreamDescription(enabled, shards)
+                return StreamDescription(answer["StreamStatus"], shards)
             arguments["ExclusiveStartShardId"] = last
 
     async def iterator(self, arn: str, shard_id: str, *, after: str | None) -> str:

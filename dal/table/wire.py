@@ -30,6 +30,7 @@ _READS = {
     "get_item": "GetItem",
     "batch_get_item": "BatchGetItem",
     "describe_table": "DescribeTable",
+    "describe_time_to_live": "DescribeTimeToLive",
 }
 _SPOKEN = {
     **_READS,

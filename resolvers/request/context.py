@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from strawberry.dataloader import DataLoader
 
+from analytics.service import Analytics
 from dal.model import Comment
 from dal.stores import Stores
 from live.broker import Broker, InProcessBroker
@@ -33,6 +34,7 @@ class Context:
     prefetched: PrefetchedPages = field(default_factory=PrefetchedPages)
     pace: Pace = field(default_factory=Pace)
     broker: Broker = field(default_factory=InProcessBroker)
+    analytics: Analytics = field(default_factory=Analytics)
     last_event_id: str | None = None
     """The cursor of the last event that a browser has had of a stream that it opens again."""
     comments: DataLoader[str, Comment | None] = field(init=False)

@@ -11,12 +11,9 @@ from typing import Annotated
 import typer
 
 from dal.errors import DalError
-from server.errors import CommandError
+from server.errors import INTERRUPTED, CommandError
 
 _NOWHERE = logging.NullHandler()
-
-_INTERRUPTED = 130
-"""What a shell reports of a program that Ctrl-C ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +35,12 @@ COMMANDS = {
         "marginalia serve --demo --explain",
     ),
     "load": Command(
-        "Load comments, orders, organisations or tickets from a JSONL or CSV file.",
+        "Load comments, orders, organisations, tickets or profiles from a file of any format.",
         "marginalia load reviews.csv --map product_id=ProductId --set language=en",
+    ),
+    "export": Command(
+        "Export what is stored to JSONL, CSV or Parquet, which load takes as they are.",
+        "marginalia export --output shop-monday",
     ),
     "explain": Command(
         "Show how a page would be read: index, key ranges, cost.",
@@ -64,6 +65,11 @@ COMMANDS = {
         "marginalia stats verify",
         ("rebuild", "verify", "follow"),
     ),
+    "analytics": Command(
+        "Fill the store of trends and movers, or print what it answers.",
+        "marginalia analytics trend B000G6RYNE --interval month",
+        ("refresh", "trend", "movers"),
+    ),
     "backup": Command(
         "Write the embedded engine's data to one file, also while a server runs.",
         "marginalia backup marginalia-monday.db",
@@ -73,9 +79,9 @@ COMMANDS = {
         "marginalia restore marginalia-monday.db",
     ),
     "bench": Command(
-        "Measure what reading costs, and how fast it is.",
+        "Measure what reading costs, and how fast it and loading are.",
         "marginalia bench cost",
-        ("cost", "speed", "growth"),
+        ("cost", "speed", "growth", "load", "packed", "analytics"),
     ),
     "conformance": Command(
         "Check a connection of any GraphQL server against Relay's specifications.",
@@ -116,7 +122,7 @@ def main() -> None:
         sentence = " ".join(str(error).split())
         sys.exit(f"marginalia: {sentence}")
     except KeyboardInterrupt:
-        sys.exit(_INTERRUPTED)
+        sys.exit(INTERRUPTED)
 
 
 def _built(arguments: list[str]) -> typer.Typer:

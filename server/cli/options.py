@@ -56,6 +56,18 @@ TableName = Annotated[
     ),
 ]
 
+AnalyticsUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--analytics-url",
+        envvar="MARGINALIA_ANALYTICS_URL",
+        rich_help_panel=_STORE,
+        help="Ask the ClickHouse whose HTTP interface is here for trends and movers, instead of "
+        "DuckDB over files in the data directory.",
+        show_default=False,
+    ),
+]
+
 _STORE_OPTIONS = {"data_dir": DataDir, "endpoint_url": EndpointUrl, "aws": Aws, "table": TableName}
 
 JwtSecret = Annotated[

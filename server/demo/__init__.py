@@ -7,9 +7,10 @@ from dal.stores import Stores
 from server.demo.comments import demo_comments
 from server.demo.orders import demo_orders, demo_profiles
 from server.demo.organizations import demo_rosters, demo_tickets
-from server.importer.writer import BATCH, Writer
+from server.importer.writer import Writer
 
 _MARK = "demo"
+_BATCH = 500
 
 
 async def load_demo(stores: Stores) -> bool:
@@ -35,7 +36,7 @@ async def _load_comments(stores: Stores, made: Sequence[Comment]) -> None:
 
     with ProgressBar("Demo data", len(made)) as progress:
         async with Writer(stores.comments.put_many) as writer:
-            for start in range(0, len(made), BATCH):
-                batch = {comment.comment_id: comment for comment in made[start : start + BATCH]}
-                await writer.write(batch, len(batch))
+            for start in range(0, len(made), _BATCH):
+                batch = {comment.comment_id: comment for comment in made[start : start + _BATCH]}
+                await writer.write(batch)
                 progress.update(writer.written, f"{writer.written:,} comments")

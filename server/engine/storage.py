@@ -1,19 +1,27 @@
 """Opens the table a command works on: the embedded engine's, an endpoint's, or Amazon's."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from dal.entities.declared import INDEXES
 from dal.errors import StoreFullError, StoreRefusedError, StoreUnavailableError
-from dal.statistics.maintenance_mode import create_table
+from dal.statistics.maintenance_mode import MaintenanceStore, create_table
 from dal.table import admin
 from dal.table.client import Table, TableAddress, connect
 from dal.table.definition import refuse_outdated
 from server.engine.data_directory import DataDirectory
 from server.engine.engine import embedded_engine
 from server.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+_RESTORED = (
+    "This table was restored from a backup, which is not of one moment: its statistics may be "
+    "wrong, and nothing expires. Run `marginalia stats rebuild` and `marginalia table create`."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +64,8 @@ async def open_store(
     async with opened as store:
         if usable and not store.created:
             refuse_outdated(await admin.describe(store.table), INDEXES)
+            if (await MaintenanceStore(store.table).read()).restored:
+                logger.warning("%s", _RESTORED)
         yield store
 
 

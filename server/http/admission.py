@@ -3,6 +3,7 @@
 One process on one core serves so many requests a second. Whatever is let in beyond that makes all
 of them slower, until clients give up on answers that the server still works for. So a fixed number
 runs at once, as many wait as are likely to be served in time, and the rest are told to come back.
+A burst waits in any case: what a waiting request costs is its memory.
 """
 
 import asyncio
@@ -15,18 +16,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 logger = logging.getLogger(__name__)
 
-QUEUE = 64
-"""Requests that may wait for their turn in any case: a burst."""
+BURST = 1.0
+"""Seconds that nobody has waited for yet while a burst comes: all of it may wait. The pace of what
+came before says nothing of it."""
 
-WAIT = 3.0
-"""Seconds that a request may be expected to wait where more than a burst do. The busier a server is
-with costly requests, the fewer wait."""
+WAIT = 6.0
+"""Seconds that a request may be expected to wait where some wait for longer than a burst. The
+busier a server is with costly requests, the fewer wait."""
 
-LONGEST = 4.0
+LONGEST = 8.0
 """Seconds after which it is refused, where what came before took longer than expected."""
 
 PACE = 0.002
-"""Seconds from one end of a request to the next, until it is known."""
+"""Seconds from one end of a request to the next while others wait, until it is known."""
 
 _STALL = 0.03
 """Seconds that one request counts for at most: one stall says little of the pace."""
@@ -92,9 +94,10 @@ class Admission:
         self._most = most
         self._running = 0
         self._pace = PACE
-        """Seconds from one end of a request to the next while any run: a mean of late."""
+        """Seconds from one end of a request to the next while others wait: a mean of late. Where
+        none wait, it says how long the store takes or how often clients ask."""
         self._since = 0.0
-        """When a request ended last, or the first one began."""
+        """When a request ended last."""
         self._waiting: deque[_Waiting] = deque()
         self._looking: asyncio.TimerHandle | None = None
         self._refusal = 0.0
@@ -112,17 +115,19 @@ class Admission:
 
         ``serve`` runs the application, and returns False when the client has left.
         """
+        loop = asyncio.get_running_loop()
         if self._running < self._most or is_health(path):
-            if not self._running:
-                self._since = asyncio.get_running_loop().time()
             self._running += serve()
-        elif len(self._waiting) < max(QUEUE, WAIT / self._pace):
-            self._waiting.append(_Waiting(asyncio.get_running_loop().time(), serve, refuse))
+        elif self._may_wait(now := loop.time()):
+            self._waiting.append(_Waiting(now, serve, refuse))
             self._look_later()
         else:
-            loop = asyncio.get_running_loop()
             self._refusal = max(loop.time() + PAUSE, self._refusal + 1 / REFUSALS)
             loop.call_at(self._refusal, self._refuse, refuse)
+
+    def _may_wait(self, now: float) -> bool:
+        longest = now - self._waiting[0].since if self._waiting else 0.0
+        return longest < BURST or len(self._waiting) < WAIT / self._pace
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request that was let in; then let in the next."""
@@ -138,11 +143,12 @@ class Admission:
 
     def _leave(self) -> None:
         now = asyncio.get_running_loop().time()
-        self._pace += (min(now - self._since, _STALL) - self._pace) * _WEIGHT
+        if self._waiting:
+            self._pace += (min(now - self._since, _STALL) - self._pace) * _WEIGHT
         self._since = now
         self._running -= 1
         while self._waiting and self._running < self._most:
-            self._let_in(now)
+            self._let_in()
 
     def _look_later(self) -> None:
         if self._looking is None and self._waiting:
@@ -152,18 +158,17 @@ class Admission:
 
     def _look(self, due: float) -> None:
         self._looking = None
-        on_time = asyncio.get_running_loop().time() - due < ON_TIME
+        now = asyncio.get_running_loop().time()
+        while self._waiting and now - self._waiting[0].since > LONGEST:
+            self._refuse(self._waiting.popleft().refuse)
+        on_time = now - due < ON_TIME
         if on_time and self._waiting and self._running < self._most * MOST_WAITING:
-            self._let_in(due)
+            self._let_in()
         self._look_later()
 
-    def _let_in(self, now: float) -> None:
-        """Serve the one that waits for longest, or refuse it where that is too long."""
-        first = self._waiting.popleft()
-        if now - first.since > LONGEST:
-            self._refuse(first.refuse)
-        else:
-            self._running += first.serve()
+    def _let_in(self) -> None:
+        """Serve the one that waits for longest."""
+        self._running += self._waiting.popleft().serve()
 
     def _refuse(self, refuse: Callable[[], object]) -> None:
         refuse()

@@ -10,6 +10,7 @@ from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOpe
 from strawberry.types import ExecutionResult
 from strawberry.types.graphql import OperationType
 
+from analytics.service import Analytics
 from dal.stores import Stores
 from live.broker import Broker
 from resolvers.request.context import Context
@@ -53,8 +54,10 @@ class GraphQLView:
         caching: SharedCaching,
         explain: bool,
         broker: Broker,
+        analytics: Analytics,
     ) -> None:
         self.schema = schema
+        self._analytics = analytics
         self._broker = broker
         self._stores = stores
         self._documents = documents
@@ -112,6 +115,7 @@ class GraphQLView:
             stores=self._stores,
             explain=self._explain,
             broker=self._broker,
+            analytics=self._analytics,
         )
 
     async def listen(
@@ -141,6 +145,7 @@ class GraphQLView:
             stores=context.stores,
             explain=context.explain,
             broker=context.broker,
+            analytics=context.analytics,
             last_event_id=context.last_event_id,
         )
 

@@ -9,35 +9,34 @@ import csv
 import io
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from server.errors import CommandError
-from server.importer.lines import Line
+from server.importer.lines import Line, Lines
 from server.importer.rows import Reject, Row, reject_lines
 from server.importer.source import Source
 
 MAX_RECORD_CHARACTERS = 1_000_000
 
+csv.field_size_limit(MAX_RECORD_CHARACTERS)  # one cell holds all users of an organisation
+
 _LOOKAHEAD = 64
 """Lines that a row may span to be recognised after a broken one."""
 
-_CLOSING = re.compile(r'(?:[^"]|"")*[^",]"(?:,|\r?\n?\Z)')
-"""A line whose first lone quote ends a cell was the last line of a cell, not the start of a row."""
+DELIMITERS = (",", ";", "\t", "|")
+"""What a header may use without being told; of two that make as many columns, the first."""
 
 _NEVER_CLOSED = "unexpected end of data"
-_REASONS = {
-    _NEVER_CLOSED: "a quote is opened and never closed",
-    "',' expected after '\"'": "a quoted cell goes on after its closing quote",
-    f"field larger than field limit ({csv.field_size_limit()})": (
-        f"a cell is over {csv.field_size_limit():,} characters long: is a quote not closed?"
-    ),
-}
 
 
-def parse_record(text: str, columns: Sequence[str]) -> Mapping[str, object] | str:
+def parse_record(
+    text: str, columns: Sequence[str], delimiter: str = ","
+) -> Mapping[str, object] | str:
     """Return the cells of one record by column, or the reason why it is none."""
     try:
-        records = list(csv.reader(io.StringIO(text, newline="\n"), strict=True))
+        lines = io.StringIO(text, newline="\n")
+        records = list(csv.reader(lines, delimiter=delimiter, strict=True))
     except csv.Error as error:
         return _reason(error)
     if len(records) != 1:
@@ -50,13 +49,16 @@ def parse_record(text: str, columns: Sequence[str]) -> Mapping[str, object] | st
 class CsvRows(Iterator[Row | Reject]):
     """Iterates over the rows of a file; ``columns`` are the header's cells.
 
-    CommandError for a broken header; a file without any has no columns and no rows.
+    ``delimiter`` is what the header plainly uses, unless it is given. CommandError for a broken
+    header; a file without any has no columns and no rows.
     """
 
-    def __init__(self, source: Source) -> None:
-        self._lines = source.lines
+    def __init__(self, source: Source, delimiter: str | None = None) -> None:
+        self._lines = Lines(source.stream, source.encoding)
         self._again: deque[Line] = deque()
         self._taken: list[Line] = []  # the lines of the record under way
+        self.delimiter = delimiter or self._sniffed()
+        self._closing = _closing(self.delimiter)
         self.columns = self._header(source.name)
 
     def __next__(self) -> Row | Reject:
@@ -70,12 +72,15 @@ class CsvRows(Iterator[Row | Reject]):
         if len(cells) != len(self.columns):
             return self._salvage(_miscounted(cells, self.columns))
         if fault := self._fault():
-            return reject_lines(self._taken, fault, self.columns)
+            return self._rejected(self._taken, fault)
         return Row(self._taken[0].number, dict(zip(self.columns, cells, strict=True)))
 
     def _record(self) -> list[str]:
         self._taken = []
-        return next(csv.reader(self._texts(), strict=True))
+        return next(self._read(self._texts()))
+
+    def _read(self, texts: Iterable[str]) -> Iterator[list[str]]:
+        return csv.reader(texts, delimiter=self.delimiter, strict=True)
 
     def _texts(self) -> Iterator[str]:
         size = 0
@@ -106,17 +111,26 @@ class CsvRows(Iterator[Row | Reject]):
                 self._again.extendleft(reversed(taken[number:]))
                 taken = taken[:number]
                 break
-        return reject_lines(taken, reason, self.columns)
+        return self._rejected(taken, reason)
+
+    def _rejected(self, lines: Sequence[Line], reason: str) -> Reject:
+        return reject_lines(lines, reason, self.columns, self.delimiter)
 
     def _starts_row(self, lines: Sequence[Line]) -> bool:
         """Tell whether ``lines`` open with a row, as far as they go."""
-        if _CLOSING.match(lines[0].text):
+        if self._closing.match(lines[0].text):
             return False
         try:
-            cells = next(csv.reader((line.text for line in lines), strict=True))
+            cells = next(self._read(line.text for line in lines))
         except csv.Error as error:
             return lines[-1] is self._taken[-1] and str(error) == _NEVER_CLOSED
         return len(cells) == len(self.columns)
+
+    def _sniffed(self) -> str:
+        """Return what makes most columns of the first line."""
+        self._again.extend(islice(self._lines, 1))
+        first = "".join(line.text for line in self._again)
+        return max(DELIMITERS, key=lambda one: _width(first, one))
 
     def _header(self, name: str) -> list[str]:
         cells: list[str] = []
@@ -128,15 +142,33 @@ class CsvRows(Iterator[Row | Reject]):
         except csv.Error as error:
             raise CommandError(f"{name} has a broken header: {_reason(error)}.") from error
         if fault := self._fault():
-            raise CommandError(f"{name} has a broken header: {fault}.")
+            advice = ": add --encoding, such as cp1252" if fault.endswith("not UTF-8") else ""
+            raise CommandError(f"{name} has a broken header: {fault}{advice}.")
         return [cell.strip() for cell in cells]
+
+
+def _width(text: str, delimiter: str) -> int:
+    """Return how many columns a header has; none where the delimiter cuts through a quoted one."""
+    try:
+        cells = next(csv.reader([text], delimiter=delimiter), [])
+    except csv.Error:
+        return 0
+    return 0 if any('"' in cell for cell in cells) else len(cells)
+
+
+def _closing(delimiter: str) -> re.Pattern[str]:
+    """Match a line whose first lone quote ends a cell: a cell's last line, not a row's first."""
+    ending = re.escape(delimiter)
+    return re.compile(rf'(?:[^"]|"")*[^"{ending}]"(?:{ending}|\r?\n?\Z)')
 
 
 def _reason(error: csv.Error) -> str:
     message = str(error)
+    if message.endswith("expected after '\"'"):
+        return "a quoted cell goes on after its closing quote"
     if message.startswith("new-line character"):
         return "a carriage return stands outside quotes"
-    return _REASONS.get(message, message)
+    return "a quote is opened and never closed" if message == _NEVER_CLOSED else message
 
 
 def _miscounted(cells: Sequence[str], columns: Sequence[str]) -> str:

@@ -14,7 +14,9 @@ from dal.errors import InvalidArgumentError
 from dal.model import rules
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,9}(\.0*)?")
-_BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_BOOLEANS = dict.fromkeys(("true", "yes", "y", "t", "1"), True) | dict.fromkeys(
+    ("false", "no", "n", "f", "0"), False
+)
 _SHOWN = 40
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -54,6 +56,12 @@ def body(field: str, cell: object) -> str:
     return rules.stated_text(field, text(field, cell))
 
 
+def email(field: str, cell: object) -> str:
+    """Return an e-mail address, or nothing."""
+    written = text(field, cell)
+    return rules.email(field, written) if written else ""
+
+
 def identifier(field: str, cell: object) -> str:
     """Return an identifier; a whole JSON number is one by its digits."""
     digits = isinstance(cell, int) and not isinstance(cell, bool)
@@ -79,7 +87,7 @@ def rating(field: str, cell: object) -> int:
 
 
 def boolean(field: str, cell: object) -> bool:
-    """Return a truth value: ``true``, ``yes``, ``1`` and their opposites."""
+    """Return a truth value: ``true``, ``yes``, ``Y``, ``1`` and their opposites."""
     value = _BOOLEANS.get(str(cell).strip().lower())
     if value is None:
         raise refused(field, cell, "true or false")

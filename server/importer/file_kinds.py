@@ -13,6 +13,7 @@ from dal.model import (
     OrderStatus,
     Organization,
     OrganizationUser,
+    Profile,
     Roster,
     Ticket,
     TicketStatus,
@@ -20,15 +21,18 @@ from dal.model import (
 from dal.repositories.comments import CommentRepository
 from dal.repositories.orders import OrderRepository
 from dal.repositories.organizations import OrganizationRepository
+from dal.repositories.outcome import Outcome
 from dal.repositories.tickets import TicketRepository
+from dal.repositories.users import UserRepository
 from dal.table.client import Table
 from server.importer import field_parsers, list_parsers
 from server.importer.instants import instant
 
 Thing = TypeVar("Thing")
 
-Put = Callable[[Sequence[Thing]], Awaitable[None]]
-"""Writes objects of distinct identity over what is there; raises DalError."""
+Put = Callable[[Sequence[Thing]], Awaitable[Outcome]]
+"""Writes objects of distinct identity over what is there, and tells what became of that; raises
+DalError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +137,36 @@ TICKETS = FileKind(
     put=lambda table: TicketRepository(table).put_many,
 )
 
-FileKindName = Literal["comments", "orders", "organizations", "tickets"]
+
+def _profile(values: Mapping[str, Any]) -> tuple[str, Profile]:
+    return values["username"], Profile(
+        full_name=values.get("full_name", ""), email=values.get("email", "")
+    )
+
+
+def _put_profiles(table: Table) -> Put[tuple[str, Profile]]:
+    users = UserRepository(table)
+    return lambda profiles: users.put_profiles(dict(profiles))
+
+
+PROFILES = FileKind(
+    name="profiles",
+    fields=(
+        Field("username", field_parsers.identifier),
+        Field("full_name", field_parsers.title, required=False),
+        Field("email", field_parsers.email, required=False),
+    ),
+    make=_profile,
+    identity=lambda pair: pair[0],
+    put=_put_profiles,
+)
+
+FileKindName = Literal["comments", "orders", "organizations", "tickets", "profiles"]
 
 FILE_KINDS: Mapping[FileKindName, FileKind[Any]] = {
     "comments": COMMENTS,
     "orders": ORDERS,
     "organizations": ORGANIZATIONS,
     "tickets": TICKETS,
+    "profiles": PROFILES,
 }

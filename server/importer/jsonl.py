@@ -6,11 +6,11 @@ from typing import NoReturn
 
 from server.errors import CommandError
 from server.importer.csv_rows import parse_record
-from server.importer.lines import Line
+from server.importer.lines import Line, Lines
 from server.importer.rows import Reject, Row, reject_lines
 from server.importer.source import Source
 
-_ENVELOPE = {"line", "reason", "row", "raw", "columns", "cut"}
+_ENVELOPE = {"line", "reason", "row", "raw", "columns", "delimiter", "cut"}
 
 
 class _NotARowError(Exception):
@@ -19,11 +19,11 @@ class _NotARowError(Exception):
 
 def read_jsonl(source: Source) -> Iterator[Row | Reject]:
     """Yield a row or a reject for each line that is not blank; CommandError for a JSON array."""
-    if source.lines.first.lstrip().startswith(b"["):
+    if source.head.lstrip().startswith(b"["):
         raise CommandError(
             f"{source.name} is one JSON array: write one object a line, with `jq -c '.[]'`."
         )
-    return (_read(line) for line in source.lines if line.text.strip())
+    return (_read(line) for line in Lines(source.stream, source.encoding) if line.text.strip())
 
 
 def _read(line: Line) -> Row | Reject:
@@ -57,21 +57,24 @@ def _refuse(constant: str) -> NoReturn:
 def _unwrapped(line: Line, entry: Mapping[str, object]) -> Row | Reject:
     """Return the row inside an entry of a rejects file, or that entry's row as a reject again."""
     row, raw, columns = entry.get("row"), entry.get("raw"), entry.get("columns")
+    delimiter = str(entry.get("delimiter", ","))
     if isinstance(row, dict):
         return Row(line.number, row)
     if not isinstance(raw, str) or not isinstance(columns, list | None) or entry.get("cut"):
         raise _NotARowError("the entry of a rejects file holds no whole row")
     names = None if columns is None else [str(column) for column in columns]
     try:
-        return Row(line.number, _parsed(raw, names))
+        return Row(line.number, _parsed(raw, names, delimiter))
     except _NotARowError as error:
-        return Reject(line.number, str(error), raw=raw, columns=names)
+        return Reject(line.number, str(error), raw=raw, columns=names, delimiter=delimiter)
 
 
-def _parsed(raw: str, columns: list[str] | None) -> Mapping[str, object]:
+def _parsed(raw: str, columns: list[str] | None, delimiter: str) -> Mapping[str, object]:
+    if len(delimiter) != 1:
+        raise _NotARowError("delimiter is not one character")
     if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in raw):
         raise _NotARowError("raw holds NUL, or bytes that are not UTF-8 as \\udc80 to \\udcff")
-    cells = _object(raw) if columns is None else parse_record(raw, columns)
+    cells = _object(raw) if columns is None else parse_record(raw, columns, delimiter)
     if isinstance(cells, str):
         raise _NotARowError(cells)
     return cells

@@ -26,20 +26,18 @@ class Line:
 
 
 class Lines(Iterator[Line]):
-    """Iterates over the lines of a stream; ``bytes_read`` counts what was consumed so far."""
+    """Iterates over the lines of a stream in UTF-8; messages name the encoding it had before."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, encoding: str | None = None) -> None:
         self._stream = stream
+        self._encoding = encoding
         self._number = 0
-        self.bytes_read = 0
-        self.first = self._read().removeprefix(_BOM)
-        """The first line's bytes, read ahead; empty when the stream is."""
-        self._ahead: bytes | None = self.first
 
     def __next__(self) -> Line:
         """Return the next line; StopIteration after the last."""
-        content = self._read() if self._ahead is None else self._ahead
-        self._ahead = None
+        content = self._read()
+        if not self._number:
+            content = content.removeprefix(_BOM)
         if not content:
             raise StopIteration
         self._number += 1
@@ -49,15 +47,18 @@ class Lines(Iterator[Line]):
             text, fault = content.decode(), None
         except UnicodeDecodeError as error:
             text = content.decode(errors="surrogateescape")
-            fault = f"byte {error.start + 1} of the line is not UTF-8"
+            fault = self._undecodable(error)
         if "\0" in text:
             fault = "the line holds a NUL byte"
         return Line(self._number, text, fault)
 
     def _read(self) -> bytes:
-        content = self._stream.readline(MAX_LINE_BYTES + 1)
-        self.bytes_read += len(content)
-        return content
+        return self._stream.readline(MAX_LINE_BYTES + 1)
+
+    def _undecodable(self, error: UnicodeDecodeError) -> str:
+        if self._encoding is not None:
+            return f"the line holds what is not {self._encoding}"
+        return f"byte {error.start + 1} of the line is not UTF-8"
 
     def _cut(self, head: bytes) -> Line:
         size, rest = len(head), head

@@ -2,7 +2,8 @@ r"""The rejects file: JSONL that ``load`` reads like any other file once its row
 
 Each entry holds ``line`` and ``reason``, and ``row`` (an object) where the row could be parsed, or
 else ``raw`` (its text; bytes that are not UTF-8 stand as ``\udc80`` to ``\udcff``), for CSV with
-``columns``. ``cut`` marks an overlong line of which only the head was kept.
+``columns`` and, where it is no comma, ``delimiter``. ``cut`` marks an overlong line of which only
+the head was kept.
 """
 
 import contextlib
@@ -14,12 +15,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from server.errors import CommandError
-from server.importer.rows import Reject
+from server.importer.rows import OPENING, Reject
 from server.importer.source import STDIN
 
 SUFFIX = ".rejects.jsonl"
-
-_OPENING = b'{"line":'
 
 
 class RejectsFile:
@@ -102,7 +101,7 @@ def _probe(path: Path) -> None:
 def _is_ours(path: Path) -> bool:
     """Tell whether a load wrote ``path``, which may be empty when it was killed."""
     with path.open("rb") as file:
-        return file.read(len(_OPENING)) in {b"", _OPENING}
+        return file.read(len(OPENING)) in {b"", OPENING}
 
 
 def _entry(reject: Reject) -> bytes:
@@ -111,6 +110,8 @@ def _entry(reject: Reject) -> bytes:
         entry["raw"] = reject.raw
     if reject.columns is not None:
         entry["columns"] = reject.columns
+        if reject.delimiter != ",":
+            entry["delimiter"] = reject.delimiter
     if reject.cut:
         entry["cut"] = True
     text = json.dumps(entry, ensure_ascii=False)

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from server.importer.lines import Line
 
+OPENING = b'{"line":'
+"""How each entry of a rejects file starts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -28,8 +31,8 @@ class Row:
 class Reject:
     """A row that is not loaded: its ``row`` as JSON text or, unparsed, the ``raw`` text.
 
-    ``columns`` names the cells of raw CSV text. ``cut`` tells that only the head of an overlong
-    line was kept.
+    ``columns`` names the cells of raw CSV text, between ``delimiter``. ``cut`` tells that only the
+    head of an overlong line was kept.
     """
 
     line: int
@@ -38,10 +41,14 @@ class Reject:
     raw: str | None = None
     columns: Sequence[str] | None = None
     cut: bool = False
+    delimiter: str = ","
 
 
 def reject_lines(
-    lines: Sequence[Line], reason: str, columns: Sequence[str] | None = None
+    lines: Sequence[Line],
+    reason: str,
+    columns: Sequence[str] | None = None,
+    delimiter: str = ",",
 ) -> Reject:
     """Return ``lines`` as one reject; their own fault comes before ``reason``."""
     return Reject(
@@ -50,4 +57,5 @@ def reject_lines(
         raw="".join(line.text for line in lines).removesuffix("\n").removesuffix("\r"),
         columns=columns,
         cut=any(line.cut for line in lines),
+        delimiter=delimiter,
     )

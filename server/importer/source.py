@@ -2,7 +2,6 @@
 
 import io
 import os
-import select
 import stat
 import sys
 import threading
@@ -10,53 +9,90 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from server.errors import CommandError
-from server.importer.lines import Lines
+from server.importer.encodings import encoding_of
+from server.importer.rows import OPENING
+from server.importer.streams import (
+    Counted,
+    InUtf8,
+    Pipe,
+    WatchedFile,
+    unpacked,
+    with_head,
+)
 
 STDIN = Path("-")
-
-_NOT_TEXT = {
-    b"\xff\xfe": "is UTF-16: convert it first, with `iconv -f UTF-16 -t UTF-8`",
-    b"\xfe\xff": "is UTF-16: convert it first, with `iconv -f UTF-16 -t UTF-8`",
-    b"\x1f\x8b": "is compressed: unpack it first, with `gunzip`",
-    b"PK": "is an archive or a spreadsheet: unpack it, or save it as CSV, first",
-}
-"""The first two bytes of files that are often mistaken for JSONL or CSV."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An open file; ``size`` in bytes where it is known, and ``name`` as messages call it."""
+    """An open file, unpacked; ``stream`` is UTF-8, unless ``encoding`` is None and XML says other.
+
+    ``size`` is that of the file as it is stored, where it is known; ``name`` is what messages call
+    it; ``head`` are the first bytes of ``stream``, empty when that is.
+    """
 
     name: str
     size: int | None
-    lines: Lines
+    head: bytes
+    stream: io.BufferedReader
+    encoding: str | None
+    _stored: Counted
+    _content: Counted
     stopped: threading.Event = field(default_factory=threading.Event)
     """Set it to end a read that waits for a pipe."""
 
+    @property
+    def position(self) -> int:
+        """Bytes read of the file as it is stored."""
+        return self._stored.count
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read of its content."""
+        return self._content.count
+
 
 @contextmanager
-def open_source(path: Path) -> Iterator[Source]:
-    """Open ``path`` (``-``: standard input) and look at its first line.
+def open_source(path: Path, encoding: str | None = None) -> Iterator[Source]:
+    """Open ``path`` (``-``: standard input) and look at its first bytes.
 
-    Raises CommandError for a file that cannot be read or is no UTF-8 text.
+    Raises CommandError for a file that cannot be read or is no text.
     """
     name = "standard input" if path == STDIN else str(path)
     stopped = threading.Event()
     with _opened(path, name) as file:
         status = os.fstat(file.fileno())
         regular = stat.S_ISREG(status.st_mode)
-        raw = file if regular else _Pipe(file, stopped)
-        # BufferedReader takes any raw stream; typeshed asks for FileIO's extra attributes.
-        stream = cast("BinaryIO", io.BufferedReader(raw, 1 << 16))
+        place = Path("/dev/stdin") if path == STDIN else path
+        stored = WatchedFile(file, place, name) if regular else Pipe(file, stopped)
         try:
-            lines = Lines(stream)
+            source = source_of(name, stored, status.st_size if regular else None, encoding, stopped)
         except OSError as error:
             raise unreadable(name, error) from error
-        _check_text(name, lines.first)
-        yield Source(name, status.st_size if regular else None, lines, stopped)
+        yield source
+
+
+def source_of(
+    name: str,
+    stored: Counted,
+    size: int | None,
+    encoding: str | None = None,
+    stopped: threading.Event | None = None,
+) -> Source:
+    """Return ``stored`` unpacked and in UTF-8; a rejects file is in UTF-8 whatever was chosen."""
+    packed_head, stream = with_head(stored)
+    head, stream = with_head(unpacked(packed_head, stream, name))
+    found = None if head.startswith(OPENING) else encoding_of(name, head, encoding)
+    content = Counted(stream if found is None else InUtf8(stream, found))
+    head, stream = with_head(content)
+    return Source(name, size, head, stream, found, stored, content, stopped or threading.Event())
+
+
+def no_lines(name: str) -> Source:
+    """Return a source of rows that are not read as lines of text."""
+    return source_of(name, Counted(io.BytesIO()), None)
 
 
 def unreadable(name: str, error: OSError) -> CommandError:
@@ -78,31 +114,3 @@ def _opened(path: Path, name: str) -> io.FileIO:
         return io.FileIO(path)
     except OSError as error:
         raise unreadable(name, error) from error
-
-
-def _check_text(name: str, first: bytes) -> None:
-    what = _NOT_TEXT.get(first[:2])
-    if what is None and 0 in first[:4]:
-        what = "is not UTF-8 (it looks like UTF-16 or UTF-32): convert it first, with `iconv`"
-    if what is not None:
-        raise CommandError(f"{name} {what}.")
-
-
-class _Pipe(io.RawIOBase):
-    """A pipe or terminal whose reads give up once ``stopped`` is set.
-
-    A thread that waits in read(2) for a writer would keep the process alive after Ctrl-C.
-    """
-
-    def __init__(self, file: io.FileIO, stopped: threading.Event) -> None:
-        self._file = file
-        self._stopped = stopped
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        while not select.select([self._file], [], [], 0.1)[0]:
-            if self._stopped.is_set():
-                return 0
-        return self._file.readinto(buffer)

@@ -2,15 +2,19 @@
 
 import asyncio
 from collections.abc import Mapping
+from time import monotonic
 from typing import Generic, Self
 
+from dal.repositories.outcome import NOTHING, Outcome
 from server.importer.file_kinds import Put, Thing
 
 AT_ONCE = 2
 """Two keep the store busy; more would queue for an engine on a slow disk, each with a deadline."""
 
-BATCH = 200
-"""Rows."""
+_LEAST, _MOST = 200, 5_000
+_SECONDS = 2.0
+"""The rows of a batch take the store about so long: in a large one more of them share a product,
+and so change its counters together; a small one shows sooner how far the load is."""
 
 
 class Writer(Generic[Thing]):
@@ -20,19 +24,27 @@ class Writer(Generic[Thing]):
         self._put = put
         self._under_way: dict[asyncio.Task[None], Mapping[str, Thing]] = {}
         self._failure: BaseException | None = None
-        self.written = 0
+        self.outcome = Outcome()
+        """What the store has acknowledged, row by row."""
+        self.room = _LEAST
+        """How many rows the next batch should have."""
+
+    @property
+    def written(self) -> int:
         """Rows that the store has acknowledged."""
+        return self.outcome.total
 
-    async def write(self, batch: Mapping[str, Thing], rows: int) -> None:
-        """Start writing ``batch``, made of ``rows`` rows, once a place is free.
+    async def write(self, batch: Mapping[str, Thing], before: Outcome = NOTHING) -> None:
+        """Start writing ``batch`` once a place is free.
 
+        ``before`` is what rows did whose place in the batch a later one has taken.
         Raises what the store raised for an earlier batch, after all others have ended.
         """
         while len(self._under_way) >= AT_ONCE or self._touches(batch):
             await self._settle(asyncio.FIRST_COMPLETED)
         if self._failure is not None:
             await self.finish()
-        self._under_way[asyncio.create_task(self._write(batch, rows))] = batch
+        self._under_way[asyncio.create_task(self._write(batch, before))] = batch
 
     async def finish(self) -> None:
         """Wait until every batch has ended, and raise the first failure if there was one."""
@@ -55,9 +67,12 @@ class Writer(Generic[Thing]):
         """Tell whether a batch under way writes an identity of ``batch``."""
         return any(not batch.keys().isdisjoint(other) for other in self._under_way.values())
 
-    async def _write(self, batch: Mapping[str, Thing], rows: int) -> None:
-        await self._put(list(batch.values()))
-        self.written += rows
+    async def _write(self, batch: Mapping[str, Thing], before: Outcome) -> None:
+        start = monotonic()
+        outcome = await self._put(list(batch.values()))
+        seconds = monotonic() - start
+        self.room = int(min(_MOST, max(_LEAST, len(batch) * _SECONDS / max(seconds, 0.001))))
+        self.outcome = self.outcome.plus(before).plus(outcome)
 
     async def _settle(self, when: str) -> None:
         done, _ = await asyncio.wait(self._under_way, return_when=when)

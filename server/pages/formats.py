@@ -25,6 +25,16 @@ def day(instant: str) -> str:
     return f"{when.day} {when:%B %Y}"
 
 
+def minute(instant: str) -> str:
+    """Return an ISO instant as ``20 November 2020, 12:00 UTC``."""
+    return f"{day(instant)}, {datetime.fromisoformat(instant):%H:%M} UTC"
+
+
+def month(instant: str) -> str:
+    """Return an ISO instant as ``November 2020``."""
+    return f"{datetime.fromisoformat(instant):%B %Y}"
+
+
 def language(tag: str) -> str:
     """Return a language's name for itself: ``Deutsch``, ``português (BR)``; else its tag."""
     base, _, rest = tag.partition("-")
@@ -41,6 +51,8 @@ FILTERS = {
     "decimal": decimal,
     "day": day,
     "language": language,
+    "minute": minute,
+    "month": month,
     "plural": plural,
 }
 """The filters of all templates, by name."""

@@ -1,12 +1,13 @@
 """``/products/{id}``: a product's comments, filtered, page by page, and a form for a new one."""
 
+import asyncio
 import secrets
 from dataclasses import asdict, replace
 from typing import Any
 
 from starlette.responses import Response
 
-from server.pages import linked_data
+from server.pages import linked_data, trend
 from server.pages.addresses import RATINGS, Filters, comment_path, product_path
 from server.pages.comment_forms import CommentForm, user_errors
 from server.pages.faults import PageFault
@@ -77,10 +78,18 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     histogram = (product.get("chosen") or product["statistics"])["histogram"]
     total = None if filters.dated else _total(histogram, filters)
     first = SIZE if after else first_size(None if filters.oldest else total)
-    comments = await request.run(
-        "product.comments", productId=product_id, first=first, after=after, **filters.variables()
+    comments, drawing = await asyncio.gather(
+        request.run(
+            "product.comments",
+            productId=product_id,
+            first=first,
+            after=after,
+            **filters.variables(),
+        ),
+        trend.drawn(request, product_id, filters.languages or None),
     )
-    facts = _facts(request, product, filters, comments) | {"histogram": histogram}
+    facts = _facts(request, product, filters, comments)
+    facts |= {"histogram": histogram, "trend": drawing}
     if after and not facts["comments"]:
         raise PageFault(404, "There are no comments here any more. Start from the beginning.")
     return request.render("product.html", status, **facts, total=total, form=form and asdict(form))

@@ -10,8 +10,8 @@ import uvloop
 
 from dal.errors import DalError
 from dal.table.client import TableAddress, connect
-from live.local_socket import joined
 from server.auth.secret import secret_source
+from server.brokers import open_broker
 from server.errors import CommandError
 from server.logs import set_up_logs
 from server.serving import HttpServer, application
@@ -44,7 +44,7 @@ async def _work(
     settings: Settings, address: TableAddress, channel: socket.socket, changes: socket.socket
 ) -> None:
     lost = asyncio.Event()
-    async with connect(address) as table, joined(changes, lost.set) as broker:
+    async with connect(address) as table, open_broker(settings, changes, lost.set) as broker:
         secret = secret_source(settings.jwt_secret, settings.data_dir)
         app = await application(settings, table, secret, broker)
         server = _WorkerServer(app, settings, "")

@@ -58,6 +58,8 @@ def server(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Iterato
     ):
         try:
             _await_health(process, url, log.name)
+            refresh = [str(MARGINALIA), "analytics", "refresh", "--data-dir", str(data_dir)]
+            subprocess.run(refresh, env=environment, check=True, capture_output=True)
             yield Server(url, data_dir)
         finally:
             process.terminate()

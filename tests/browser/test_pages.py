@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.async_api import Browser, Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, Request, expect
 
 from tests.browser.conftest import CHROMIUM, Server, Witness
 from tests.engines import ROOT
@@ -145,6 +145,28 @@ async def test_days_and_the_oldest_first(reader: Reader) -> None:
     await expect(reader.filters.get_by_label("From")).to_have_value("")
 
 
+async def test_nothing_is_loaded_anew_whatever_has_the_focus(page: Page, server: Server) -> None:
+    """The button keeps it. A page that goes back has it nowhere."""
+    loads: list[str] = []
+
+    def note(asked: Request) -> None:
+        if asked.is_navigation_request():
+            loads.append(asked.url)
+
+    page.on("request", note)
+    reader = Reader(page, server.url, scripts=True)
+    await reader.open("/products/1?rating=5")
+    await reader.choose("2024-06-01", "2024-12-20")
+    await expect(page).to_have_title(re.compile("from 1 June 2024"))
+    await expect(reader.filters.get_by_role("button", name="Show")).to_be_focused()
+    await page.evaluate("document.activeElement.blur()")
+    await page.go_back()
+    await expect(page).to_have_title("Product 1, rated 5 · Marginalia")
+    await reader.toggle("4 stars")
+    await expect(page).to_have_title("Product 1, rated 4 or 5 · Marginalia")
+    assert loads == [f"{server.url}/products/1?rating=5"]
+
+
 async def test_pages_lead_to_the_end_and_back(reader: Reader, chromium: Browser) -> None:
     await reader.open("/products/7?rating=5")
     heading = reader.page.locator("#comments-heading")
@@ -256,6 +278,8 @@ async def test_the_keyboard_reaches_everything(page: Page, server: Server) -> No
     await page.keyboard.press("Tab")
     await expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
     await page.keyboard.press("Enter")
+    await page.keyboard.press("Tab")
+    await expect(page.locator(".trend summary")).to_be_focused()
     await page.keyboard.press("Tab")
     await expect(page.locator("#rating-5")).to_be_focused()
     await page.keyboard.press("Space")

@@ -1,7 +1,8 @@
-"""The two real engines that the tests run against, each a process on a free loopback port."""
+"""The real engines that the tests run against, each a process on a free loopback port."""
 
 import contextlib
 import os
+import shutil
 import socket
 import subprocess
 import time
@@ -49,6 +50,40 @@ def ministack() -> Iterator[str]:
         yield url
 
 
+CLICKHOUSE = shutil.which("clickhouse-server", path="/usr/bin:/usr/sbin:/usr/local/bin")
+"""Debian's package of that name; tests of it are skipped where it is not installed."""
+
+_CLICKHOUSE_CONFIG = """<yandex>
+  <logger><level>warning</level><log>{folder}/log</log><errorlog>{folder}/errors</errorlog></logger>
+  <http_port>{port}</http_port><tcp_port>{tcp_port}</tcp_port><listen_host>127.0.0.1</listen_host>
+  <path>{folder}/data/</path><tmp_path>{folder}/tmp/</tmp_path>
+  <mark_cache_size>5368709</mark_cache_size><timezone>America/New_York</timezone>
+  <users_config>{folder}/users.xml</users_config>
+  <default_profile>default</default_profile><default_database>default</default_database>
+</yandex>
+"""
+_CLICKHOUSE_USERS = """<yandex>
+  <profiles><default/></profiles><quotas><default/></quotas>
+  <users><default>
+    <password></password><networks><ip>127.0.0.1</ip></networks>
+    <profile>default</profile><quota>default</quota>
+  </default></users>
+</yandex>
+"""
+
+
+@contextlib.contextmanager
+def clickhouse(folder: Path) -> Iterator[str]:
+    """A server over files in ``folder``, in a time zone that is not UTC."""
+    assert CLICKHOUSE is not None
+    port = free_port()
+    config = _CLICKHOUSE_CONFIG.format(folder=folder, port=port, tcp_port=free_port())
+    (folder / "config.xml").write_text(config)
+    (folder / "users.xml").write_text(_CLICKHOUSE_USERS)
+    with _running([CLICKHOUSE, "--config-file", str(folder / "config.xml")], port, {}) as url:
+        yield url
+
+
 @contextlib.contextmanager
 def _running(command: Sequence[str], port: int, settings: Mapping[str, str]) -> Iterator[str]:
     with subprocess.Popen(
@@ -58,13 +93,13 @@ def _running(command: Sequence[str], port: int, settings: Mapping[str, str]) -> 
         stderr=subprocess.DEVNULL,
     ) as process:
         try:
-            _await_listening(process, port)
+            await_listening(process, port)
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
 
 
-def _await_listening(process: subprocess.Popen[bytes], port: int) -> None:
+def await_listening(process: subprocess.Popen[bytes], port: int) -> None:
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         if process.poll() is not None:

@@ -96,6 +96,31 @@ async def test_changes_that_overtake_each_other_end_where_the_writes_did(order: 
             assert kept[at] != states[place + 1]
 
 
+@given(strategies.permutations(range(5)), strategies.booleans())
+async def test_whatever_comes_last_leads_to_the_newest_state(
+    order: list[int], deleted: bool
+) -> None:
+    edits = [None, *(comment(1, edits=number) for number in range(5))]
+    states = [*edits[:-1], None] if deleted else edits
+    changes = [change_of(*pair) for pair in pairwise(states)]
+    log = Log()
+    for number, place in enumerate(order):
+        log.append(number + 1, changes[place])
+    last = log._changes[-1][1]
+    assert isinstance(last, Change)
+    assert last.now == states[-1]
+
+
+async def test_edits_of_one_instant_end() -> None:
+    """Two clocks that differ may give a version twice."""
+    broker = InProcessBroker()
+    listener = broker.log.listen(ALL, None)
+    one, other = comment(1, edits=1), comment(1, edits=2)
+    for old, new in ((one, other), (other, one), (one, one)):
+        broker.changed(old, new)
+    assert len(await waiting(listener)) == 4
+
+
 async def test_an_overtaken_edit_leads_to_what_the_comment_is_now() -> None:
     first, second, third = comment(1, 1), comment(1, 2, edits=1), comment(1, 3, edits=2)
     log = Log()
@@ -125,6 +150,16 @@ async def test_a_restart_is_a_reload() -> None:
     before, after = InProcessBroker(), InProcessBroker()
     (event,) = await waiting(after.log.listen(ALL, before.log.last))
     assert event.kind is KIND.RELOAD
+
+
+async def test_what_another_process_has_told_is_not_told_again() -> None:
+    log = Log()
+    ahead = log.last._replace(number=2)
+    listener = log.listen(ALL, ahead)
+    for number in range(1, 4):
+        log.append(number, change_of(None, comment(number)))
+    (event,) = await waiting(listener)
+    assert event.position.number == 3
 
 
 async def test_a_new_epoch_reloads_whoever_listens() -> None:
@@ -169,9 +204,10 @@ async def test_a_closed_listener_is_forgotten() -> None:
 async def test_memory_is_bounded_in_bytes() -> None:
     log = Log(kept_bytes=10_000)
     for number in range(100):
-        log.append(number + 1, change_of(None, comment(number)))
+        edited = change_of(comment(1, edits=number), comment(1, edits=number + 1))
+        log.append(number + 1, edited)
     assert log._bytes <= 10_000
-    assert len(log._latest) == len(log._changes) < 10
+    assert len(log._next) == len(log._changes) < 10
 
 
 @pytest.mark.parametrize(

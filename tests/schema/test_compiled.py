@@ -1,5 +1,8 @@
 """Every field of the schema answers the same compiled as by graphql-core, on a real engine."""
 
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -8,6 +11,9 @@ from graphql import get_named_type, is_interface_type, is_leaf_type, parse
 from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
+from analytics.duckdb_store import DuckDBStore
+from analytics.service import Analytics
+from analytics.store import AnalyticsStore
 from compiled.operation import CompiledOperation
 from dal.model import OrderStatus
 from dal.stores import Stores
@@ -15,6 +21,7 @@ from dal.table.client import Table
 from resolvers.request.context import Context, Viewer
 from schema.fragments import operations_of
 from tests import bulk, organizations
+from tests.analytics.oracle import write_export
 from tests.schema.conftest import STAFF
 from tests.schema.paths import asked_by
 from tests.strategies import comment, order
@@ -42,6 +49,7 @@ ROOTS = {
     "product": '(productId: "42")',
     "comment": '(commentId: "c1")',
     "leaderboard": "",
+    "movers": "(interval: MONTH)",
     "viewer": "",
     "user": '(username: "ann")',
     "order": '(orderId: "o1")',
@@ -49,6 +57,9 @@ ROOTS = {
     "organization": '(organizationName: "ac")',
     "ticket": '(ticketId: "t/001")',
 }
+REQUIRED = {"username": 'username: "olga"', "interval": "interval: MONTH"}
+"""What fields below the roots are given, by the argument's name."""
+
 FAULTS = (
     '{ product(productId: "") { id } comment(commentId: "c1") { commentId } }',
     '{ product(productId: "42") { comments(after: "x") { nodes { id } } last: lastCommentedAt } }',
@@ -69,7 +80,8 @@ def everything(of: Any, schema: Schema, within: frozenset[str] = frozenset()) ->
         if is_leaf_type(below):
             parts.append(name)
         elif below.name not in within:
-            argument = '(username: "olga")' if "username" in field.args else ""
+            given = [one for name, one in REQUIRED.items() if name in field.args]
+            argument = f"({', '.join(given)})" if given else ""
             selected = everything(below, schema, within | {of.name, below.name})
             parts.append(f"{name}{argument} {selected}")
     return f"{{ {' '.join(parts)} }}"
@@ -105,15 +117,32 @@ async def full(table: Table) -> Stores:
     return stores
 
 
+@pytest.fixture
+async def asked(tmp_path: Path) -> AsyncIterator[Analytics]:
+    """Answers of the same comments, which moved from none to some in the last month."""
+    store = DuckDBStore(tmp_path / "analytics")
+    later = max(one.created_at for one in COMMENTS) + timedelta(days=31)
+    await store.fill(write_export(tmp_path / "export.parquet", COMMENTS), later, None)
+
+    async def open_store() -> AnalyticsStore:
+        return store
+
+    yield Analytics(open_store)
+    await store.close()
+
+
 @pytest.mark.parametrize("viewer", [STAFF, None], ids=["staff", "nobody"])
 async def test_all_fields_answer_the_same_compiled(
-    schema: Schema, full: Stores, viewer: Viewer | None
+    schema: Schema, full: Stores, asked: Analytics, viewer: Viewer | None
 ) -> None:
+    def context() -> Context:
+        return Context(viewer, full, explain=True, analytics=asked)
+
     for text in (*operations(schema).values(), *FAULTS):
         for _ in range(2):  # what is remembered of rows and counts is the same from then on
-            await told(schema, text, Context(viewer, full, explain=True), plainly=1)
-        expected = await told(schema, text, Context(viewer, full, explain=True), plainly=1)
-        found = await told(schema, text, Context(viewer, full, explain=True), plainly=0)
+            await told(schema, text, context(), plainly=1)
+        expected = await told(schema, text, context(), plainly=1)
+        found = await told(schema, text, context(), plainly=0)
         assert found == expected, text
 
 

@@ -1,6 +1,7 @@
 """``marginalia`` as a process of its own, the way a person starts it."""
 
 import asyncio
+import gc
 import os
 import re
 import signal
@@ -84,6 +85,8 @@ def _exit_code() -> int:
             print(end.code, file=sys.stderr)  # noqa: T201 - as the interpreter does
             return 1
         return end.code or 0
+    finally:
+        gc.unfreeze()  # this process goes on, and what it has imported says at its end what it kept
     return 0
 
 

@@ -6,16 +6,18 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
+from dal.errors import StoreRefusedError
 from dal.table.client import Table
 from dal.table.index import EXPIRES
 from dal.table.streams import Streams
+from stream import lambda_handler
 from stream.lambda_handler import apply, handler
-from stream.records import Record, sequence_of
+from stream.records import Record
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import FaultyClient, client_error, lose_answer, refuse
 from tests.stream.conftest import connection_of
@@ -48,7 +50,7 @@ async def test_deliveries_that_repeat_and_overlap_count_once(
     found = await records(streamed, streams, seed=1)
     chance = random.Random(1)
     for batch in [*cut(found, chance), *cut(found, chance)]:
-        assert await apply(streamed, [*batch, *batch[:3]]) is None
+        await apply(streamed, [*batch, *batch[:3]])
     assert await check_all(streamed) > 10
 
 
@@ -61,7 +63,7 @@ async def test_the_same_delivery_in_several_places_at_once_counts_once(
 
     async def run(batches: Sequence[Sequence[Record]]) -> None:
         for batch in batches:
-            assert await apply(streamed, batch) is None
+            await apply(streamed, batch)
 
     await asyncio.gather(*map(run, runs))
     await check_all(streamed)
@@ -69,18 +71,16 @@ async def test_the_same_delivery_in_several_places_at_once_counts_once(
 
 @SECOND_IN_SOAK
 @pytest.mark.parametrize("at", [0, 1, 3])
-async def test_a_failed_record_is_named_and_nothing_after_it_is_counted(
+async def test_a_delivery_fails_at_a_record_and_counts_nothing_after_it(
     streamed: Table, streams: Streams, at: int
 ) -> None:
     found = await records(streamed, streams, seed=3)
     faults = [*[let_pass] * at, refuse(client_error("AccessDeniedException"))]
     client = FaultyClient(streamed._client, *faults)
-    failed = await apply(Table(client, streamed.name), found)
-    assert failed is not None
-    again = [one for one in found if int(sequence_of(one)) >= int(failed)]
-    untouched = [operation for operation, _ in client.calls[at + 1 :]]
-    assert untouched == []
-    assert await apply(streamed, again) is None
+    with pytest.raises(StoreRefusedError):
+        await apply(Table(client, streamed.name), found)
+    assert len(client.calls) == at + 1
+    await apply(streamed, found)  # Lambda delivers all of it again
     await check_all(streamed)
 
 
@@ -89,21 +89,21 @@ async def test_lost_answers_count_once(streamed: Table, streams: Streams) -> Non
     found = await records(streamed, streams, seed=4)
     moody = Table(FaultyClient(streamed._client, *[let_pass, lose_answer] * 20), streamed.name)
     for batch in cut(found, random.Random(4)):
-        assert await apply(moody, batch) is None
+        await apply(moody, batch)
     await check_all(streamed)
 
 
 async def test_a_transaction_has_at_most_100_actions(table: Table) -> None:
     client = FaultyClient(table._client)
     found = delivered([made(number, f"p{number % 9}") for number in range(1, 301)])
-    assert await apply(Table(client, table.name), found) is None
+    await apply(Table(client, table.name), found)
     sizes = [len(call[1]["TransactItems"]) for call in client.calls if "TransactItems" in call[1]]
     assert sum(sizes) == 300 + 18 * len(sizes)
     assert max(sizes) == 99
 
 
 async def test_a_marker_expires_after_the_stream_has_forgotten_its_record(table: Table) -> None:
-    assert await apply(table, delivered([made(1, "42")])) is None
+    await apply(table, delivered([made(1, "42")]))
     key = {"S": "EVENT#2026-01-01T00:00:00.000#event-1"}
     marker = await table.get({"PK": key, "SK": key})
     assert marker is not None
@@ -114,11 +114,12 @@ async def test_nothing_to_count_writes_nothing(table: Table) -> None:
     client = FaultyClient(table._client)
     other = made(1, "42")
     other["dynamodb"]["Keys"]["PK"] = {"S": "PRODUCT#42"}
-    assert await apply(Table(client, table.name), delivered([other])) is None
-    assert await apply(Table(client, table.name), []) is None
+    await apply(Table(client, table.name), delivered([other]))
+    await apply(Table(client, table.name), [])
     assert client.calls == []
 
 
+@pytest.mark.usefixtures("invocations")
 async def test_the_handler_takes_its_settings_from_the_environment(
     streamed: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,11 +133,25 @@ async def test_the_handler_takes_its_settings_from_the_environment(
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
     event = {"Records": delivered([made(1, "42"), made(2, "42")])}
-    assert await asyncio.to_thread(handler, event, None) == {"batchItemFailures": []}
+    await asyncio.to_thread(handler, event, None)
     assert await count(streamed) == "2"
+    opened = list(lambda_handler._tables.values())
+    await asyncio.to_thread(handler, event, None)
+    assert list(lambda_handler._tables.values()) == opened
     monkeypatch.setenv("MARGINALIA_TABLE", "absent")
-    answer = await asyncio.to_thread(handler, event, None)
-    assert answer == {"batchItemFailures": [{"itemIdentifier": "1"}]}
+    with pytest.raises(StoreRefusedError, match="The table is not there"):
+        await asyncio.to_thread(handler, event, None)
+    assert await count(streamed) == "2"
+
+
+@pytest.fixture
+def invocations() -> Iterator[None]:
+    """What Lambda keeps while it invokes the handler, closed at the end."""
+    yield
+    runner = lambda_handler._runner()
+    runner.run(lambda_handler.close())
+    runner.close()
+    lambda_handler._runner.cache_clear()
 
 
 def test_importing_it_needs_neither_network_nor_settings() -> None:

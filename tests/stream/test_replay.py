@@ -1,35 +1,24 @@
-"""The replay over shards that split, and when it has read enough."""
+"""The replay over shards that split."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
-
-import pytest
 
 from dal.entities.comment import COMMENT, comment_key
 from dal.statistics.counts import RatingCounts, StatisticsKey
 from stream.checkpoints import Checkpoint
 from stream.follower import Follower
 from stream.records import Record
-from stream.replay import LATE, QUIET_SECONDS, Replay
+from stream.replay import Replay
 from tests.strategies import comment
 from tests.stream.fakes import START, FakeStreams, shard_of
 from tests.stream.histories import made
 
-SCANNED = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    now = [100.0]
-    monkeypatch.setattr("stream.replay.monotonic", lambda: now[0])
-    return now
-
-
-def record(sequence: int, rating: int | None, *, at: datetime = SCANNED) -> Record:
+def record(sequence: int, rating: int | None) -> Record:
     """A record of comment 1, which becomes ``rating`` stars, or is gone."""
     one = made(sequence, "42")
     images: dict[str, Any] = one["dynamodb"]
-    images |= {"Keys": comment_key("1"), "ApproximateCreationDateTime": at}
+    images["Keys"] = comment_key("1")
     del images["NewImage"]
     if rating is not None:
         images["NewImage"] = COMMENT.encode(comment("1", rating=rating))
@@ -63,7 +52,7 @@ async def test_what_is_no_comment_is_not_remembered() -> None:
     assert replay.counts() == {}
 
 
-async def test_parents_come_before_children_and_all_are_covered(clock: list[float]) -> None:
+async def test_parents_come_before_children() -> None:
     fake = FakeStreams(
         {
             "b": shard_of([record(9, 2), record(11, 4)], "a"),
@@ -73,34 +62,19 @@ async def test_parents_come_before_children_and_all_are_covered(clock: list[floa
     replay = Replay(datetime.now(UTC), [])
     follower = Follower(fake.client(), "arn:x/stream/s", replay)
     while await follower.round():
-        assert not replay.covers("b", SCANNED)
+        pass
     assert stars(replay) == (0, 0, 0, 1, 0)
-    assert replay.covers("a", SCANNED), "it is read to its end"
-    assert not replay.covers("b", SCANNED), "one empty answer proves little"
-    clock[0] += QUIET_SECONDS
-    await follower.round()
-    assert replay.covers("b", SCANNED)
+    assert replay.done == {"a"}
     assert replay.reached == {"a": Checkpoint("a", "7", done=True), "b": Checkpoint("b", "11")}
 
 
-async def test_a_record_ends_the_quiet(clock: list[float]) -> None:
+async def test_it_notes_where_canaries_come_out() -> None:
+    canary = record(1, None)
+    canary["dynamodb"]["Keys"] = {"PK": {"S": "CANARY#1"}, "SK": {"S": "CANARY#1"}}
     replay = Replay(START, [])
-    held = await replay.apply(Checkpoint("a"), [])
-    clock[0] += QUIET_SECONDS
-    held = await replay.apply(held, [record(1, 5)])
-    assert not replay.covers("a", SCANNED)
-    await replay.apply(held, [])
-    assert not replay.covers("a", SCANNED)
-    clock[0] += QUIET_SECONDS
-    assert replay.covers("a", SCANNED)
-
-
-async def test_where_it_is_never_quiet_a_late_record_is_proof(clock: list[float]) -> None:
-    replay = Replay(START, [])
-    held = await replay.apply(Checkpoint("a"), [record(1, 5, at=SCANNED + LATE / 2)])
-    assert not replay.covers("a", SCANNED)
-    await replay.apply(held, [record(2, 5, at=SCANNED + LATE + timedelta(seconds=1))])
-    assert replay.covers("a", SCANNED)
+    await replay.apply(Checkpoint("b"), [canary, record(2, 5)])
+    assert replay.canaries == {"CANARY#1": "b"}
+    assert stars(replay) == (0, 0, 0, 0, 1)
 
 
 async def test_it_begins_behind_what_was_there_before() -> None:

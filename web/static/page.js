@@ -25,8 +25,10 @@ async function show(address, { push, landing }) {
     swap(fresh, landing);
     shown = here();
     listen();
-  } catch {
-    if (mine === latest) location.assign(address);
+  } catch (error) {
+    if (mine !== latest) return;
+    console.error(error);
+    location.assign(address);
   } finally {
     if (mine === latest) document.body.removeAttribute("aria-busy");
   }
@@ -45,7 +47,7 @@ function swap(fresh, landing) {
     const link = fresh.head.querySelector(`link[rel=${kind}]`);
     if (link) document.head.append(document.importNode(link));
   }
-  const target = focused && document.getElementById(focused);
+  const target = focused ? document.getElementById(focused) : null;
   target?.focus({ preventScroll: !landing });
   if (landing) target?.scrollIntoView();
 }

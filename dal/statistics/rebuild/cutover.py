@@ -6,7 +6,6 @@ the counter anew then, with a part of the counts: the number keeps that from bei
 """
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 from dal.errors import ConditionFailedError, ConflictError, StoreRefusedError
@@ -77,7 +76,7 @@ async def _cut_over(table: Table, announced: Maintenance, keys: Sequence[Item]) 
 
 
 def _shown(counter: Item) -> StatisticsKey:
-    return replace(counter_items.decode(counter)[0], generation=None)
+    return counter_items.decode(counter)[0]._replace(generation=None)
 
 
 def _actions(counter: Item, generation: int) -> list[Action]:

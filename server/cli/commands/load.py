@@ -1,43 +1,52 @@
-"""``marginalia load``: rows of a JSONL or CSV file into the table."""
+"""``marginalia load``: rows of a file, of any format, or of another table, into the table."""
 
-import asyncio
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
-from dal.errors import DalError
+from dal.table.pace import Pace
 from server.cli import options
-from server.engine.storage import open_table
+from server.cli.loading import Loading
 from server.errors import CommandError
+from server.importer.article_tables import article_table
 from server.importer.column_mapping import make_column_mapping
-from server.importer.csv_rows import CsvRows
 from server.importer.file_kinds import FILE_KINDS, FileKindName
-from server.importer.jsonl import read_jsonl
-from server.importer.rejects import rejects_file
-from server.importer.run import SHOWN_REJECTS, Load, Tally
-from server.importer.source import open_source
-from server.progress import ProgressBar
+from server.importer.formats import FormatName
+from server.importer.instants import DateUnit
+from server.importer.opening import open_file
+from server.importer.presets import Preset, find_preset, preset_names
+from server.importer.workbench_model import is_model, read_model
 from server.settings import Settings
 
-FormatName = Literal["jsonl", "csv"]
-
-_SUFFIXES: dict[str, FormatName] = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".csv": "csv",
-}
-_INTERRUPTED = 130  # what shells expect of a program that Ctrl-C ended
+_LAYOUT = "How the file is written"
+_OTHER_TABLE = "Another table, in place of a file"
 
 
 @options.of_store
 def load(
-    file: Annotated[Path, typer.Argument(help="JSONL or CSV in UTF-8; - is standard input.")],
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            help="JSONL, CSV or XML, also packed by gzip or zstd, Parquet, or a data model of "
+            "NoSQL Workbench; - is standard input."
+        ),
+    ] = None,
     *,
     kind: Annotated[
-        FileKindName, typer.Option(envvar="MARGINALIA_KIND", help="What the rows are.")
-    ] = "comments",
+        FileKindName | None,
+        typer.Option(envvar="MARGINALIA_KIND", help="What the rows are; comments if not given."),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            envvar="MARGINALIA_PRESET",
+            metavar="NAME|FILE.toml",
+            help=f"An export that is known: {', '.join(preset_names())}; or a file of your own. "
+            "The other options come before what it says.",
+        ),
+    ] = None,
     map_: Annotated[
         list[str] | None,
         typer.Option(
@@ -56,88 +65,154 @@ def load(
             help="The value of a field in every row; repeatable.",
         ),
     ] = None,
-    format_: Annotated[
-        FormatName | None,
+    id_from: Annotated[
+        str | None,
         typer.Option(
-            "--format",
-            envvar="MARGINALIA_FORMAT",
-            help="Where the file's name does not tell.",
+            metavar="COLUMN,COLUMN…",
+            envvar="MARGINALIA_ID_FROM",
+            help="Columns whose hash is the id, where no column is one.",
         ),
     ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            envvar="MARGINALIA_DRY_RUN",
+            help="Read all of the file and say what would be loaded, lost and rejected; "
+            "write nothing.",
+        ),
+    ] = False,
     rejects: Annotated[
         Path | None,
         typer.Option(
             envvar="MARGINALIA_REJECTS",
             help="Where bad rows go, with line and reason; FILE.rejects.jsonl if not given. "
-            "Mended, this file loads itself, with the same --map and --set.",
+            "Mended, this file loads itself, with the same options.",
+        ),
+    ] = None,
+    write_units: Annotated[
+        float | None,
+        typer.Option(
+            envvar="MARGINALIA_WRITE_UNITS",
+            min=1,
+            metavar="N",
+            help="Consume at most so many WCU a second, by what DynamoDB tells of each write; "
+            "no limit if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    format_: Annotated[
+        FormatName | None,
+        typer.Option(
+            "--format",
+            envvar="MARGINALIA_FORMAT",
+            rich_help_panel=_LAYOUT,
+            help="Where the file's name does not tell.",
+        ),
+    ] = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option(
+            envvar="MARGINALIA_DELIMITER",
+            rich_help_panel=_LAYOUT,
+            help="Between cells of CSV: a character or tab; what the header uses if not given.",
+        ),
+    ] = None,
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            envvar="MARGINALIA_ENCODING",
+            rich_help_panel=_LAYOUT,
+            help="Such as latin-1, cp1252 or utf-16; UTF-8 if not given.",
+        ),
+    ] = None,
+    date_unit: Annotated[
+        DateUnit | None,
+        typer.Option(
+            envvar="MARGINALIA_DATE_UNIT",
+            rich_help_panel=_LAYOUT,
+            help="Of dates that are numbers; s if not given.",
+        ),
+    ] = None,
+    date_format: Annotated[
+        str | None,
+        typer.Option(
+            envvar="MARGINALIA_DATE_FORMAT",
+            rich_help_panel=_LAYOUT,
+            help="Such as %m/%d/%Y; ISO 8601 and unix time if not given.",
+        ),
+    ] = None,
+    from_table: Annotated[
+        str | None,
+        typer.Option(
+            envvar="MARGINALIA_FROM_TABLE",
+            rich_help_panel=_OTHER_TABLE,
+            help="A table laid out as in the articles.",
+        ),
+    ] = None,
+    from_endpoint_url: Annotated[
+        str | None,
+        typer.Option(
+            envvar="MARGINALIA_FROM_ENDPOINT_URL",
+            rich_help_panel=_OTHER_TABLE,
+            help="Where that table is, if it is not where the rows go.",
         ),
     ] = None,
     settings: Settings,
 ) -> None:
     """Load the rows of a file; rows of an id that is there already replace it.
 
-    Bad rows are set aside while the good ones load, and the exit code is 1.
+    Bad rows are set aside while the good ones load, and the exit code is 1, as where rows that
+    differ have one id.
 
     Loading the same file again changes nothing.
     """
-    mapping = make_column_mapping(FILE_KINDS[kind], map_ or [], set_ or [])
-    written_in = format_ or _guess(file)
-    with open_source(file) as source:
-        if not source.lines.first:
-            typer.echo(f"{source.name} is empty: 0 rows loaded.")
-            return
-        rows = CsvRows(source) if written_in == "csv" else read_jsonl(source)
-        if isinstance(rows, CsvRows):
-            mapping.check_header(source.name, rows.columns)
-        work = Load(source, rows, mapping, rejects_file(rejects, file))
-        _run(work, settings)
-    _report(work)
-
-
-def _guess(file: Path) -> FormatName:
-    guess = _SUFFIXES.get(file.suffix.lower())
-    if guess is None:
-        raise CommandError(
-            f"{file} does not tell its format by its name: add --format jsonl or csv."
-        )
-    return guess
-
-
-def _run(work: Load[Any], settings: Settings) -> None:
-    async def run() -> None:
-        async with open_table(settings, share=True) as table:
-            with ProgressBar(work.source.name, work.source.size) as progress:
-                await work.run(work.mapping.kind.put(table), progress)
-
-    tally = work.tally
-    try:
-        asyncio.run(run())
-    except (DalError, CommandError) as error:
-        if not tally.read:
-            raise
-        raise CommandError(f"{str(error).removesuffix('.')}; {_so_far(tally)}") from error
-    except KeyboardInterrupt:
-        typer.echo(f"marginalia: stopped; {_so_far(tally)}", err=True)
-        raise typer.Exit(_INTERRUPTED) from None
-
-
-def _so_far(tally: Tally) -> str:
-    return f"{_rows(tally.written)} written for certain; running the same command again is safe."
-
-
-def _report(work: Load[Any]) -> None:
-    tally = work.tally
-    if more := max(tally.rejected - SHOWN_REJECTS, 0):
-        typer.echo(f"… and {_rows(more)} more.", err=True)
-    if not tally.rejected:
-        typer.echo(f"{work.source.name}: {_rows(tally.written)} loaded.")
-        return
-    typer.echo(
-        f"{work.source.name}: {tally.written:,} of {_rows(tally.read)} loaded; "
-        f"{tally.rejected:,} rejected, see {work.rejects.path}."
+    given: dict[str, Any] = {
+        "kind": kind,
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "date_unit": date_unit,
+        "date_format": date_format,
+    }
+    _check_one_source(file, from_table, from_endpoint_url)
+    chosen = replace(
+        find_preset(preset), **{name: one for name, one in given.items() if one is not None}
     )
-    raise typer.Exit(1)
+    maps, sets = map_ or [], set_ or []
+    chosen = _identified(chosen, id_from, maps)
+    mapping = make_column_mapping(FILE_KINDS[chosen.kind or "comments"], maps, sets, chosen)
+    loading = Loading(settings, Pace(write_units), chosen, mapping, rejects, dry_run=dry_run)
+    if from_table is not None:
+        with article_table(from_table, from_endpoint_url) as table:
+            loading.load_items([table], Path(from_table))
+        return
+    assert file is not None  # noqa: S101 - one of them is given
+    if is_model(file):
+        loading.load_items(read_model(file), file)
+    else:
+        with open_file(file, chosen, mapping, format_) as opened:
+            loading.load_file(file, opened)
 
 
-def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count:,} rows"
+def _check_one_source(
+    file: Path | None, from_table: str | None, from_endpoint_url: str | None
+) -> None:
+    if file is not None and from_table is not None:
+        raise CommandError(f"{file} is a file beside --from-table: leave one of them out.")
+    if from_table is None and from_endpoint_url is not None:
+        raise CommandError("--from-endpoint-url is for a table: name it with --from-table.")
+    if file is None and from_table is None:
+        raise CommandError("There is nothing to load: name a file, or a table with --from-table.")
+
+
+def _identified(preset: Preset, id_from: str | None, maps: list[str]) -> Preset:
+    """Return the preset with the columns of --id-from, in place of a column that is the id."""
+    if id_from is None:
+        return preset
+    columns = [column.strip() for column in id_from.split(",")]
+    if not all(columns):
+        raise CommandError(f"--id-from {id_from!r} has an empty name: write it as a,b,c.")
+    if any(pair.startswith("id=") for pair in maps):
+        raise CommandError("id is given by --map and by --id-from: leave one of them out.")
+    others = {name: column for name, column in preset.map.items() if name != "id"}
+    return replace(preset, id_from=columns, map=others)

@@ -103,6 +103,18 @@ def serve(
     endpoint_url: options.EndpointUrl = None,
     aws: options.Aws = False,
     table: options.TableName = options.DEFAULTS.table,
+    redis_url: Annotated[
+        str | None,
+        typer.Option(
+            envvar="MARGINALIA_REDIS_URL",
+            rich_help_panel="Store",
+            help="A Redis by which several servers over one table tell each other's listeners of "
+            "changes, such as redis://127.0.0.1:6379/0. In the environment its password stays out "
+            "of the list of processes.",
+            show_default=False,
+        ),
+    ] = None,
+    analytics_url: options.AnalyticsUrl = None,
     jwt_secret: options.JwtSecret = None,
     jwks_url: Annotated[
         str | None,
@@ -188,7 +200,7 @@ def serve(
             envvar="MARGINALIA_MAX_CONCURRENCY",
             min=1,
             rich_help_panel=_LOAD,
-            help="Requests that run at once in a process; what cannot be served in three seconds "
+            help="Requests that run at once in a process; what cannot be served in six seconds "
             "gets 503.",
         ),
     ] = options.DEFAULTS.max_concurrency,
@@ -233,6 +245,8 @@ def serve(
             endpoint_url=endpoint_url,
             aws=aws,
             table=table,
+            redis_url=redis_url,
+            analytics_url=analytics_url,
             jwt_secret=jwt_secret,
             jwks_url=jwks_url,
             jwt_audience=jwt_audience,

@@ -8,6 +8,7 @@ import logging
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -77,10 +78,13 @@ def verify(*, settings: Settings) -> None:
 
 
 @options.of_store
-def follow(*, settings: Settings) -> None:
-    """Keep the statistics up with the table's stream until Ctrl-C; several may run."""
+def follow(*, analytics_url: options.AnalyticsUrl = None, settings: Settings) -> None:
+    """Keep the statistics up with the table's stream until Ctrl-C; several may run.
+
+    What 'marginalia analytics refresh' has filled is kept up too.
+    """
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
-    asyncio.run(_follow(settings))
+    asyncio.run(_follow(replace(settings, analytics_url=analytics_url)))
 
 
 async def _rebuild(settings: Settings, mode: MaintenanceMode | None) -> MaintenanceMode:
@@ -135,12 +139,13 @@ async def _follow(settings: Settings) -> None:
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     try:
         async with open_store(settings, share=True) as store:
-            await _follow_store(store)
+            await _follow_store(settings, store)
     except asyncio.CancelledError:
         return
 
 
-async def _follow_store(store: Store) -> None:
+async def _follow_store(settings: Settings, store: Store) -> None:
+    from server.analytics.keeping import CommentLogs  # noqa: PLC0415 - see above
     from stream.follower import caught_up, follow  # noqa: PLC0415 - see above
 
     if (await MaintenanceStore(store.table).read()).mode is MaintenanceMode.TRANSACTIONAL:
@@ -152,7 +157,8 @@ async def _follow_store(store: Store) -> None:
         reached = await caught_up(store.table)
         since = f"{reached:%Y-%m-%d %H:%M:%S} UTC"
         typer.echo(f"Counting the changes of {store.place} since {since}. Ctrl-C ends.")
-        following = asyncio.ensure_future(follow(store.table, streams))
+        logs = CommentLogs(settings, store.table)
+        following = asyncio.ensure_future(follow(store.table, streams, logs.open))
         try:
             ends: list[asyncio.Future[Any]] = [following, store.died]
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -161,6 +167,8 @@ async def _follow_store(store: Store) -> None:
             await following
         finally:
             following.cancel()
+            await asyncio.wait([following])
+            await logs.close()
 
 
 def _grid(found: list[Difference]) -> Grid:

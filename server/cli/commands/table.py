@@ -11,16 +11,24 @@ from rich.table import Table as Grid
 
 from dal.statistics.maintenance_mode import create_table
 from dal.table import admin
+from dal.table.streams import latest_stream
 from server.cli import options
 from server.cli.workbench import workbench_model
 from server.demo.samples import sample_items
 from server.engine.storage import open_store
 from server.settings import Settings
 
+_EXPIRES = "Expiry is on: DynamoDB deletes records whose time is over."
+_KEPT = "Expiry is off, so records of requests pile up: run `marginalia table create`."
+_STREAM = "The stream of changes is on."
+_NO_STREAM = "The stream of changes is off; only counts in stream mode need it."
+
 
 @options.of_store
 def create(*, settings: Settings) -> None:
     """Create the table with its indexes; an existing one is left as it is.
+
+    What an interrupted command left undone is done when it is run again.
 
     The embedded engine's table needs no such step: it is created when it is first opened.
     """
@@ -44,11 +52,13 @@ def describe(
     settings: Settings,
 ) -> None:
     """Show the table's keys and indexes and how many items it holds."""
-    description = asyncio.run(_describe(settings))
+    description, expires = asyncio.run(_describe(settings))
     if as_json:
         typer.echo(json.dumps(description, indent=2, default=str))
-    else:
-        Console().print(_grid(description))
+        return
+    Console().print(_grid(description))
+    typer.echo(_EXPIRES if expires else _KEPT)
+    typer.echo(_STREAM if latest_stream(description) else _NO_STREAM)
 
 
 def workbench(*, table: options.TableName = options.DEFAULTS.table) -> None:
@@ -65,9 +75,9 @@ async def _create(settings: Settings) -> bool:
         return store.created or await create_table(store.table)
 
 
-async def _describe(settings: Settings) -> dict[str, Any]:
+async def _describe(settings: Settings) -> tuple[dict[str, Any], bool]:
     async with open_store(settings, share=True, usable=False) as store:
-        return await admin.describe(store.table)
+        return await admin.describe(store.table), await admin.expires(store.table)
 
 
 def _grid(description: dict[str, Any]) -> Grid:

@@ -98,6 +98,12 @@ def test_rows_in_between_that_were_never_read_are_as_frequent_as_everywhere(
     assert whole.until == "87"
 
 
+def test_at_the_end_of_a_list_rows_are_read_that_were_never_seen() -> None:
+    end = Range(high="00", high_open=True)
+    whole = planned(KnownList(row_bytes=10_000.0).reading(key(1), key(5)), 1, 5, span=end)
+    assert (whole.index.name, whole.capacity) == ("byRating", 1.0)
+
+
 @pytest.mark.parametrize("read", [[], [key(1)], [key(3), key(5)]])
 def test_a_page_that_is_remembered_in_part_is_planned_by_counts(read: list[EqualityKey]) -> None:
     by_counts = planned(KnownList(), 1, 5)

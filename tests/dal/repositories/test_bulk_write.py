@@ -4,15 +4,21 @@ import asyncio
 from datetime import timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dal import errors
 from dal.model import Comment
+from dal.repositories.bulk_write import chains, transactions
 from dal.repositories.comments import CommentRepository
-from dal.statistics.comment_changes import MOST_ACTIONS
+from dal.repositories.outcome import Outcome
+from dal.statistics.comment_changes import MOST_ACTIONS, CommentChange
 from dal.table.client import Table
 from tests import oracle, recount
+from tests.calls import calls_of
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, FaultyClient, Operation, client_error, lose_answer
+from tests.strategies import LANGUAGES, MORE, comment
 
 ROWS = oracle.make_comments("42", 260, seed=6)
 CHANGED = [
@@ -50,7 +56,7 @@ class Watch:
 
 
 async def test_what_is_written_is_counted(each_table: Table) -> None:
-    await CommentRepository(each_table).put_many(ROWS)
+    assert await CommentRepository(each_table).put_many(ROWS) == Outcome(new=len(ROWS))
     assert set(await recount.check(each_table, "42")) == set(ROWS)
 
 
@@ -62,21 +68,70 @@ async def test_a_transaction_is_mostly_rows(table: Table) -> None:
     assert sum(kinds.count("Put") for kinds in watch.writes) == len(ROWS)
 
 
+@MORE
+@given(
+    st.lists(st.tuples(st.sampled_from("abcdefghij"), st.sampled_from(LANGUAGES)), max_size=400),
+)
+def test_each_product_is_in_one_chain_of_transactions(keys: list[tuple[str, str]]) -> None:
+    rows = [comment(str(n), product_id=key[0], language=key[1]) for n, key in enumerate(keys)]
+    found = chains(rows)
+    assert sorted(one for chain in found for batch in chain for one in batch) == sorted(rows)
+    products = [{one.product_id for batch in chain for one in batch} for chain in found]
+    assert sum(map(len, products)) == len({one.product_id for one in rows})
+    for batch in (batch for chain in found for batch in chain):
+        assert len(list(transactions(CommentChange(None, one) for one in batch))) == 1
+    assert sum(map(len, found)) <= len(rows) / 40 + 2  # they are filled
+
+
 async def test_rows_that_are_there_already_are_not_written(each_table: Table) -> None:
+    await CommentRepository(each_table).put_many(ROWS)
     watch = Watch(each_table)
-    await watch.store.put_many(ROWS)
-    watch.writes.clear()
-    await watch.store.put_many(ROWS)
+    assert await watch.store.put_many(ROWS) == Outcome(unchanged=len(ROWS))
     assert watch.writes == []
     await recount.check(each_table, "42")
+
+
+async def test_rows_are_read_first_for_as_long_as_some_are_there(each_table: Table) -> None:
+    """New ones are written without a look, and after one that is there all are read again."""
+    reads = calls_of(each_table)
+    watch = Watch(each_table)
+    await watch.store.put_many(ROWS[:200])
+    assert reads.operations["BatchGetItem"] == 1 + len(watch.writes)  # its counters are read too
+    watch.writes.clear()
+    mixed = [*ROWS, *CHANGED]
+    assert await watch.store.put_many(mixed) == Outcome(60, len(CHANGED[:67]), 133)
+    assert set(await recount.check(each_table, "42")) == by_id(ROWS, CHANGED)
+
+
+async def test_rows_that_failed_unread_are_read_whatever_others_met_since(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = Watch(table)
+    new = oracle.make_comments("43", 2, seed=7)
+    await watch.store.put_many(new[:1])
+    await watch._beside.put_many(ROWS[:3])
+    watch.writes.clear()
+    sleep, slept = asyncio.sleep, 0
+
+    async def others_write(seconds: float) -> None:
+        nonlocal slept
+        slept += 1
+        if slept == 1:  # in the pause after the failure
+            await watch.store.put_many(new[1:])
+        await sleep(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", others_write)
+    assert await watch.store.put_many(ROWS[:3]) == Outcome(unchanged=3)
+    assert (slept, len(watch.writes)) == (1, 2)
 
 
 @SECOND_IN_SOAK
 async def test_changed_rows_move_their_counts(each_table: Table) -> None:
     store = CommentRepository(each_table)
     await store.put_many(ROWS)
-    await store.put_many(CHANGED)
-    assert set(await recount.check(each_table, "42")) == by_id(ROWS, CHANGED)
+    mixed = [*CHANGED, ROWS[1], ROWS[2], ROWS[4]._replace(comment_id="new")]
+    assert await store.put_many(mixed) == Outcome(1, len(CHANGED), 2)
+    assert set(await recount.check(each_table, "42")) == by_id(ROWS, mixed)
 
 
 @SECOND_IN_SOAK
@@ -129,7 +184,7 @@ async def test_a_row_that_another_changes_meanwhile_is_written_over(each_table: 
     other = ROWS[6]._replace(rating=ROWS[6].rating % 5 + 1, text="meanwhile")
     watch.writes.clear()
     watch.on = {0: other, 1: other._replace(language="ja")}
-    await watch.store.put_many(CHANGED[:10])
+    assert await watch.store.put_many(CHANGED[:10]) == Outcome(changed=10)
     assert len(watch.writes) == 3
     assert set(await recount.check(each_table, "42")) == by_id(ROWS[:90], [other], CHANGED[:10])
 

@@ -11,6 +11,7 @@ from dal.errors import ConflictError, IdempotencyKeyReusedError, InvalidArgument
 from dal.model import Money, OrderLine, OrderStatus
 from dal.query.pagination import Slice
 from dal.repositories.orders import NEXT, OrderRepository, OrderSelection
+from dal.repositories.outcome import Outcome
 from dal.repositories.users import UserRepository
 from dal.table.client import Table, TableAddress, connect
 from tests.calls import calls_of
@@ -144,8 +145,8 @@ async def test_a_delivered_order_says_what_its_user_received(each_table: Table) 
 async def test_a_load_is_repeatable_and_the_last_row_of_an_id_counts(table: Table) -> None:
     store, users = OrderRepository(table), UserRepository(table)
     rows = [order("7"), order("8", status=DELIVERED), order("7", status=SHIPPED)]
-    for _ in range(2):
-        await store.put_many(rows)
+    for outcome in (Outcome(new=2), Outcome(unchanged=2)):
+        assert await store.put_many(rows) == outcome
         page = await store.page(OrderSelection("ana"), Slice(10))
         assert [(one.order_id, one.status) for one in page.nodes] == [
             ("8", DELIVERED),

@@ -6,6 +6,7 @@ from dal.errors import AlreadyExistsError, NotFoundError
 from dal.model import Organization, OrganizationUser, Roster, UserType
 from dal.query.pagination import Slice
 from dal.repositories.organizations import MOST_FIRST_USERS, OrganizationRepository
+from dal.repositories.outcome import Outcome
 from dal.table.client import Table
 from tests.calls import calls_of
 from tests.organizations import ACME, ROSTERS
@@ -104,7 +105,8 @@ async def test_a_user_needs_an_organisation(store: OrganizationRepository) -> No
 
 async def test_loading_again_keeps_the_users_that_came_since(store: OrganizationRepository) -> None:
     await store.add_user(OrganizationUser(ACME.name, "zoe"))
-    await store.put_many([Roster(Organization(ACME.name, "Free"), ROSTERS[0].users[:1])])
+    free = Roster(Organization(ACME.name, "Free"), ROSTERS[0].users[:1])
+    assert await store.put_many([free]) == Outcome(changed=1)
     organization, page = await store.with_users(ACME.name, ALL)
     assert organization == Organization(ACME.name, "Free")
     assert page.nodes == [*USERS, OrganizationUser(ACME.name, "zoe")]

@@ -20,12 +20,15 @@ from dal.statistics.maintenance_mode import (
     create_table,
     unchanged_since,
 )
+from dal.statistics.rebuild.announce import rebuild
 from dal.table.client import Table
 from dal.table.gate import ATTEMPT_SECONDS
 from dal.table.retries import DEADLINE
 from tests import oracle, recount
 from tests.conftest import Clients
+from tests.writers import at_once, ignore
 
+FLAGS = ("rebuilding", "complete")
 ROWS = oracle.make_comments("42", 4, seed=5)
 STATES = [
     Maintenance(mode, generation, rebuilding, complete)
@@ -57,6 +60,21 @@ async def test_a_table_that_we_created_is_complete(clients: Clients, dynoxide_ur
     assert not (await MaintenanceStore(table).read()).complete
 
 
+async def test_a_restored_table_is_not_complete(table: Table) -> None:
+    """A backup is not of one moment, and its table has another id."""
+    assert (await MaintenanceStore(table).read()).exact
+    item = await table.get(maintenance_mode.KEY)
+    assert item is not None
+    await table.put_many([{**item, "complete": {"S": "the table that was backed up"}}])
+    restored = await MaintenanceStore(table).read()
+    assert restored.restored
+    assert not restored.exact
+    await rebuild(table, at_once, ignore)
+    again = await MaintenanceStore(table).read()
+    assert again.exact
+    assert not again.restored
+
+
 async def test_without_the_item_writers_count_and_zero_proves_nothing(table: Table) -> None:
     await table.write([{"Delete": {"Key": maintenance_mode.KEY}}])
     read = await MaintenanceStore(table).read()
@@ -69,9 +87,11 @@ async def test_what_is_said_is_what_is_read(each_table: Table) -> None:
     for state in STATES:
         read = await store.read()
         said = await store.announce(
-            read, **{name: getattr(state, name) for name in state.__slots__ if name != "since"}
+            read, **{name: getattr(state, name) for name in ("mode", "generation", *FLAGS)}
         )
-        assert await store.read() == said == replace(state, since=said.since)
+        found = await store.read()
+        assert found == said
+        assert found == replace(state, since=said.since, counted_table=said.counted_table)
         await each_table.write([unchanged_since(said)])
         with pytest.raises(errors.ConditionFailedError):
             await each_table.write([unchanged_since(replace(said, generation=99))])

@@ -3,7 +3,6 @@
 import asyncio
 import random
 from contextlib import suppress
-from dataclasses import replace
 from time import time
 
 import pytest
@@ -120,7 +119,7 @@ async def test_a_rebuild_that_another_command_ended_cuts_nothing_over(
     monkeypatch.setattr("dal.statistics.rebuild.cutover.MAINTENANCE_DEADLINE", 0.5)
     counting, key = MaintenanceStore(table), StatisticsKey("42")
     said = await counting.announce(await counting.read(), generation=1, rebuilding=True)
-    counter = encode(replace(key, generation=1), RatingCounts((0, 0, 0, 0, 7)))
+    counter = encode(key._replace(generation=1), RatingCounts((0, 0, 0, 0, 7)))
     await table.put_many([counter])
     await counting.announce(said, mode=MaintenanceMode.STREAM)
     with pytest.raises(errors.StoreRefusedError, match="Another command ended this rebuild"):

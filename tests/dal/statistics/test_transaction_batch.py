@@ -56,8 +56,8 @@ def test_a_bundle_has_so_many_bytes() -> None:
 
 
 def test_bytes_count_as_they_are_sent() -> None:
-    """A character beyond the basic plane is 12 bytes of a request's JSON."""
-    assert taken([edit(number, text="\U0001f600" * 10_000) for number in range(40)]) == 7
+    """A character beyond the basic plane is 4 bytes of a request."""
+    assert taken([edit(number, text="\U0001f600" * 10_000) for number in range(40)]) == 22
 
 
 def test_no_item_is_written_twice_in_one_transaction() -> None:

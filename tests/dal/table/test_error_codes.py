@@ -18,7 +18,7 @@ def told(code: str, status: int = 400, reasons: tuple[str, ...] = ()) -> errors.
         ("TransactionConflictException", errors.ConflictError),
         ("TransactionInProgressException", errors.ConflictError),
         ("ResourceInUseException", errors.AlreadyExistsError),
-        ("ResourceNotFoundException", errors.StoreRefusedError),
+        ("ResourceNotFoundException", errors.NoTableError),
         ("AccessDeniedException", errors.StoreRefusedError),
         ("UnrecognizedClientException", errors.StoreRefusedError),
         ("ValidationException", errors.StoreRefusedError),

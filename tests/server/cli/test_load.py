@@ -94,10 +94,10 @@ async def test_a_csv_with_columns_of_its_own(
         "title=Summary text=Text"
     )
     options = [part for pair in pairs.split() for part in ("--map", pair)]
-    for _ in range(2):
+    for tally in ("2 new, 0 changed, 0 unchanged", "0 new, 0 changed, 2 unchanged"):
         code, said, errors = load(path, store, *options, "--set", "language=EN")
         assert (code, errors) == (0, "")
-        assert said == f"{path}: 2 rows loaded.\n"
+        assert said == f"{path}: {tally}, 0 rejected.\n"
     assert names_in(tmp_path) == ["reviews.csv"]
     comment = await comments.get("1")
     assert comment is not None
@@ -114,7 +114,7 @@ async def test_bad_rows_are_set_aside_mended_and_loaded(
     code, said, errors = load(path, store)
     rejects = tmp_path / "c.jsonl.rejects.jsonl"
     assert code == 1
-    assert said == f"{path}: 2 of 4 rows loaded; 2 rejected, see {rejects}.\n"
+    assert said == f"{path}: 2 new, 0 changed, 0 unchanged, 2 rejected, see {rejects}.\n"
     assert errors.splitlines() == [
         f"{path}:2: rating is 7; it goes from 1 to 5.",
         (
@@ -123,7 +123,8 @@ async def test_bad_rows_are_set_aside_mended_and_loaded(
         ),
     ]
     rejects.write_text(rejects.read_text().replace("7", "4").replace('"soon"', "1605873600"))
-    assert load(rejects, store) == (0, f"{rejects}: 2 rows loaded.\n", "")
+    said = f"{rejects}: 2 new, 0 changed, 0 unchanged, 0 rejected.\n"
+    assert load(rejects, store) == (0, said, "")
     assert sorted(await comments.get_many(["1", "2", "3", "4"])) == ["1", "2", "3", "4"]
 
 
@@ -132,7 +133,9 @@ def test_a_flood_of_bad_rows_is_counted(tmp_path: Path, store: list[str]) -> Non
     path.write_text("{broken\n" * 1_500)
     code, said, errors = load(path, store, "--rejects", tmp_path / "r")
     assert code == 1
-    assert said == f"{path}: 0 of 1,500 rows loaded; 1,500 rejected, see {tmp_path / 'r'}.\n"
+    assert said == (
+        f"{path}: 0 new, 0 changed, 0 unchanged, 1,500 rejected, see {tmp_path / 'r'}.\n"
+    )
     assert len(errors.splitlines()) == 21
     assert errors.endswith("… and 1,480 rows more.\n")
 
@@ -140,7 +143,8 @@ def test_a_flood_of_bad_rows_is_counted(tmp_path: Path, store: list[str]) -> Non
 async def test_standard_input(store: list[str], comments: CommentRepository) -> None:
     with fed(store, [row("1")]) as process:
         said, errors = process.communicate(timeout=60)
-    assert (process.returncode, said, errors) == (0, "standard input: 1 row loaded.\n", "")
+    assert (process.returncode, errors) == (0, "")
+    assert said == "standard input: 1 new, 0 changed, 0 unchanged, 0 rejected.\n"
     assert await comments.get("1") is not None
 
 
@@ -178,13 +182,13 @@ def test_an_empty_file_has_no_rows(tmp_path: Path, store: list[str], name: str) 
             "c.txt",
             b"id\n",
             [],
-            "PATH does not tell its format by its name: add --format jsonl or csv.",
+            "PATH does not tell its format by its name: add --format jsonl, csv, xml or parquet.",
         ),
         (
             "c.csv",
-            "id,text".encode("utf-16"),
+            "id,text".encode("utf-16-le"),
             [],
-            "PATH is UTF-16: convert it first, with `iconv -f UTF-16 -t UTF-8`.",
+            "PATH is not UTF-8 but looks like UTF-16: add `--encoding utf-16-le`.",
         ),
         (
             "c.json",
@@ -198,7 +202,7 @@ def test_an_empty_file_has_no_rows(tmp_path: Path, store: list[str], name: str) 
             [],
             (
                 "PATH has no column 'id' for id, only Id, Text: name one with `--map id=COLUMN` "
-                "or fill it with `--set id=VALUE`."
+                "or make it of several with `--id-from COLUMN,COLUMN`."
             ),
         ),
         ("c.csv", b"id\n", ["--map", "Time"], "--map 'Time' is no pair: write it as FIELD=VALUE."),
@@ -239,7 +243,7 @@ def test_a_load_that_cannot_start_says_why(
 
 
 def test_unknown_choices_are_usage_errors(tmp_path: Path) -> None:
-    for options in (["--kind", "gossip"], ["--format", "xml"]):
+    for options in (["--kind", "gossip"], ["--format", "xls"], ["--date-unit", "h"]):
         ended = called("load", tmp_path / "c.csv", *options)
         assert ended.returncode == 2
         assert options[1] in ended.stderr
@@ -338,7 +342,7 @@ def test_a_terminal_shows_a_bar(tmp_path: Path, store: list[str]) -> None:
                 shown += part
     os.close(ours)
     assert process.returncode == 1
-    assert b"rows written, 167 rejected" in shown
+    assert b" rows, 167 rejected" in shown
     assert f"{path}:1: rating is 0; it goes from 1 to 5.".encode() in shown
 
 
@@ -346,7 +350,10 @@ def test_a_data_directory_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     path.write_text(jsonl([row("1")]))
     ended = called("load", path, "--data-dir", tmp_path / "data")
-    assert (ended.returncode, ended.stdout) == (0, f"{path}: 1 row loaded.\n")
+    assert (ended.returncode, ended.stdout) == (
+        0,
+        f"{path}: 1 new, 0 changed, 0 unchanged, 0 rejected.\n",
+    )
 
 
 def test_beside_a_running_server(tmp_path: Path) -> None:

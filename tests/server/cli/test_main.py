@@ -129,6 +129,8 @@ def test_the_embedded_table_is_made_and_described(tmp_path: Path) -> None:
     assert (
         "│ byStatusDate    │ PK            │ OrderStatusDate │ keys, data               │" in shown
     )
+    assert "Expiry is on" in shown
+    assert "stream of changes is off" in shown
     assert list(tmp_path.glob("engine*")) == []
 
 

@@ -11,6 +11,7 @@ from dal.entities.declared import INDEXES
 from dal.table.client import Table
 from dal.table.definition import table_definition
 from server.cli.commands.table import workbench
+from tests.server.cli.workbench_file import FILE, made
 
 KINDS = ("COMMENT#", "PRODUCT#", "USER#", "ORG#", "TICKET#")
 
@@ -68,6 +69,11 @@ def test_its_samples_are_of_each_kind_and_have_declared_attributes(model: dict[s
     for index in table["GlobalSecondaryIndexes"]:
         name = index["KeyAttributes"]["SortKey"]["AttributeName"]
         assert any(name in item for item in table["TableData"])
+
+
+def test_the_committed_model_is_that_of_the_table() -> None:
+    committed = FILE.read_text("utf-8")
+    assert committed == made(committed), "run `make docs` and commit it"
 
 
 async def test_an_engine_takes_the_samples(model: dict[str, Any], each_table: Table) -> None:

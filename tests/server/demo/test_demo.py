@@ -13,6 +13,7 @@ from dal.model import RATINGS, Comment, OrderStatus, OrganizationUser, TicketSta
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository
 from dal.repositories.orders import OrderSelection
+from dal.repositories.outcome import Outcome
 from dal.stores import Stores
 from dal.table.client import Table
 from server.demo import load_demo
@@ -231,17 +232,17 @@ async def _check_organizations(stores: Stores) -> None:
 
 
 class _Failing(CommentRepository):
-    """Fails once it has written two hundred comments."""
+    """Fails once it has written five hundred comments."""
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
-        self.left = 200
+        self.left = 500
 
-    async def put_many(self, comments: Sequence[Comment]) -> None:
+    async def put_many(self, comments: Sequence[Comment]) -> Outcome:
         self.left -= len(comments)
         if self.left < 0:
             raise StoreUnavailableError("The engine is gone.")
-        await super().put_many(comments)
+        return await super().put_many(comments)
 
 
 async def test_an_interrupted_load_is_completed_by_the_next(

@@ -6,6 +6,7 @@ import pytest
 
 from dal.entities.declared import INDEXES
 from dal.errors import StoreRefusedError
+from dal.statistics.maintenance_mode import KEY, create_table
 from dal.table import admin
 from dal.table.client import Table
 from dal.table.definition import table_definition
@@ -53,3 +54,17 @@ async def test_a_table_that_is_not_there_is_refused(settings: Settings) -> None:
         assert await admin.create(store.table, INDEXES)
     async with open_store(settings, share=True) as store:
         assert not store.created
+
+
+async def test_a_restored_table_is_told_of(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with open_store(settings, share=True, usable=False) as store:
+        await create_table(store.table)
+        item = await store.table.get(KEY)
+        assert item is not None
+        await store.table.put_many([{**item, "complete": {"S": "another"}}])
+        assert await admin.expires(store.table)
+    async with open_store(settings, share=True):
+        assert "was restored from a backup" in caplog.text
+        assert "`marginalia stats rebuild`" in caplog.text

@@ -35,15 +35,21 @@ DECLARED = {f"{owner}.{name}" for owner, names in PUBLIC.items() for name in nam
 OWNER = ADMIN
 """The owner of all that is private below."""
 
+
+def quoted(text: str) -> str:
+    return f'"{text}"'
+
+
 ARGUMENTS = {
-    "id": to_base64("Product", "1"),
-    "ids": to_base64("Product", "1"),
-    "productId": "1",
-    "commentId": "COMMENT",
-    "username": OWNER,
-    "orderId": "secret",
-    "organizationName": ACME.name,
-    "ticketId": TICKETS[0].ticket_id,
+    "id": quoted(to_base64("Product", "1")),
+    "ids": quoted(to_base64("Product", "1")),
+    "productId": quoted("1"),
+    "commentId": quoted("COMMENT"),
+    "username": quoted(OWNER),
+    "orderId": quoted("secret"),
+    "organizationName": quoted(ACME.name),
+    "ticketId": quoted(TICKETS[0].ticket_id),
+    "interval": "MONTH",
 }
 """What each argument that a field requires is given."""
 
@@ -53,7 +59,7 @@ Path = tuple[str, str, list[str]]
 
 def given(arguments: dict[str, GraphQLArgument]) -> str:
     required = [name for name, one in arguments.items() if is_required_argument(one)]
-    told = ", ".join(f'{name}: "{ARGUMENTS[name]}"' for name in required)
+    told = ", ".join(f"{name}: {ARGUMENTS[name]}" for name in required)
     return f"({told})" if told else ""
 
 

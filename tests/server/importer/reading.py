@@ -6,19 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from dal.model import Comment
+from dal.repositories.outcome import Outcome, compared, summed
 from server.importer.csv_rows import CsvRows
 from server.importer.jsonl import read_jsonl
-from server.importer.lines import Lines
 from server.importer.rejects import RejectsFile
 from server.importer.rows import Reject, Row
-from server.importer.source import Source
+from server.importer.source import Source, source_of
+from server.importer.streams import Counted
 
 HEADER = "id,product_id,username,rating,language,title,text,created_at"
 
 
 def source(content: bytes | str) -> Source:
     data = content.encode(errors="surrogateescape") if isinstance(content, str) else content
-    return Source("sample", len(data), Lines(io.BytesIO(data)))
+    return source_of("sample", Counted(io.BytesIO(data)), len(data))
 
 
 def read_csv(content: bytes | str) -> list[Row | Reject]:
@@ -73,6 +74,8 @@ class RecordingStore:
         self.batches: list[list[Comment]] = []
         self.marks: set[str] = set()
 
-    async def put_many(self, comments: Sequence[Comment]) -> None:
+    async def put_many(self, comments: Sequence[Comment]) -> Outcome:
         self.batches.append(list(comments))
+        held = [compared(self.comments.get(one.comment_id), one) for one in comments]
         self.comments |= {comment.comment_id: comment for comment in comments}
+        return summed(held)

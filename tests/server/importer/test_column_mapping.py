@@ -5,8 +5,9 @@ import pytest
 from dal.errors import InvalidArgumentError
 from dal.model import Comment
 from server.errors import CommandError
-from server.importer.column_mapping import make_column_mapping
-from server.importer.file_kinds import COMMENTS
+from server.importer.column_mapping import hashed_id, make_column_mapping
+from server.importer.file_kinds import COMMENTS, ORGANIZATIONS
+from server.importer.presets import Preset
 from tests.server.importer.reading import HEADER, row
 
 
@@ -23,6 +24,17 @@ def test_fields_keep_their_names_unless_mapped() -> None:
         text="mapped",
         created_at=datetime(1970, 1, 1, tzinfo=UTC),
     )
+
+
+def test_a_default_date_is_of_the_form_that_is_given() -> None:
+    def preset(date: str) -> Preset:
+        return Preset(name="p", date_format="%d.%m.%Y", default={"created_at": date})
+
+    mapping = make_column_mapping(COMMENTS, [], [], preset("20.11.2020"))
+    made = mapping.make({**row(), "created_at": ""})
+    assert made.created_at == datetime(2020, 11, 20, tzinfo=UTC)
+    with pytest.raises(CommandError, match=r"\[default\] is refused: created_at is"):
+        make_column_mapping(COMMENTS, [], [], preset("2020-11-20"))
 
 
 def test_optional_fields() -> None:
@@ -105,3 +117,69 @@ def test_a_header_that_lacks_a_column(maps: list[str], header: str, sentence: st
 def test_a_wide_header_is_listed_by_its_start() -> None:
     with pytest.raises(CommandError, match="c18, c19 …: name one"):
         make_column_mapping(COMMENTS, [], []).check_header("f.csv", [f"c{n}" for n in range(500)])
+
+
+SHOP = Preset(
+    name="shop",
+    map={"id": "Id", "text": "Body", "verified_purchase": "Type", "title": "Head"},
+    set={"language": "de", "rating": 4},
+    default={"text": "", "username": "Anonymous"},
+    values={"verified_purchase": {"buyer": True}},
+)
+
+
+def test_a_preset_names_columns_constants_defaults_and_values() -> None:
+    mapping = make_column_mapping(COMMENTS, [], [], SHOP)
+    cells = {"Id": "7", "product_id": "p", "created_at": 0, "Type": "buyer", "username": ""}
+    made = mapping.make(cells)
+    assert (made.comment_id, made.text, made.username) == ("7", "", "Anonymous")
+    assert (made.language, made.rating, made.verified_purchase) == ("de", 4, True)
+    assert not mapping.make({**cells, "Type": "somebody"}).verified_purchase
+
+
+def test_options_come_before_a_preset() -> None:
+    mapping = make_column_mapping(COMMENTS, ["rating=Stars"], ["language=fr", "text=hm"], SHOP)
+    made = mapping.make({"Id": "7", "product_id": "p", "created_at": 0, "Stars": "5.0"})
+    assert (made.rating, made.language, made.text) == (5, "fr", "hm")
+
+
+def test_columns_without_which_a_preset_does_not_do() -> None:
+    mapping = make_column_mapping(COMMENTS, [], [], SHOP)
+    assert mapping.missing(["Id", "product_id"]) == [("created_at", "created_at")]
+    assert mapping.missing(["product_id", "created_at"]) == [("id", "Id")]
+
+
+def test_an_id_of_several_columns_is_the_same_in_every_format() -> None:
+    mapping = make_column_mapping(COMMENTS, [], [], Preset(id_from=["customer", "sku"]))
+    written = {**row(), "id": None, "customer": "ana", "sku": 42}
+    made = mapping.make(written)
+    assert made.comment_id == mapping.make({**written, "sku": "42"}).comment_id
+    assert made.comment_id == hashed_id(["ana", 42]) == "5355e3ddecb4733bb9b2bb326d2cfd37"
+    assert hashed_id(["ana4", "2"]) != made.comment_id != hashed_id([42, "ana"])
+    with pytest.raises(InvalidArgumentError, match="all columns of --id-from are empty"):
+        mapping.make({**written, "customer": "", "sku": None})
+
+
+def test_a_column_that_is_the_id_comes_before_a_hash_of_a_preset() -> None:
+    mapping = make_column_mapping(COMMENTS, ["id=Id"], [], Preset(id_from=["customer"]))
+    assert mapping.make({**row(), "Id": "7"}).comment_id == "7"
+
+
+@pytest.mark.parametrize(
+    ("preset", "sentence"),
+    [
+        (Preset(name="x", map={"stars": "a"}), "--preset x: stars is no field of comments: id,"),
+        (Preset(name="x", values={"stars": {}}), "--preset x: stars is no field of comments: id,"),
+        (Preset(name="x", default={"rating": 9}), "--preset x: [default] is refused: rating is 9;"),
+        (Preset(name="x", set={"id": "1"}), "--set id would give all rows the same id"),
+    ],
+)
+def test_presets_that_make_no_sense(preset: Preset, sentence: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        make_column_mapping(COMMENTS, [], [], preset)
+    assert str(caught.value).startswith(sentence)
+
+
+def test_what_is_called_by_its_name_has_no_id_to_make() -> None:
+    with pytest.raises(CommandError, match="organizations have a name and no id"):
+        make_column_mapping(ORGANIZATIONS, [], [], Preset(id_from=["a"]))

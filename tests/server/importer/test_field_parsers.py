@@ -68,7 +68,15 @@ def test_text_has_a_most() -> None:
 
 @pytest.mark.parametrize(
     ("cell", "value"),
-    [(True, True), ("TRUE", True), ("yes", True), (1, True), ("0", False), (False, False)],
+    [
+        (True, True),
+        ("TRUE", True),
+        ("yes", True),
+        ("Y", True),
+        (1, True),
+        ("0", False),
+        ("f", False),
+    ],
 )
 def test_truth_values(cell: object, value: bool) -> None:
     assert field_parsers.boolean("verified_purchase", cell) is value

@@ -1,3 +1,4 @@
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -5,7 +6,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dal.errors import InvalidArgumentError
-from server.importer.instants import instant
+from server.errors import CommandError
+from server.importer.instants import DateReader, DateUnit, date_reader, instant
 
 NOON = datetime(2020, 11, 20, 12, tzinfo=UTC)
 
@@ -22,6 +24,12 @@ NOON = datetime(2020, 11, 20, 12, tzinfo=UTC)
         1605873600.0,
         "1605873600",
         " 1605873600.000 ",
+        "2020-11-20 12:00:00 UTC",
+        "2020-11-20 12:00:00UTC",
+        "2020-11-20 12:00:00 GMT",
+        "2020-11-20 12:00:00 Z",
+        "2020-11-20 13:00:00 +0100",
+        "2020-11-20T07:00:00.000 -05:00",
     ],
 )
 def test_one_instant_in_many_forms(cell: object) -> None:
@@ -64,6 +72,43 @@ def test_milliseconds_are_out_of_the_calendar(cell: object) -> None:
 def test_a_date_that_leaves_the_calendar_in_utc() -> None:
     with pytest.raises(InvalidArgumentError, match="out of the calendar"):
         instant("created_at", "9999-12-31T23:00:00-05:00")
+
+
+@pytest.mark.parametrize(
+    ("unit", "cell"), [("ms", 1605873600000), ("us", "1605873600000000"), ("ms", "1605873600000.0")]
+)
+def test_unix_time_in_other_units(unit: DateUnit, cell: object) -> None:
+    assert DateReader(unit)("created_at", cell) == NOON
+
+
+def test_a_unit_says_that_digits_are_no_date() -> None:
+    assert DateReader("s")("created_at", "20201120").year == 1970
+
+
+@pytest.mark.parametrize(
+    ("form", "cell"),
+    [
+        ("%m/%d/%Y %H:%M", "11/20/2020 12:00"),
+        ("%d.%m.%y %I %p", "20.11.20 12 PM"),
+        ("%Y-%m-%dT%H:%M:%S%z", "2020-11-20T14:00:00+0200"),
+    ],
+)
+def test_dates_of_a_form(form: str, cell: str) -> None:
+    read = date_reader(None, form)
+    assert read("created_at", cell) == NOON
+    with pytest.raises(InvalidArgumentError, match=f"must be a date of the form {re.escape(form)}"):
+        read("created_at", "2020-11-20 noon")
+
+
+@pytest.mark.parametrize("form", ["%H:%M", "%Y", "noon", "%d.%m", "%Q", "%"])
+def test_a_form_that_does_not_tell_the_day(form: str) -> None:
+    with pytest.raises(CommandError, match="does not tell the day: write it as of strptime"):
+        date_reader(None, form)
+
+
+def test_a_form_leaves_no_unit_to_tell() -> None:
+    with pytest.raises(CommandError, match="exclude each other"):
+        date_reader("ms", "%Y-%m-%d")
 
 
 @given(st.datetimes(timezones=st.timezones()))

@@ -53,11 +53,9 @@ def test_an_overlong_last_line_without_an_end_is_cut() -> None:
     assert line.fault == "the line is 3,000,000 bytes long; the most is 1,000,000"
 
 
-def test_bytes_read_reaches_the_size_of_the_file() -> None:
-    content = b"\xef\xbb\xbfa\n" + b"x" * 2_000_000 + b"\nb"
-    found = Lines(io.BytesIO(content))
-    assert len(list(found)) == 3
-    assert found.bytes_read == len(content)
+def test_text_of_another_encoding_is_called_by_its_name() -> None:
+    (line,) = Lines(io.BytesIO(b"caf\xff\n"), "cp1252")
+    assert line.fault == "the line holds what is not cp1252"
 
 
 @given(st.binary(max_size=300).filter(lambda content: not content.startswith(b"\xef\xbb\xbf")))

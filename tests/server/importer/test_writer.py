@@ -4,6 +4,7 @@ from collections.abc import Sequence
 import pytest
 
 from dal.errors import StoreUnavailableError
+from dal.repositories.outcome import Outcome, compared, summed
 from server.importer.writer import AT_ONCE, Writer
 
 
@@ -16,7 +17,7 @@ class Gate:
         self.stored: dict[str, str] = {}
         self.failing: set[str] = set()
 
-    async def put(self, things: Sequence[str]) -> None:
+    async def put(self, things: Sequence[str]) -> Outcome:
         entry = (list(things), asyncio.Event())
         self.waiting.append(entry)
         self.most = max(self.most, len(self.waiting))
@@ -26,7 +27,9 @@ class Gate:
             self.waiting.remove(entry)
         if self.failing & set(things):
             raise StoreUnavailableError("gone.")
+        held = [compared(self.stored.get(thing[0]), thing) for thing in things]
         self.stored |= {thing[0]: thing for thing in things}
+        return summed(held)
 
     async def open(self, number: int = 0) -> None:
         await asyncio.sleep(0)
@@ -52,7 +55,7 @@ async def test_a_bounded_number_of_batches_is_under_way() -> None:
     async def work() -> None:
         async with Writer(gate.put) as writer:
             for letter in "abcdefghij":
-                await writer.write(batch(letter), 1)
+                await writer.write(batch(letter))
         assert writer.written == 10
 
     await drain(gate, task := asyncio.create_task(work()))
@@ -64,14 +67,17 @@ async def test_a_bounded_number_of_batches_is_under_way() -> None:
 async def test_writes_of_one_identity_keep_their_order() -> None:
     gate = Gate()
 
+    writer = Writer(gate.put)
+
     async def work() -> None:
-        async with Writer(gate.put) as writer:
+        async with writer:
             for things in (["a1", "b1"], ["c1"], ["b2"], ["d1"], ["a2", "b3"]):
-                await writer.write(batch(*things), len(things))
+                await writer.write(batch(*things))
 
     await drain(gate, task := asyncio.create_task(work()))
     await task
     assert gate.stored == batch("a2", "b3", "c1", "d1")
+    assert writer.outcome == Outcome(new=4, changed=3)
 
 
 async def test_a_failure_waits_for_the_others_and_counts_them() -> None:
@@ -82,7 +88,7 @@ async def test_a_failure_waits_for_the_others_and_counts_them() -> None:
     async def work() -> None:
         async with writer:
             for letter in "abcdefgh":
-                await writer.write(batch(letter), 10)
+                await writer.write(batch(letter), Outcome(changed=9))
 
     await drain(gate, task := asyncio.create_task(work()))
     with pytest.raises(StoreUnavailableError, match="gone"):
@@ -98,7 +104,7 @@ async def test_a_failure_of_the_last_batch_is_raised_on_leaving() -> None:
 
     async def work() -> None:
         async with Writer(gate.put) as writer:
-            await writer.write(batch("a"), 1)
+            await writer.write(batch("a"))
 
     await drain(gate, task := asyncio.create_task(work()))
     with pytest.raises(StoreUnavailableError):
@@ -110,7 +116,7 @@ async def test_cancelling_leaves_nothing_under_way() -> None:
 
     async def work() -> None:
         async with Writer(gate.put) as writer:
-            await writer.write(batch("a"), 1)
+            await writer.write(batch("a"))
             await asyncio.Event().wait()
 
     task = asyncio.create_task(work())

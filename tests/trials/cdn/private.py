@@ -32,10 +32,10 @@ DOCUMENTS = {
 """What front ends ask for; all but the first is private, or tells of one reading."""
 
 _TICKET = """mutation ($organization: String!, $subject: String!) {
-  createTicket(input: {organization: $organization, subject: $subject, text: "Private."}) {
+  createTicket(input: {organizationName: $organization, subject: $subject, text: "Private."}) {
     ticket { ticketId } userErrors { message } } }"""
 _ORGANIZATION = """mutation ($name: String!) {
-  createOrganization(input: {name: $name, plan: "Pro"}) { userErrors { message } } }"""
+  createOrganization(input: {name: $name, subscriptionPlan: "Pro"}) { userErrors { message } } }"""
 _PROFILE = """mutation {
   updateProfile(input: {fullName: "Demo Secret", email: "demo@secret.example"}) {
     userErrors { message } } }"""

@@ -1,9 +1,10 @@
 """Two hundred clients that listen while others write: is anything missed, is anything told twice?
 
-``python -m tests.trials.live`` serves from two workers. Of the clients half listen by WebSocket and
-half by server-sent events; some come and go by cursor, and some take their events, which are long
-ones, so slowly that the server drops them. All must have heard of each acknowledged write once, in
-one order.
+``python -m tests.trials.live`` serves from two workers; with ``--redis`` from two servers over one
+table, one of which has two workers, that tell each other of changes by Redis. Of the clients half
+listen by WebSocket and half by server-sent events; some come and go by cursor, each time to the
+next server, and some take their events, which are long ones, so slowly that the server drops them.
+All must have heard of each acknowledged write once, in one order.
 """
 
 import argparse
@@ -12,6 +13,8 @@ import random
 import sys
 import time
 from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median, quantiles
@@ -23,7 +26,9 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from tests.server.serving import Served, bearer
+from tests.engines import dynoxide
+from tests.engines.redis import redis_server
+from tests.server.serving import AWS, Served, bearer, marginalia
 from tests.server.workers.processes import workers_of
 from tests.trials.live.listeners import Listener, Told
 from tests.trials.serving import serving
@@ -96,19 +101,51 @@ def kinds(count: int) -> list[str]:
     return [("steady" if one % 10 == 5 else pattern[one % 5]) for one in range(count)]
 
 
-async def trial(directory: Path, clients: int, writes_each: int) -> tuple[Table, list[str]]:
-    """Run the trial; return its figures, and what does not hold."""
+@asynccontextmanager
+async def one_server(directory: Path) -> AsyncIterator[list[Served]]:
+    """Serve from two workers over the embedded engine."""
     async with serving(directory, "--workers", "2", "--rate-limit", "off") as server:
-        workers = workers_of(server)
+        yield [server]
+
+
+@asynccontextmanager
+async def two_servers(directory: Path) -> AsyncIterator[list[Served]]:
+    """Serve from two servers over one table and one Redis."""
+    with dynoxide("--db-path", str(directory / "shared.db")) as endpoint, redis_server() as redis:
+        options = ("--endpoint-url", endpoint, "--redis-url", redis.url, "--rate-limit", "off")
+        marginalia("table", "create", "--endpoint-url", endpoint, **AWS).check_returncode()
+        async with (
+            serving(directory, *options, "--workers", "2") as one,
+            serving(directory, *options) as other,
+        ):
+            yield [one, other]
+
+
+def _processes(server: Served) -> list[psutil.Process]:
+    """Return the processes that serve: its workers, or itself."""
+    itself = psutil.Process(server.process.pid)
+    return workers_of(server) if itself.children() else [itself]
+
+
+async def trial(
+    opened: AbstractAsyncContextManager[list[Served]], clients: int, writes_each: int
+) -> tuple[Table, list[str]]:
+    """Run the trial; return its figures, and what does not hold."""
+    async with opened as servers:
+        workers = [process for server in servers for process in _processes(server)]
+        urls = [server.url for server in servers]
         writes, sizes = Writes(), list[int]()
         listeners = [Listener(number, kind) for number, kind in enumerate(kinds(clients))]
-        tasks = [asyncio.create_task(one.run(server.url, writes.acknowledged)) for one in listeners]
+        tasks = [asyncio.create_task(one.run(urls, writes.acknowledged)) for one in listeners]
         await asyncio.gather(*(one.ready.wait() for one in listeners))
         watching = asyncio.create_task(_watch(workers, sizes))
         spent = sum(sum(worker.cpu_times()[:2]) for worker in workers)
         started = time.perf_counter()
         await asyncio.gather(
-            *(_write(server, number, writes_each, writes) for number in range(_WRITERS))
+            *(
+                _write(servers[number % len(servers)], number, writes_each, writes)
+                for number in range(_WRITERS)
+            )
         )
         wrote = time.perf_counter() - started
         await _all_heard(listeners, len(writes.told))
@@ -179,9 +216,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--writes", type=int, default=100, help="of each of four writers")
+    parser.add_argument("--redis", action="store_true", help="two servers and Redis between them")
     arguments = parser.parse_args()
     with TemporaryDirectory() as directory:
-        table, missed = asyncio.run(trial(Path(directory), arguments.clients, arguments.writes))
+        opened = (two_servers if arguments.redis else one_server)(Path(directory))
+        table, missed = asyncio.run(trial(opened, arguments.clients, arguments.writes))
     Console(width=120).print(table)
     for miss in missed:
         print(miss)  # noqa: T201 - a command's output

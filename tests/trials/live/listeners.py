@@ -5,9 +5,10 @@ import random
 import socket
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import cycle, islice
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -39,11 +40,11 @@ class Listener:
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     _dice: random.Random = field(default_factory=random.Random)
 
-    async def run(self, url: str, acknowledged: dict[str, float]) -> None:
-        """Listen until cancelled."""
+    async def run(self, urls: Sequence[str], acknowledged: dict[str, float]) -> None:
+        """Listen until cancelled, at the next server whenever a connection has ended."""
         self._dice.seed(self.number)
         opened = _sockets if self.number % 2 else _streams
-        while True:
+        for url in islice(cycle(urls), self.number // 2 % len(urls), None):
             left = self._dice.randrange(5, 60) if self.kind == "reconnecting" else None
             try:
                 async with opened(url, self.cursor, slow=self.kind == "slow") as answers:

@@ -48,7 +48,19 @@ Program = Annotated[
     Path | None,
     typer.Option(
         envvar="MARGINALIA_MARGINALIA",
+        exists=True,
+        dir_okay=False,
         help="The program to measure, of any checkout; this one if not given.",
+    ),
+]
+
+Other = Annotated[
+    Path | None,
+    typer.Option(
+        envvar="MARGINALIA_OTHER",
+        exists=True,
+        dir_okay=False,
+        help="Another checkout's program, measured beside it in the same rounds.",
     ),
 ]
 
@@ -60,7 +72,9 @@ RowsDir = Annotated[
     ),
 ]
 
-_OWN = Path(sys.executable).with_name("marginalia")
+OWN = Path(sys.executable).with_name("marginalia")
+"""This environment's program."""
+
 _WIDTH = 140
 """Columns of what is printed where no terminal says how many it has."""
 
@@ -132,7 +146,7 @@ async def place(programs: Programs, rows: Rows) -> AsyncIterator[Place]:
                 table=settings.table,
                 data_dir=settings.data_dir.resolve(),
                 secret=programs.secret,
-                program=(programs.marginalia or _OWN).absolute(),
+                program=(programs.marginalia or OWN).absolute(),
                 other=programs.other and programs.other.absolute(),
             )
 

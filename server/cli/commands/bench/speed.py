@@ -1,7 +1,6 @@
 """``marginalia bench speed``: CPU and latency of pages, beside other servers over the same rows."""
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,6 +16,7 @@ from bench.speed.rows import all_comments
 from dal.model import Comment
 from server.cli.commands.bench.measuring import (
     DOCS,
+    Other,
     Program,
     Programs,
     Rounds,
@@ -85,13 +85,7 @@ def speed(
         ),
     ] = 1_500,
     marginalia: Program = None,
-    other: Annotated[
-        Path | None,
-        typer.Option(
-            envvar="MARGINALIA_OTHER",
-            help="Another checkout's program, measured beside it in the same rounds.",
-        ),
-    ] = None,
+    other: Other = None,
     write: Annotated[
         bool,
         typer.Option(

@@ -63,10 +63,7 @@ def test_what_is_wrong_is_shown_rebuilt_and_right(
     assert EXACT in capsys.readouterr().out
 
 
-def test_a_stream_is_followed_until_told_to_stop(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("stream.replay.QUIET_SECONDS", 0.1)
+def test_a_stream_is_followed_until_told_to_stop(tmp_path: Path) -> None:
     store = ("--data-dir", str(tmp_path))
     with pytest.raises(CommandError, match="run `marginalia stats rebuild --mode stream`"):
         run("stats", "follow", *store)
@@ -123,10 +120,7 @@ async def test_running_servers_are_waited_for(
     assert EXACT in capsys.readouterr().out
 
 
-async def test_there_and_back_again(
-    table: Table, beside: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("stream.replay.QUIET_SECONDS", 0.1)
+async def test_there_and_back_again(table: Table, beside: tuple[str, ...]) -> None:
     await CommentRepository(table).put_many(ROWS)
     counting = MaintenanceStore(table)
     for mode in (MaintenanceMode.STREAM, MaintenanceMode.TRANSACTIONAL):

@@ -1,0 +1,1 @@
+"""Exports the store to files that ``load`` takes as they are: JSONL, CSV or Parquet."""

@@ -1,0 +1,149 @@
+"""How objects become rows: fields as ``load`` names them, one JSON object or CSV record each."""
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+import orjson
+
+from dal.model import Comment, Order, Profile, Roster, Ticket
+from dal.table.keys import format_instant
+
+Format: TypeAlias = Literal["jsonl", "csv", "parquet"]
+
+ExportKind: TypeAlias = Literal["comments", "orders", "organizations", "tickets", "profiles"]
+
+
+def _instant(moment: datetime | None) -> str | None:
+    return None if moment is None else format_instant(moment)
+
+
+def _comment(one: Comment) -> Iterable[object]:
+    *plain, created_at, updated_at, verified = one
+    return (*plain, _instant(created_at), _instant(updated_at), verified)
+
+
+def _order(one: Order) -> Iterable[object]:
+    lines = [
+        {
+            "product_id": line.product_id,
+            "quantity": line.quantity,
+            "unit_price": str(line.unit_price),
+        }
+        for line in one.lines
+    ]
+    return (one.order_id, one.username, one.status.value, _instant(one.created_at), lines)
+
+
+def _roster(one: Roster) -> Iterable[object]:
+    users = [{"username": user.username, "type": user.type.value} for user in one.users]
+    return (one.organization.name, one.organization.subscription_plan, users)
+
+
+def _ticket(one: Ticket) -> Iterable[object]:
+    owner = (one.ticket_id, one.organization, one.username)
+    return (*owner, one.subject, one.text, one.status.value, _instant(one.created_at))
+
+
+def _profile(one: tuple[str, Profile]) -> Iterable[object]:
+    username, profile = one
+    return (username, profile.full_name, profile.email)
+
+
+@dataclass(frozen=True, slots=True)
+class RowKind:
+    """The rows of one kind: each field with its type in Parquet, and the cells of an object."""
+
+    types: Mapping[str, str]
+    cells: Callable[[Any], Iterable[object]]
+
+    @property
+    def fields(self) -> Sequence[str]:
+        """The names of the fields, in the order of the cells."""
+        return list(self.types)
+
+
+_TEXT, _INSTANT = "VARCHAR", "TIMESTAMPTZ"
+
+ROW_KINDS: Mapping[ExportKind, RowKind] = {
+    "comments": RowKind(
+        {
+            "id": _TEXT,
+            "product_id": _TEXT,
+            "username": _TEXT,
+            "rating": "INTEGER",
+            "language": _TEXT,
+            "title": _TEXT,
+            "text": _TEXT,
+            "created_at": _INSTANT,
+            "updated_at": _INSTANT,
+            "verified_purchase": "BOOLEAN",
+        },
+        _comment,
+    ),
+    "orders": RowKind(
+        {
+            "id": _TEXT,
+            "username": _TEXT,
+            "status": _TEXT,
+            "created_at": _INSTANT,
+            "lines": "STRUCT(product_id VARCHAR, quantity INTEGER, unit_price VARCHAR)[]",
+        },
+        _order,
+    ),
+    "organizations": RowKind(
+        {
+            "name": _TEXT,
+            "subscription_plan": _TEXT,
+            "users": 'STRUCT(username VARCHAR, "type" VARCHAR)[]',
+        },
+        _roster,
+    ),
+    "tickets": RowKind(
+        {
+            "id": _TEXT,
+            "organization": _TEXT,
+            "username": _TEXT,
+            "subject": _TEXT,
+            "text": _TEXT,
+            "status": _TEXT,
+            "created_at": _INSTANT,
+        },
+        _ticket,
+    ),
+    "profiles": RowKind({"username": _TEXT, "full_name": _TEXT, "email": _TEXT}, _profile),
+}
+
+
+def header(kind: ExportKind, written_in: Format) -> bytes:
+    """Return what stands before the rows of a file."""
+    return _records([ROW_KINDS[kind].fields]) if written_in == "csv" else b""
+
+
+def encode(kind: ExportKind, written_in: Format, objects: Iterable[Any]) -> bytes:
+    """Return objects as rows; those of Parquet are JSONL until their file is made."""
+    fields, cells = ROW_KINDS[kind].fields, ROW_KINDS[kind].cells
+    rows = map(cells, objects)
+    if written_in == "csv":
+        return _records([map(_cell, row) for row in rows])
+    return b"".join(
+        orjson.dumps(dict(zip(fields, row, strict=True)), option=orjson.OPT_APPEND_NEWLINE)
+        for row in rows
+    )
+
+
+def _records(rows: Iterable[Iterable[str]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(rows)
+    return text.getvalue().encode()
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, list):
+        return orjson.dumps(value).decode()
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value)

@@ -1,0 +1,32 @@
+"""DuckDB, which reads and writes Parquet: it comes with ``pip install 'marginalia[analytics]'``."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from server.errors import CommandError
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+@contextmanager
+def duckdb_in_memory() -> Iterator["DuckDBPyConnection"]:
+    """Open a database of its own in memory, which fetches nothing from the network.
+
+    CommandError where DuckDB is not installed.
+    """
+    try:
+        import duckdb  # noqa: PLC0415 - it is optional, and takes 50 ms to import
+    except ModuleNotFoundError as error:
+        raise CommandError(
+            "Parquet needs DuckDB, which is not installed: "
+            "run `pip install 'marginalia[analytics]'`."
+        ) from error
+    settings: dict[str, Any] = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    with duckdb.connect(":memory:", config=settings) as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        yield connection

@@ -1,0 +1,145 @@
+"""Trends and movers equal the oracle's on both stores, whatever came since the export."""
+
+import random
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from analytics.change_log import ChangeLog, new_run
+from analytics.periods import Interval, Span
+from analytics.questions import MovedBy, MoversQuestion, TrendQuestion
+from analytics.service import Analytics
+from analytics.store import AnalyticsStore
+from dal.model import Comment
+from tests.analytics import oracle
+from tests.oracle import START
+from tests.stream.histories import PRODUCTS, Step, history
+
+EXPORTED = datetime(2026, 1, 1, tzinfo=UTC)
+NAMES = dict(zip(PRODUCTS, ("it's \\ 41", "42/en", 'a "ß" 😀'), strict=True))
+LANGUAGES = (None, frozenset({"en"}), frozenset({"de", "pt-BR"}), frozenset[str]())
+
+
+def asked_of(store: AnalyticsStore) -> Analytics:
+    async def open_store() -> AnalyticsStore:
+        return store
+
+    return Analytics(open_store)
+
+
+def spread(comment: Comment | None) -> Comment | None:
+    """The comments of a history are an hour apart: let them be of a year, and names odd."""
+    if comment is None:
+        return None
+    apart = (comment.created_at - START) * 37 + timedelta(microseconds=999_999)
+    return comment._replace(created_at=START + apart, product_id=NAMES[comment.product_id])
+
+
+def written(seed: int, length: int) -> list[Step]:
+    return [Step(spread(step.old), spread(step.new)) for step in history(seed, length)]
+
+
+def living(steps: list[Step]) -> list[Comment]:
+    found: dict[str, Comment] = {}
+    for step in steps:
+        if step.old is not None:
+            del found[step.old.comment_id]
+        if step.new is not None:
+            found[step.new.comment_id] = step.new
+    return list(found.values())
+
+
+async def assert_same(analytics: Analytics, comments: list[Comment]) -> int:
+    compared = 0
+    for interval in Interval:
+        for product in NAMES.values():
+            for languages in LANGUAGES:
+                asked = TrendQuestion(product, Span.of(interval, None, None), languages)
+                points = (await analytics.trend(asked)).points
+                expected = oracle.trend(comments, product, interval, languages)
+                assert [(point.start, point.counts) for point in points] == expected
+                compared += len(expected)
+        for by in MovedBy:
+            instants = (START + timedelta(days=40), START + timedelta(days=75))
+            asked_for = MoversQuestion(interval, by, *instants, at_least=2)
+            movers = await analytics.movers(asked_for)
+            days = (movers.earlier.start.date(), movers.later.start.date())
+            assert days == tuple(oracle.day_of(interval, one) for one in instants)
+            found = [
+                (
+                    one.product.product_id,
+                    (one.earlier.count, one.earlier.stars),
+                    (one.later.count, one.later.stars),
+                )
+                for one in movers.products
+            ]
+            assert found == oracle.movers(comments, interval, by, days, 2)
+            compared += len(found)
+    # What is gone is nobody's: it keeps no row under the values that its change has in their place.
+    assert not (await analytics.trend(TrendQuestion("", Span(Interval.DAY)))).points
+    return compared
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+async def test_random_histories_with_edits_and_deletions(
+    store: AnalyticsStore, tmp_path: Path, seed: int
+) -> None:
+    steps = written(seed, 120)
+    chance = random.Random(seed)
+    exported = 70
+    log = ChangeLog(store, new_run("s", {}, EXPORTED - timedelta(hours=1)))
+    parquet = oracle.write_export(tmp_path / "export.parquet", living(steps[:exported]))
+    base = await store.fill(parquet, EXPORTED, "s")
+    assert base.rows == len(living(steps[:exported]))
+    analytics = asked_of(store)
+    # The run begins before the export, and batches come again, older ones after newer ones too.
+    place = 30
+    while place < len(steps):
+        start = chance.randrange(max(30, place - 8), place + 1)
+        place = min(len(steps), place + chance.randrange(1, 20))
+        await log.keep("shard", str(place), changes_of(steps, start, place), done=False)
+    await log.keep("shard", "40", changes_of(steps, 30, 40), done=False)
+    # Until the run is beyond the export, its changes would take comments back.
+    assert (await analytics.trend(TrendQuestion("x", Span(Interval.DAY)))).as_of == EXPORTED
+    assert await assert_same(analytics, living(steps[:exported])) > 100
+    await log.catch_up(EXPORTED + timedelta(minutes=1))
+    assert (await analytics.trend(TrendQuestion("x", Span(Interval.DAY)))).as_of > EXPORTED
+    assert await assert_same(analytics, living(steps)) > 100
+
+
+def changes_of(steps: list[Step], start: int, end: int) -> list[tuple[str, str, Comment | None]]:
+    """Steps as a stream's records tell them; their numbers are of 1 to 3 digits, filled up."""
+    return [
+        ((step.new or step.old).comment_id, str(number).rjust(40, "0"), step.new)  # type: ignore[union-attr]
+        for number, step in enumerate(steps[start:end], start)
+    ]
+
+
+async def test_a_trend_is_of_whole_periods_and_of_so_many(
+    store: AnalyticsStore, tmp_path: Path
+) -> None:
+    days = [datetime(2020, 2, 27, 12, tzinfo=UTC) + timedelta(days=250 * n) for n in range(4)]
+    comments = [
+        Comment(f"c{number}", "p", "u", 5, "en", "", "", day) for number, day in enumerate(days)
+    ]
+    await store.fill(oracle.write_export(tmp_path / "e.parquet", comments), EXPORTED, None)
+    analytics = asked_of(store)
+
+    async def points(start: datetime | None, end: datetime | None, interval: Interval) -> list[str]:
+        trend = await analytics.trend(TrendQuestion("p", Span.of(interval, start, end)))
+        return [f"{point.start:%Y-%m-%d} {point.count}" for point in trend.points]
+
+    assert len(await points(None, None, Interval.DAY)) == 400
+    assert (await points(None, None, Interval.DAY))[-1] == "2022-03-18 1"
+    late = days[0] + timedelta(hours=6)
+    assert await points(late, late + timedelta(days=3), Interval.DAY) == [
+        "2020-02-27 1",
+        "2020-02-28 0",
+        "2020-02-29 0",
+        "2020-03-01 0",
+    ]
+    assert await points(late, datetime(2020, 3, 2, tzinfo=UTC), Interval.WEEK) == ["2020-02-24 1"]
+    assert (await points(late, None, Interval.MONTH))[0] == "2020-02-01 1"
+    assert await points(days[-1] + timedelta(days=90), None, Interval.MONTH) == []
+    assert await points(None, datetime(1999, 1, 1, tzinfo=UTC), Interval.MONTH) == []

@@ -1,0 +1,63 @@
+"""A real Redis on a free loopback port, which keeps nothing when it is killed and started again."""
+
+import contextlib
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from tests.engines import await_listening, free_port
+
+REDIS = shutil.which("redis-server")
+
+NEEDS_REDIS = pytest.mark.skipif(
+    REDIS is None,
+    reason="redis-server is missing: on Debian, 'apt-get install redis-server' puts it there",
+)
+
+
+class RedisServer:
+    """The same address across its runs; what it held is gone with each."""
+
+    def __init__(self, directory: Path) -> None:
+        self.port = free_port()
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self._directory = directory
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start, and wait until it listens."""
+        assert REDIS is not None
+        self._process = subprocess.Popen(
+            [REDIS, "--bind", "127.0.0.1", "--port", str(self.port), "--save", ""],
+            cwd=self._directory,
+            stdout=subprocess.DEVNULL,
+        )
+        await_listening(self._process, self.port)
+
+    def kill(self) -> None:
+        """End at once, without a word to clients."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(10)
+
+    def hang(self, *, hangs: bool) -> None:
+        """Answer nothing, though connections stay; or go on."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP if hangs else signal.SIGCONT)
+
+
+@contextlib.contextmanager
+def redis_server() -> Iterator[RedisServer]:
+    """Run until the block ends."""
+    with TemporaryDirectory() as directory:
+        server = RedisServer(Path(directory))
+        server.start()
+        try:
+            yield server
+        finally:
+            server.kill()

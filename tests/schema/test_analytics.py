@@ -1,0 +1,188 @@
+"""Trends and movers as GraphQL: beside the table's answers, with their bounds and their faults."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from strawberry import Schema
+
+from analytics.duckdb_store import DuckDBStore
+from analytics.errors import AWAY
+from analytics.opening import open_store
+from analytics.service import Analytics
+from analytics.store import AnalyticsStore
+from dal.stores import Stores
+from dal.table.client import Table
+from resolvers.request.context import Context, Viewer
+from tests.analytics.oracle import write_export
+from tests.schema.conftest import ANN, STAFF, Answer
+from tests.strategies import comment
+
+EXPORTED = datetime(2026, 1, 1, tzinfo=UTC)
+COMMENTS = [
+    comment(
+        f"c{n}",
+        product_id="42" if n % 3 else "43",
+        rating=1 + n % 5,
+        language="de" if n % 2 else "en",
+        created_at=datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=n),
+    )
+    for n in range(60)
+]
+BOTH = """{ product(productId: "42") {
+    statistics { total }
+    trend(interval: MONTH, language: "EN") { points { start count average } asOf
+        source { store rowsExported changed } } } }"""
+
+Ask = Callable[..., Awaitable[Answer]]
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[DuckDBStore]:
+    store = DuckDBStore(tmp_path / "analytics")
+    await store.fill(write_export(tmp_path / "e.parquet", COMMENTS), EXPORTED, None)
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def stores(table: Table) -> Stores:
+    stores = Stores(table)
+    await stores.comments.put_many(COMMENTS[:9])
+    return stores
+
+
+@pytest.fixture
+def ask(schema: Schema, stores: Stores, store: DuckDBStore) -> Ask:
+    async def open_filled() -> AnalyticsStore:
+        return store
+
+    return asking(schema, stores, Analytics(open_filled))
+
+
+def asking(schema: Schema, stores: Stores, analytics: Analytics) -> Ask:
+    async def ask(text: str, viewer: Viewer | None = None, **given: Any) -> Answer:
+        context = Context(viewer, stores, analytics=analytics, **given)
+        result = await schema.execute(text, context_value=context)
+        return {"data": result.data, "errors": [one.formatted for one in result.errors or []]}
+
+    return ask
+
+
+async def test_one_document_asks_both_stores(ask: Ask) -> None:
+    answer = await ask(BOTH, explain=True)
+    assert answer["errors"] == []
+    product = answer["data"]["product"]
+    assert product["statistics"] == {"total": 6}
+    trend = product["trend"]
+    assert trend["asOf"] == "2026-01-01T00:00:00+00:00"
+    assert trend["source"] == {"store": "DuckDB", "rowsExported": 60, "changed": False}
+    wanted = [one for one in COMMENTS if one.product_id == "42" and one.language == "en"]
+    by_month = [[one.rating for one in wanted if one.created_at.month == n] for n in (1, 2)]
+    assert [(one["count"], one["average"]) for one in trend["points"]] == [
+        (len(ratings), sum(ratings) / len(ratings)) for ratings in by_month
+    ]
+    assert (await ask(BOTH))["data"]["product"]["trend"]["source"] is None
+
+
+async def test_a_store_that_is_away_takes_nothing_else_with_it(
+    schema: Schema, stores: Stores, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def away() -> AnalyticsStore:
+        return await open_store(tmp_path, "t", "http://127.0.0.1:1")
+
+    for analytics in (Analytics(), Analytics(away)):
+        answer = await asking(schema, stores, analytics)(BOTH)
+        assert answer["data"]["product"] == {"statistics": {"total": 6}, "trend": None}
+        (error,) = answer["errors"]
+        assert error["extensions"]["code"] == "UNAVAILABLE"
+        assert error["path"] == ["product", "trend"]
+    assert error["message"] == AWAY
+    assert caplog.text.count("ClickHouse at 127.0.0.1 does not answer") == 1
+
+
+async def test_clients_are_not_told_of_paths(
+    ask: Ask, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (parquet,) = (tmp_path / "analytics").glob("base-*")
+    parquet.write_bytes(b"PAR1 and nothing more")
+    (error,) = (await ask(BOTH))["errors"]
+    assert (error["message"], error["extensions"]["code"]) == (AWAY, "UNAVAILABLE")
+    assert caplog.text.count(str(parquet)) == 1
+
+
+MOVERS = """{ movers(interval: MONTH, to: "2024-02-10", by: %s, atLeast: 2, first: 1) {
+    earlier { start end } later { start } products {
+        product { productId statistics { total } } earlier { count average } } } }"""
+
+
+async def test_movers_are_for_staff_and_lead_to_products(ask: Ask) -> None:
+    for viewer, code in ((None, "UNAUTHENTICATED"), (ANN, "FORBIDDEN")):
+        (error,) = (await ask(MOVERS % "VOLUME", viewer))["errors"]
+        assert error["extensions"]["code"] == code
+    for by in ("VOLUME", "AVERAGE"):
+        answer = await ask(MOVERS % by, STAFF)
+        assert answer["errors"] == []
+        movers = answer["data"]["movers"]
+        assert movers["earlier"] == {
+            "start": "2024-01-01T00:00:00+00:00",
+            "end": "2024-02-01T00:00:00+00:00",
+        }
+        assert movers["later"] == {"start": "2024-02-01T00:00:00+00:00"}
+        assert len(movers["products"]) == 1
+
+
+TREND = '{ product(productId: "42") { trend(%s) { points { start } } } }'
+
+
+@pytest.mark.parametrize(
+    ("arguments", "argument", "sentence"),
+    [
+        ('interval: DAY, from: "1020-01-01", to: "2020-01-01"', "from", "the most is 400"),
+        ('interval: DAY, from: "0001-01-01"', "from", "the most is 400"),
+        ('interval: DAY, from: "2024-01-01", to: "2024-01-01"', "from", "must lie before to"),
+        ('interval: DAY, from: "2024-01-02", to: "2024-01-01"', "from", "must lie before to"),
+        ('interval: DAY, from: "0001-01-01T00:00:00+14:00"', "from", "out of the calendar"),
+        ('interval: MONTH, language: ["en", "no language"]', "language", "BCP 47"),
+    ],
+)
+async def test_bad_arguments_of_a_trend(
+    ask: Ask, arguments: str, argument: str, sentence: str
+) -> None:
+    answer = await ask(TREND % arguments)
+    (error,) = answer["errors"]
+    assert answer["data"]["product"] == {"trend": None}
+    assert error["extensions"] == {"code": "BAD_ARGUMENT", "argument": argument}
+    assert sentence in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "argument"),
+    [
+        ('from: "2024-02-01", to: "2024-02-20"', "from"),
+        ('from: "2024-03-01", to: "2024-02-20"', "from"),
+        ("first: 0", "first"),
+        ("first: 101", "first"),
+        ("atLeast: 0", "atLeast"),
+    ],
+)
+async def test_bad_arguments_of_movers(ask: Ask, arguments: str, argument: str) -> None:
+    answer = await ask(f"{{ movers(interval: MONTH, {arguments}) {{ asOf }} }}", STAFF)
+    (error,) = answer["errors"]
+    assert error["extensions"] == {"code": "BAD_ARGUMENT", "argument": argument}
+
+
+async def test_dates_without_a_zone_are_in_utc(ask: Ask) -> None:
+    told = 'interval: DAY, from: "2024-01-02T23:30:00%s", to: "2024-01-04T00:00:00%s"'
+    for zone, first in (("", "2024-01-02"), ("Z", "2024-01-02"), ("-01:00", "2024-01-03")):
+        points = (await ask(TREND % (told % (zone, zone))))["data"]["product"]["trend"]["points"]
+        assert points[0]["start"] == f"{first}T00:00:00+00:00"
+
+
+async def test_so_many_questions_at_once_are_too_costly(ask: Ask) -> None:
+    trends = " ".join(f"t{n}: trend(interval: DAY) {{ asOf }}" for n in range(11))
+    (error,) = (await ask(f'{{ product(productId: "42") {{ {trends} }} }}'))["errors"]
+    assert error["extensions"]["code"] == "QUERY_TOO_COSTLY"
+    assert "11 questions to analytics; the most is 10" in error["message"]

@@ -1,0 +1,137 @@
+"""``marginalia export`` as a person runs it."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dal.stores import Stores
+from dal.table.client import Table
+from dal.table.item import primary_key
+from tests import oracle
+from tests.organizations import TICKETS, fill
+from tests.server.serving import AWS, MARGINALIA, called, environment, marginalia
+
+ROWS = oracle.make_comments("42", 30, seed=5)
+
+
+@pytest.fixture
+async def store(table: Table, dynoxide_url: str) -> list[str]:
+    """The options that lead to a table with comments, organisations and tickets."""
+    stores = Stores(table)
+    await stores.comments.put_many(ROWS)
+    await fill(stores)
+    return ["--endpoint-url", dynoxide_url, "--table", table.name]
+
+
+def export(*arguments: str | Path) -> tuple[int, str, str]:
+    ended = called("export", *arguments, **AWS)
+    return ended.returncode, ended.stdout, ended.stderr
+
+
+def names_in(directory: Path) -> list[str]:
+    return sorted(entry.name for entry in directory.iterdir())
+
+
+def test_a_directory_gets_a_file_of_each_kind(tmp_path: Path, store: list[str]) -> None:
+    out = tmp_path / "new" / "out"
+    code, said, errors = export("--output", out, *store)
+    assert (code, errors) == (0, "")
+    assert said.startswith(
+        f"{out}: 30 comments, 0 orders, 2 organizations, {len(TICKETS)} tickets, 0 profiles, "
+        "as they were in the time from 2"
+    )
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["begun"] < manifest["ended"]
+    assert {(out / f"{kind}.jsonl").stat().st_mode & 0o777 for kind in manifest["files"]} == {0o600}
+    assert manifest["files"]["comments"] == {"file": "comments.jsonl", "rows": 30, "unreadable": 0}
+    code, _, errors = export("--output", out, *store)
+    assert code == 1
+    assert errors == (
+        f"marginalia: {out}/comments.jsonl exists: name another output, or add --force to replace "
+        "it.\n"
+    )
+    assert export("--output", out, "--force", *store)[0] == 0
+
+
+def test_one_kind_in_a_file_tells_its_format_by_its_name(tmp_path: Path, store: list[str]) -> None:
+    file = tmp_path / "tickets.csv"
+    assert export("-o", file, "--kind", "tickets", *store)[0] == 0
+    with file.open(newline="") as opened:
+        rows = list(csv.DictReader(opened))
+    assert {row["id"] for row in rows} == {one.ticket_id for one in TICKETS}
+    assert names_in(tmp_path) == ["tickets.csv", "tickets.csv.manifest.json"]
+    assert export("-o", tmp_path, "--kind", "comments", *store)[0] == 0
+    assert len((tmp_path / "comments.jsonl").read_text().splitlines()) == 30
+
+
+def test_standard_output_takes_the_rows_and_nothing_else(store: list[str]) -> None:
+    ended = marginalia("export", "-o", "-", "--kind", "comments", *store, **AWS)
+    assert ended.returncode == 0
+    assert ended.stderr.startswith("standard output: 30 comments, as they were")
+    rows = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert {row["id"] for row in rows} == {one.comment_id for one in ROWS}
+
+
+def streamed(output: int, store: list[str]) -> tuple[int, bytes]:
+    command = [str(MARGINALIA), "export", "-o", "-", "--kind", "comments", *store]
+    outcome = subprocess.run(
+        command, env=environment(**AWS), stdout=output, stderr=subprocess.PIPE, check=False
+    )
+    os.close(output)
+    return outcome.returncode, outcome.stderr
+
+
+def test_a_reader_that_has_enough_ends_it_quietly(store: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    assert streamed(writing, store) == (1, b"")
+
+
+def test_a_full_disk_is_told_once(store: list[str]) -> None:
+    code, errors = streamed(os.open("/dev/full", os.O_WRONLY), store)
+    assert (code, errors.count(b"\n")) == (1, 1)
+    assert errors.startswith(b"marginalia: Standard output takes no more (No space left")
+
+
+def test_help_names_what_parquet_needs() -> None:
+    ended = called("export", "--help")
+    assert ended.returncode == 0
+    assert "'marginalia[analytics]'" in " ".join(ended.stdout.replace("│", "").split())
+
+
+async def test_what_cannot_be_done_is_told_in_a_sentence(
+    tmp_path: Path, store: list[str], table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for arguments, sentence in (
+        (
+            ("-o", tmp_path / "reviews.csv"),
+            f"{tmp_path / 'reviews.csv'} is called as one file, and all kinds need a directory: ",
+        ),
+        (("-o", "-"), "Standard output takes one kind: name it with --kind."),
+        (("-o", "-", "--kind", "orders", "--format", "parquet"), "Parquet cannot be streamed"),
+        (("-o", tmp_path / "no", "--table", "none"), "The table is not there"),
+    ):
+        code, _, errors = export(
+            *arguments, *store[:2], *(() if "--table" in arguments else store[2:])
+        )
+        assert (code, errors.startswith(f"marginalia: {sentence}")) == (1, True), errors
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "duckdb", None)
+        code, _, errors = export("-o", tmp_path / "p", "--format", "parquet", *store)
+    assert (code, errors) == (
+        1,
+        (
+            "marginalia: Parquet needs DuckDB, which is not installed: run `pip install "
+            "'marginalia[analytics]'`.\n"
+        ),
+    )
+    assert names_in(tmp_path) == []
+    await table.put_many([primary_key("COMMENT#x")])
+    code, said, errors = export("-o", tmp_path / "out", *store)
+    assert (code, said.startswith(f"{tmp_path}/out: 30 comments")) == (1, True)
+    assert errors.startswith("marginalia: 1 item under keys of ours holds nothing that can be read")

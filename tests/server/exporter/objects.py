@@ -1,0 +1,157 @@
+"""Random stores of every kind of object, as hypothesis draws them."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from hypothesis import strategies as st
+
+from dal.model import (
+    Comment,
+    Money,
+    Order,
+    OrderLine,
+    OrderStatus,
+    Organization,
+    OrganizationUser,
+    Profile,
+    Roster,
+    Ticket,
+    TicketStatus,
+    UserType,
+    rules,
+)
+from dal.stores import Stores
+from dal.table.client import Table
+from dal.table.item import Item
+from dal.table.parallel_scan import scan_all
+from dal.table.service import Service
+
+_WRITTEN = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+_TEXTS = (
+    _WRITTEN | st.sampled_from(['"', "a,b\r\nc", "\r", '""\n', " x ", "\u2028,\x85", "=1+1"])
+).map(lambda text: rules.text("text", text))
+_STATED = _TEXTS.map(lambda text: f"{text}.")
+_IDS = st.text(
+    st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\U0010ffff"),
+    min_size=1,
+    max_size=12,
+)
+_INSTANTS = st.datetimes(timezones=st.just(UTC)) | st.sampled_from(
+    [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)]
+)
+_LANGUAGES = st.sampled_from(["en", "de", "pt-BR", "zh-Hant", "ar"])
+
+comments = st.builds(
+    Comment,
+    _IDS,
+    _IDS,
+    _IDS,
+    st.integers(1, 5),
+    _LANGUAGES,
+    _TEXTS,
+    _TEXTS,
+    _INSTANTS,
+    st.none() | _INSTANTS,
+    st.booleans(),
+)
+
+
+@st.composite
+def orders(draw: st.DrawFn) -> Order:
+    currency, places = draw(st.sampled_from([("EUR", 2), ("JPY", 0), ("KWD", 3), ("CLF", 4)]))
+    prices = st.decimals(0, 10**9, places=places, allow_nan=False)
+    lines = st.builds(
+        OrderLine,
+        _IDS,
+        st.integers(1, 10_000),
+        prices.map(lambda amount: Money(round(Decimal(amount), places), currency)),
+    )
+    return Order(
+        order_id=draw(_IDS),
+        username=draw(_IDS),
+        status=draw(st.sampled_from(OrderStatus)),
+        created_at=draw(_INSTANTS),
+        lines=tuple(draw(st.lists(lines, min_size=1, max_size=4))),
+    )
+
+
+@st.composite
+def rosters(draw: st.DrawFn) -> Roster:
+    name = draw(_IDS)
+    members = draw(st.dictionaries(_IDS, st.sampled_from(UserType), max_size=5))
+    users = [OrganizationUser(name, username, type_) for username, type_ in members.items()]
+    return Roster(Organization(name, draw(_TEXTS.map(str))), users)
+
+
+tickets = st.builds(
+    Ticket,
+    ticket_id=_IDS,
+    organization=_IDS,
+    username=_IDS,
+    subject=_STATED,
+    text=_STATED,
+    created_at=_INSTANTS,
+    status=st.sampled_from(TicketStatus),
+)
+profiles = st.builds(
+    Profile, full_name=_TEXTS, email=st.sampled_from(["", "ana@b.org", "\N{SNOWMAN}@x"])
+)
+
+
+@dataclass(frozen=True)
+class Stock:
+    """What one store holds, each under an identity of its own."""
+
+    comments: list[Comment]
+    orders: list[Order]
+    rosters: list[Roster]
+    tickets: list[Ticket]
+    profiles: dict[str, Profile]
+
+    async def fill(self, table: Table) -> None:
+        stores = Stores(table)
+        await stores.comments.put_many(self.comments)
+        await stores.orders.put_many(self.orders)
+        await stores.organizations.put_many(self.rosters)
+        await stores.tickets.put_many(self.tickets)
+        await stores.users.put_profiles(self.profiles)
+
+
+stocks = st.builds(
+    Stock,
+    st.lists(comments, max_size=30, unique_by=lambda one: one.comment_id),
+    st.lists(orders(), max_size=12, unique_by=lambda one: one.order_id),
+    st.lists(rosters(), max_size=6, unique_by=lambda one: one.organization.name),
+    st.lists(tickets, max_size=12, unique_by=lambda one: one.ticket_id),
+    st.dictionaries(_IDS, profiles, max_size=8),
+)
+
+
+async def everything(table: Table) -> dict[tuple[str, str], Item]:
+    """All items of a table by key, but the one that says how it counts since when."""
+    items: list[Item] = []
+    await scan_all(table, lambda _: None, items.extend)
+    found = {(one["PK"]["S"], one["SK"]["S"]): one for one in items}
+    assert len(found) == len(items)
+    return {key: one for key, one in found.items() if key[0] != "COUNTING"}
+
+
+class SmallPages(Service):
+    """A service whose scans answer a few items at a time; ``before`` runs at each of them."""
+
+    def __init__(self, table: Table, limit: int, before: Any = None) -> None:
+        self._client = table._client
+        self.endpoint_url = table._client.endpoint_url
+        self._limit = limit
+        self._before = before
+        self.scans = 0
+
+    async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        if operation == "scan":
+            arguments = {**arguments, "Limit": self._limit}
+            self.scans += 1
+            if self._before is not None:
+                await self._before(self.scans)
+        return await self._client.call(operation, arguments)

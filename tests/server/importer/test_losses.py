@@ -1,0 +1,74 @@
+from contextlib import closing
+
+import pytest
+
+from server.importer.column_mapping import make_column_mapping
+from server.importer.file_kinds import COMMENTS
+from server.importer.losses import Losses
+from server.importer.presets import Preset
+from server.importer.rows import Reject, Row
+
+PRESET = Preset(
+    id_from=["who", "variant"],
+    keep={"state": ["OK"], "gone": ["false"]},
+    no_place={"votes": ["up", "down"], "variants": ["variant"]},
+)
+
+
+def told(*rows: dict[str, object]) -> tuple[list[str], list[str]]:
+    """Return the columns not used, and the sentences, of rows that differ."""
+    with closing(Losses(PRESET, make_column_mapping(COMMENTS, [], [], PRESET))) as losses:
+        for number, row in enumerate(losses.kept(Row(n, row) for n, row in enumerate(rows, 1))):
+            assert isinstance(row, Row)
+            losses.loaded(row, str(number), number)
+        return list(losses.unused), list(losses.sentences())
+
+
+def test_values_without_a_place_are_counted_by_what_they_are() -> None:
+    unused, sentences = told(
+        {"up": 3, "down": "1,204", "variant": "red", "who": "ana", "extra": "x", "id": "1"},
+        {"up": 1, "variant": "", "who": "bo"},
+    )
+    assert unused == ["extra", "id"]
+    assert sentences == [
+        "votes: 3 values have no place yet.",
+        "variants: 1 value has no place yet.",
+    ]
+
+
+@pytest.mark.parametrize("cell", [None, "", 0, "0", 0.0, False, "false", [], {}, [0, 0], [[]]])
+def test_what_says_nothing_is_no_loss(cell: object) -> None:
+    assert told({"up": cell, "extra": cell}) == ([], [])
+
+
+def test_rows_are_left_out_by_their_state() -> None:
+    rows: list[dict[str, object]] = [
+        {"state": "ok"},
+        {"state": " spam "},
+        {"state": "spam", "gone": "true"},
+        {"gone": True},
+        {"gone": False, "state": None},
+        {},
+    ]
+    assert told(*rows)[1] == ["2 rows left out: state is spam.", "1 row left out: gone is True."]
+
+
+def test_rejects_are_passed_on() -> None:
+    with closing(Losses(PRESET, make_column_mapping(COMMENTS, [], [], PRESET))) as losses:
+        assert list(losses.kept(iter([Reject(1, "broken")]))) == [Reject(1, "broken")]
+
+
+def test_names_that_are_values_do_not_fill_the_memory() -> None:
+    rows: list[dict[str, object]] = [{f"c{number}": "x"} for number in range(1_500)]
+    unused, _ = told(*rows)
+    assert len(unused) == 1_000
+
+
+def test_of_many_shared_ids_the_first_are_shown() -> None:
+    with closing(Losses(PRESET, make_column_mapping(COMMENTS, [], [], PRESET))) as losses:
+        for line in range(1, 13):
+            losses.loaded(Row(line, {}), str(line % 6), line)
+        (sentence,) = losses.sentences()
+    assert sentence.startswith(
+        "6 ids stand in 12 rows that differ (lines 1, 7; 2, 8; 3, 9; 4, 10; 5, 11; …): only the"
+    )

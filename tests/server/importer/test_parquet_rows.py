@@ -1,0 +1,78 @@
+"""Parquet of any writer's: each type comes as JSON has it."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from server.errors import CommandError
+from server.importer.parquet_rows import open_parquet
+
+VALUES = {
+    "1::TINYINT": 1,
+    "18446744073709551615::UBIGINT": 18446744073709551615,
+    "4.5::DOUBLE": 4.5,
+    "'nan'::DOUBLE": "nan",
+    "12.50::DECIMAL(9, 2)": "12.50",
+    "TRUE": True,
+    "'zoë'": "zoë",
+    "NULL::VARCHAR": None,
+    "DATE '2020-11-20'": "2020-11-20",
+    "TIMESTAMP '2020-11-20 12:00:00.123456'": "2020-11-20T12:00:00.123456Z",
+    "TIMESTAMP_NS '2020-11-20 12:00:00.123456400'": "2020-11-20T12:00:00.123456Z",
+    "TIMESTAMP_S '2020-11-20 12:00:00'": "2020-11-20T12:00:00.000000Z",
+    "TIMESTAMPTZ '2020-11-20 12:00:00.5+02'": "2020-11-20T10:00:00.500000Z",
+    "TIMESTAMP '20000-01-01'": "568971820800000000 microseconds, which is out of the calendar",
+    "NULL::TIMESTAMPTZ": None,
+    "[{'product_id': 'a', 'quantity': 2}]": [{"product_id": "a", "quantity": 2}],
+    "MAP {'a': 1}": {"a": 1},
+    "[1.5, 'nan'::DOUBLE, '-inf'::DOUBLE]": [1.5, "nan", "-inf"],
+    "NULL::VARCHAR[]": None,
+}
+
+
+def test_values_of_every_type(tmp_path: Path) -> None:
+    path = tmp_path / "every [type]*?.parquet"
+    columns = ", ".join(f'{value} AS "c""{number}"' for number, value in enumerate(VALUES))
+    plain = tmp_path / "p.parquet"
+    with duckdb.connect() as database:
+        database.execute(f"COPY (SELECT {columns} FROM range(3)) TO '{plain}'")
+    plain.rename(path)
+    with open_parquet(path) as rows:
+        read = list(rows)
+        assert rows.columns == [f'c"{number}' for number in range(len(VALUES))]
+    assert [row.line for row in read] == [1, 2, 3]
+    for row in read:
+        assert list(row.cells.values()) == list(VALUES.values())
+
+
+def test_what_is_no_parquet_is_told_in_a_sentence(tmp_path: Path) -> None:
+    text = tmp_path / "text.parquet"
+    text.write_text("id,rating\n" * 100)
+    for path, sentence in (
+        (text, "is not a whole Parquet file"),
+        (tmp_path / "absent.parquet", "is not there: check the path"),
+        (tmp_path, "is a directory: name one file"),
+    ):
+        with pytest.raises(CommandError, match=sentence) as caught, open_parquet(path):
+            pass
+        assert "\n" not in str(caught.value)
+
+
+def test_a_file_damaged_after_its_first_rows_is_told_in_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "damaged.parquet"
+    with duckdb.connect() as database:
+        database.execute(
+            "COPY (SELECT md5(number::VARCHAR) AS id FROM range(100_000) t(number)) "
+            f"TO '{path}' (ROW_GROUP_SIZE 10_000)"
+        )
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 400_000] = b"\xff" * 400_000
+    path.write_bytes(content)
+    with (
+        pytest.raises(CommandError, match="is not a whole Parquet file") as caught,
+        open_parquet(path) as rows,
+    ):
+        list(rows)
+    assert "\n" not in str(caught.value)

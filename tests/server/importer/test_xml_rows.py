@@ -1,0 +1,124 @@
+from collections.abc import Mapping
+from xml.sax.saxutils import escape
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.errors import CommandError
+from server.importer.rows import Reject, Row
+from server.importer.xml_rows import MAX_ROW_CHARACTERS, XmlRows
+from tests.server.importer.reading import source
+
+PATH = "Feed/Product/Review"
+
+
+def read(content: str | bytes, path: str = PATH) -> list[Row | Reject]:
+    return list(XmlRows(source(content), path))
+
+
+def cells(content: str) -> list[Mapping[str, object]]:
+    return [one.cells for one in read(content) if isinstance(one, Row)]
+
+
+def refusal(content: str | bytes) -> str:
+    with pytest.raises(CommandError) as caught:
+        read(content)
+    return str(caught.value)
+
+
+def test_columns_are_paths_below_the_row_and_from_the_root_around_it() -> None:
+    found = cells(
+        '<Feed name="shop" xmlns="urn:x" xmlns:y="urn:y"><Product id="p"><Name>Mug</Name>'
+        '<Sizes><Size>S</Size></Sizes><Review id="1" y:state="ok"><User id="u"><Name> Ana </Name>'
+        "</User><Text><![CDATA[a <b> & c]]></Text><Photo>1.jpg</Photo><Photo>2.jpg</Photo><None/>"
+        "</Review><After>x</After></Product><Product><Review/></Product></Feed>"
+    )
+    assert found == [
+        {
+            "/Feed/@name": "shop",
+            "/Feed/Product/@id": "p",
+            "/Feed/Product/Name": "Mug",
+            "@id": "1",
+            "@state": "ok",
+            "User": "",
+            "User/@id": "u",
+            "User/Name": "Ana",
+            "Text": "a <b> & c",
+            "Photo": "1.jpg\n2.jpg",
+            "None": "",
+        },
+        {"/Feed/@name": "shop"},
+    ]
+
+
+def test_a_row_is_called_by_the_line_on_which_it_starts() -> None:
+    content = "<Feed>\n<Product>\n<Review>\n</Review> <Review/>\n\n<Review/></Product></Feed>"
+    assert [one.line for one in read(content)] == [3, 4, 6]
+
+
+def test_an_overlong_row_is_rejected_and_the_next_one_read() -> None:
+    long = "x" * (MAX_ROW_CHARACTERS + 1)
+    first, second = read(f"<Feed><Product><Review>{long}</Review><Review/></Product></Feed>")
+    assert isinstance(first, Reject)
+    assert (first.reason, first.cut) == ("the row is over 1,000,000 characters long", True)
+    assert isinstance(second, Row)
+
+
+def test_a_document_type_is_refused_before_its_entities_are_read() -> None:
+    laughs = '<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">'
+    for inside in (laughs, '<!ENTITY a SYSTEM "file:///etc/passwd">'):
+        said = refusal(f"<!DOCTYPE Feed [{inside}]><Feed><Review>&a;</Review></Feed>")
+        assert said.startswith("sample declares a document type, which may hide entities")
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("<Feed>\n<Product>", "sample ends too soon, at line 2, column 10: get a whole copy and"),
+        ("<Feed>\n</Product>", "sample is broken XML at line 2, column 3 (mismatched tag): mend"),
+        ("<Feed>&a;</Feed>", "sample is broken XML at line 1, column 7 (undefined entity): mend"),
+        (b"<Feed>\xff</Feed>", "sample is broken XML at line 1, column 7 (not well-formed"),
+        ("", "sample ends too soon, at line 1, column 1"),
+    ],
+)
+def test_text_that_is_no_xml(content: str | bytes, sentence: str) -> None:
+    assert refusal(content).startswith(sentence)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1", "windows-1252"])
+def test_the_encoding_that_the_text_declares(encoding: str) -> None:
+    declared = f'<?xml version="1.0" encoding="{encoding}"?>'
+    text = f'{declared}<Feed><Product><Review a="é"/></Product></Feed>'
+    (row,) = read(text.encode(encoding))
+    assert isinstance(row, Row)
+    assert row.cells == {"@a": "é"}
+
+
+@pytest.mark.parametrize("encoding", ["Shift_JIS", "GBK", "none-such", "idna"])
+def test_an_encoding_that_expat_does_not_know(encoding: str) -> None:
+    declared = f'<?xml version="1.0" encoding="{encoding}"?>'
+    assert refusal(f"{declared}<Feed/>") == (
+        "sample declares an encoding that XML is not read in as it is: add --encoding with its "
+        "name."
+    )
+
+
+TEXTS = st.text(
+    st.characters(
+        codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="\ufffe\uffff"
+    ),
+    max_size=30,
+)
+
+
+@given(
+    st.lists(st.dictionaries(st.from_regex(r"[A-Za-z_]{1,8}", fullmatch=True), TEXTS), max_size=20)
+)
+def test_what_was_written_is_read(rows: list[dict[str, str]]) -> None:
+    written = "".join(
+        "<Review>" + "".join(f"<{k}>{escape(v)}</{k}>\n" for k, v in row.items()) + "</Review>"
+        for row in rows
+    )
+    expected = [{name: text.strip() for name, text in row.items()} for row in rows]
+    assert cells(f"<Feed><Product>{written}</Product></Feed>") == expected

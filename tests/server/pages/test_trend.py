@@ -1,0 +1,127 @@
+"""The trend on a product's page: drawn where analytics has it, and nowhere else."""
+
+import asyncio
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+
+from analytics.duckdb_store import DuckDBStore
+from analytics.store import Question, Result, State
+from dal.model import Comment
+from dal.table.client import Table
+from server.app import create_app
+from server.auth.authenticator import Authenticator
+from server.settings import Settings
+from tests.analytics.oracle import write_export
+from tests.server.pages.conftest import COMMENT, SECRET, Parsed, client_of, invalid_html, stored
+
+EXPORTED = datetime(2026, 1, 1, 12, 5, tzinfo=UTC)
+
+
+def made(number: int, month: int, rating: int, language: str = "en") -> Comment:
+    return COMMENT._replace(
+        comment_id=f"trend-{number}",
+        product_id="trend",
+        rating=rating,
+        language=language,
+        created_at=datetime(2024, month, 2, tzinfo=UTC),
+    )
+
+
+COMMENTS = [made(0, 1, 5), made(1, 1, 4), made(2, 2, 1, "de"), made(3, 4, 3), made(4, 5, 3)]
+
+
+async def page(
+    table: Table, folder: Path, query: str = "", url: str | None = None
+) -> httpx.Response:
+    await stored(table, COMMENTS)
+    settings = Settings(data_dir=folder, table=table.name, analytics_url=url)
+    app = create_app(settings, table=table, authenticator=Authenticator(secret=lambda: SECRET))
+    async with client_of(app) as client:
+        return await client.get(f"/products/trend{query}")
+
+
+@pytest.fixture
+async def folder(table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data directory with the exported comments, and all the time there is to ask of it."""
+    monkeypatch.setattr("server.pages.trend.PATIENCE", 10.0)
+    store = DuckDBStore(tmp_path / "analytics" / table.name)
+    await store.fill(write_export(tmp_path / "e.parquet", COMMENTS), EXPORTED, None)
+    await store.close()
+    return tmp_path
+
+
+async def test_a_line_for_months_in_a_row_a_bar_for_each_and_a_table(
+    table: Table, folder: Path, tmp_path: Path
+) -> None:
+    answer = await page(table, folder)
+    found = Parsed(answer.text)
+    lines = [given["d"] for tag, given in found.elements if tag == "path" and "mean" in str(given)]
+    # Five months, 200 units wide each; March has no comment. 5 stars are at 4, 1 star at 96.
+    assert lines == ["M100.00 15.50L300.00 96.00", "M700.00 50.00L900.00 50.00"]
+    volumes = [given for tag, given in found.elements if tag == "rect" and "y" in given]
+    assert [(one["x"], one["height"]) for one in volumes] == [
+        ("20.0", "100.0"),
+        ("220.0", "50.0"),
+        ("620.0", "50.0"),
+        ("820.0", "50.0"),
+    ]
+    assert "As of 1 January 2026, 12:05 UTC" in found.text
+    texts = [text.strip() for text in found.texts if text.strip()]
+    table_of = texts[texts.index("As a table") + 1 :]
+    assert table_of[:3] == ["Month", "Comments", "Mean rating"]
+    assert table_of[3:11] == ["May 2024", "1", "3.0", "April 2024", "1", "3.0", "March 2024", "0"]
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "trend.html").write_text(answer.text)
+    assert invalid_html(tmp_path / "pages") == []
+
+
+async def test_a_page_is_the_same_for_as_long_as_it_shows_the_same(
+    table: Table, folder: Path, tmp_path: Path
+) -> None:
+    tags = []
+    for seconds in (0, 20, 60):
+        store = DuckDBStore(folder / "analytics" / table.name)
+        parquet = write_export(tmp_path / "e.parquet", COMMENTS)
+        await store.fill(parquet, EXPORTED + timedelta(seconds=seconds), None)
+        await store.close()
+        tags.append((await page(table, folder)).headers["etag"])
+    assert tags[0] == tags[1] != tags[2]
+
+
+async def test_a_lone_month_is_a_dot_and_languages_narrow_it(table: Table, folder: Path) -> None:
+    found = Parsed((await page(table, folder, "?language=de&language=fr")).text)
+    assert "in Deutsch or français" in found.text
+    assert not [tag for tag, given in found.elements if given.get("class") == "mean"]
+    found = Parsed((await page(table, folder, "?language=en")).text)
+    lines = [given["d"] for _, given in found.elements if given.get("class") == "mean"]
+    assert lines == ["M100.00 15.50L100.00 15.50", "M700.00 50.00L900.00 50.00"]
+
+
+@pytest.mark.parametrize("url", [None, "http://127.0.0.1:1"])
+async def test_nothing_is_drawn_where_analytics_is_absent_or_away(
+    table: Table, tmp_path: Path, url: str | None
+) -> None:
+    answer = await page(table, tmp_path, url=url)
+    assert answer.status_code == 200
+    assert 'class="trend"' not in answer.text
+    assert "As of" not in answer.text
+
+
+async def test_a_page_does_not_wait_for_a_slow_drawing(
+    table: Table, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def ask(_: DuckDBStore, question: Question, state: State) -> Result:
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    monkeypatch.setattr(DuckDBStore, "ask", ask)
+    monkeypatch.setattr("server.pages.trend.PATIENCE", 0.05)
+    began = time.monotonic()
+    answer = await page(table, folder)
+    assert time.monotonic() - began < 4
+    assert answer.status_code == 200
+    assert 'class="trend"' not in answer.text

@@ -1,0 +1,97 @@
+"""Servers over one table that tell each other of changes by Redis."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.engines.redis import NEEDS_REDIS, redis_server
+from tests.server.http.subscribing import by_socket, by_stream
+from tests.server.serving import AWS, add_comment, bearer, called, served
+
+ENDPOINT = "http://127.0.0.1:9"
+SECRET_URL = "redis://:hush@127.0.0.1:1/0"
+
+
+@pytest.mark.parametrize(
+    "url", ["http://:hush@127.0.0.1", "redis://", "redis://:hush@h:99999", "redis://h/x", "unix://"]
+)
+def test_a_url_that_leads_nowhere_is_refused_without_its_password(url: str) -> None:
+    outcome = called("serve", "--endpoint-url", ENDPOINT, "--redis-url", url)
+    assert outcome.returncode == 1
+    assert outcome.stderr == (
+        "marginalia: --redis-url is no URL such as redis://127.0.0.1:6379/0, rediss://host:6379 or "
+        "unix:///run/redis.sock.\n"
+    )
+
+
+@pytest.mark.parametrize("option", ["surprise=1", "socket_timeout=long"])
+def test_an_option_that_is_not_taken_is_refused(option: str) -> None:
+    outcome = called("serve", "--endpoint-url", ENDPOINT, "--redis-url", f"{SECRET_URL}?{option}")
+    assert outcome.returncode == 1
+    assert outcome.stderr.startswith("marginalia: --redis-url has an option of no use: ")
+    assert option.partition("=")[0] in outcome.stderr
+    assert "hush" not in outcome.stderr
+
+
+def test_the_embedded_engine_needs_none() -> None:
+    outcome = called("serve", "--redis-url", SECRET_URL)
+    assert outcome.returncode == 1
+    assert "give --endpoint-url or --aws too" in outcome.stderr
+
+
+def test_without_the_extra_a_sentence_says_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "redis", None)
+    outcome = called("serve", "--endpoint-url", ENDPOINT, "--redis-url", SECRET_URL)
+    assert outcome.returncode == 1
+    assert outcome.stderr == (
+        "marginalia: --redis-url needs a package that is not installed: "
+        "pip install 'marginalia[redis]'.\n"
+    )
+
+
+@NEEDS_REDIS
+async def test_two_servers_are_one_to_those_who_listen(tmp_path: Path, dynoxide_url: str) -> None:
+    """A cursor of one is good at the other, also when that one has started anew."""
+    with redis_server() as redis:
+        store = ("--endpoint-url", dynoxide_url, "--table", f"brokers-{tmp_path.name}")
+        assert called("table", "create", *store, **AWS).returncode == 0
+        options = (*store, "--redis-url", redis.url)
+        with (
+            served(tmp_path, *options, "--workers", "2", **AWS) as one,
+            served(tmp_path, *options, **AWS) as other,
+        ):
+            async with by_stream(one.url) as here, by_socket(other.url) as there:
+                after = (await anext(here))["cursor"]
+                assert (await anext(there))["kind"] == "READY"
+                for server, text in ((other, "1"), (one, "2")):
+                    async with httpx.AsyncClient(
+                        base_url=server.url, headers=bearer("ana"), timeout=30
+                    ) as client:
+                        assert await add_comment(client, text)
+                        heard = [await anext(stream) for stream in (here, there)]
+                        assert [e["commentEdge"]["node"]["text"] for e in heard] == [text, text]
+                        assert heard[0]["cursor"] == heard[1]["cursor"]
+            assert other.end() == (0, "")
+            with served(tmp_path, *options, **AWS) as anew:
+                async with by_socket(anew.url, after=after) as events:
+                    told = [(await anext(events))["commentEdge"]["node"]["text"] for _ in "12"]
+                assert told == ["1", "2"]
+
+
+@NEEDS_REDIS
+async def test_a_server_starts_and_writes_without_redis(tmp_path: Path, dynoxide_url: str) -> None:
+    store = ("--endpoint-url", dynoxide_url, "--table", f"brokers-{tmp_path.name}")
+    assert called("table", "create", *store, **AWS).returncode == 0
+    with served(tmp_path, *store, "--redis-url", SECRET_URL, **AWS) as server:
+        async with httpx.AsyncClient(base_url=server.url, headers=bearer("ana")) as client:
+            assert await add_comment(client, "so it is")
+        await asyncio.sleep(0.5)
+        code, log = server.end()
+    assert code == 0
+    assert log.count("Redis at 127.0.0.1:1/0 is away") == 1
+    assert "hush" not in log

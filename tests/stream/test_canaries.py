@@ -1,0 +1,46 @@
+"""What canaries prove of shards, and what they leave."""
+
+import pytest
+
+from dal.table.client import Table
+from dal.table.streams import Shard
+from stream.canaries import Canaries, is_canary
+
+A, B = Shard("a"), Shard("b", parent="a")
+
+
+@pytest.mark.parametrize(
+    ("missing", "out_of", "done", "shards", "proven"),
+    [
+        pytest.param(0, "a", set(), [A], True, id="an open shard that has shown some"),
+        pytest.param(1, "a", set(), [A], False, id="one has not come"),
+        pytest.param(0, "a", set(), [], False, id="no shards are listed"),
+        pytest.param(0, "a", set(), [A, B], False, id="a shard has shown none"),
+        pytest.param(0, "b", {"a"}, [A, B], True, id="a parent was read to its end"),
+        pytest.param(0, "a", {"a"}, [A], False, id="a closed shard whose child is not listed"),
+    ],
+)
+async def test_what_is_proven(
+    table: Table, missing: int, out_of: str, done: set[str], shards: list[Shard], proven: bool
+) -> None:
+    async with Canaries(table) as canaries:
+        await canaries.release(0)
+        names = [key["PK"]["S"] for key in await left(table)]
+        assert len(names) > 2
+        shown = dict.fromkeys(names[missing:], out_of)
+        assert canaries.prove(shown, done, shards) is proven
+
+
+async def test_those_of_later_count_too_and_none_is_left(table: Table) -> None:
+    async with Canaries(table) as canaries:
+        await canaries.release(1)
+        shown = {key["PK"]["S"]: "a" for key in await left(table)}
+        assert canaries.prove(shown, set(), [A])
+        await canaries.release(99)
+        assert not canaries.have_come(shown)
+        assert len(await left(table)) == 106
+    assert await left(table) == []
+
+
+async def left(table: Table) -> list[dict[str, dict[str, str]]]:
+    return [item for item in (await table.scan(0, 1, None)).items if is_canary(item)]

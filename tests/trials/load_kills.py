@@ -1,0 +1,152 @@
+"""Loads that are killed at random points, and run again: the table is exact after either.
+
+``python -m tests.trials.load_kills`` loads one file once to see how long that takes. Then loads of
+it are killed with SIGKILL, each at another moment and over a table of its own. Every second one
+takes its engine along; the engine of the others goes on with what was sent.
+"""
+
+import argparse
+import asyncio
+import random
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+
+from rich.console import Console
+from rich.table import Table as Grid
+
+from bench.load import comments, write_file
+from dal.entities.comment import comment_in, is_comment
+from dal.model import Comment
+from dal.statistics.verify import ScannedCounts, differences
+from dal.table.item import Item
+from dal.table.parallel_scan import scan_all
+from server.engine.storage import open_table
+from server.settings import Settings
+from tests.server.serving import MARGINALIA, environment
+
+PRODUCTS = 40
+
+
+@dataclass
+class Kill:
+    """One load that was killed; rows that are in the table afterwards, and what is wrong."""
+
+    seconds: float
+    with_engine: bool
+    rows: int = 0
+    told: str = ""
+    """What the load said that came after it."""
+    wrong: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Found:
+    """What a table holds."""
+
+    stored: dict[str, Comment | None] = field(default_factory=dict)
+    counts: ScannedCounts = field(default_factory=ScannedCounts)
+
+    def add(self, items: Sequence[Item]) -> None:
+        """Take in one page of a scan."""
+        self.counts.add(items)
+        made = [comment_in(item) for item in items if is_comment(item)]
+        self.stored |= {one.comment_id: one for one in made if one is not None}
+
+
+async def trial(directory: Path, kills: int, rows: int, seed: int) -> list[Kill]:
+    """Kill ``kills`` loads of ``rows`` rows."""
+    chance = random.Random(seed)
+    made, file = comments(rows, PRODUCTS), directory / "rows.jsonl"
+    write_file(file, made)
+    start = monotonic()
+    await _ended(_load(file, directory / "whole"))
+    whole = monotonic() - start
+    done = []
+    for number in range(kills):
+        kill = Kill(whole * chance.uniform(0.2, 1), with_engine=number % 2 == 0)
+        await _tried(kill, file, directory / str(number), {one.comment_id: one for one in made})
+        done.append(kill)
+    return done
+
+
+async def _tried(kill: Kill, file: Path, data_dir: Path, made: dict[str, Comment]) -> None:
+    async with _engine(data_dir, lives=not kill.with_engine):
+        process = _load(file, data_dir)
+        await asyncio.sleep(kill.seconds)
+        process.kill()
+        await asyncio.to_thread(process.wait)
+        found = await _found(data_dir)
+        kill.rows = len(found.stored)
+        kill.wrong += _wrong(found)
+        if not found.stored.items() <= made.items():
+            kill.wrong.append("killed: what is stored is not of the file")
+        kill.told = await _ended(_load(file, data_dir))
+        found = await _found(data_dir)
+        kill.wrong += _wrong(found)
+        if found.stored != made:
+            kill.wrong.append("run again: what is stored is not the file")
+
+
+@asynccontextmanager
+async def _engine(data_dir: Path, *, lives: bool) -> AsyncIterator[None]:
+    """Run an engine for the loads to share, if it is to outlive them."""
+    if not lives:
+        yield
+        return
+    async with open_table(Settings(data_dir=data_dir), share=False):
+        yield
+
+
+def _load(file: Path, data_dir: Path) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [MARGINALIA, "load", file, "--data-dir", data_dir],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+async def _ended(process: "subprocess.Popen[str]") -> str:
+    said, _ = await asyncio.to_thread(process.communicate)
+    assert process.returncode == 0, said
+    return said.rpartition(": ")[2].strip()
+
+
+async def _found(data_dir: Path) -> Found:
+    found = Found()
+    async with open_table(Settings(data_dir=data_dir), share=True) as table:
+        await scan_all(table, lambda _: None, found.add)
+    return found
+
+
+def _wrong(found: Found) -> list[str]:
+    return [f"{one.key}: {one.what} is {one.stored}" for one in differences(found.counts).values()]
+
+
+def main() -> None:
+    """Run the trial, show its figures, and exit with 1 where something does not hold."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--rows", type=int, default=4_000)
+    parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
+    arguments = parser.parse_args()
+    with TemporaryDirectory() as directory:
+        done = asyncio.run(trial(Path(directory), arguments.kills, arguments.rows, arguments.seed))
+    grid = Grid(title=f"{len(done)} loads of {arguments.rows:,} rows, seed {arguments.seed}")
+    for column in ("killed after s", "with its engine", "rows there", "run again", "wrong"):
+        grid.add_column(column)
+    for one in done:
+        cells = f"{one.seconds:.2f}", "yes" if one.with_engine else "no", f"{one.rows:,}"
+        grid.add_row(*cells, one.told, "; ".join(one.wrong) or "nothing")
+    Console(width=140).print(grid)
+    sys.exit(any(one.wrong for one in done))
+
+
+if __name__ == "__main__":
+    main()
