@@ -4,8 +4,9 @@ import asyncio
 import errno
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from dal.repositories.export import ExportRepository
@@ -55,7 +56,7 @@ async def export(
         with open_draft(target, asked, now()) as draft:
             if not target.assembled:
                 await _scan(table, draft, seen)
-                await asyncio.to_thread(_assemble, draft, store)
+                await _in_thread(partial(_assemble, draft, store))
             return _publish(draft)
 
 
@@ -70,13 +71,26 @@ async def _scan(table: Table, draft: Draft, seen: Progress) -> None:
             if writer.state.done:
                 return
             async for page in repository.pages(segment, writer.state.last, draft.target.files):
-                await asyncio.to_thread(writer.write, page)
+                await _in_thread(partial(writer.write, page))
                 items[segment] = writer.state.items
                 seen(sum(items))
         finally:
             writer.close()
 
     await in_parallel([scan(segment) for segment in range(SCAN_SEGMENTS)])
+
+
+async def _in_thread(work: Callable[[], None]) -> None:
+    """Do ``work`` in a thread; who is cancelled waits for its end.
+
+    A thread cannot be stopped, and the draft may be another run's once this one is over.
+    """
+    running = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.gather(running, return_exceptions=True)
+        raise
 
 
 def _assemble(draft: Draft, store: str) -> None:

@@ -5,6 +5,8 @@ import fcntl
 import os
 import resource
 import shutil
+import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,6 +19,7 @@ import pytest
 from dal.entities.comment import comment_key
 from dal.errors import NotFoundError, StoreRefusedError
 from dal.repositories.comments import CommentRepository
+from dal.repositories.export import ExportPage
 from dal.table.client import Table
 from dal.table.item import primary_key
 from server.errors import CommandError
@@ -221,6 +224,30 @@ async def test_a_write_that_is_cut_short_is_done_again(table: Table, tmp_path: P
         await exported(table, tmp_path)
     await exported(table, tmp_path)
     assert Counter(ids(tmp_path / "comments.jsonl")) == Counter(one.comment_id for one in ROWS)
+
+
+async def test_it_ends_after_all_that_its_threads_write(
+    table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await CommentRepository(table).put_many(ROWS)
+    begun, ended, write = threading.Event(), threading.Event(), draft.SegmentWriter.write
+    refused = threading.Event()
+
+    def slow_or_refused(self: draft.SegmentWriter, page: ExportPage) -> None:
+        if not begun.is_set():
+            begun.set()
+            assert refused.wait(10)
+            time.sleep(0.2)
+            write(self, page)
+            ended.set()
+            return
+        refused.set()
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+
+    monkeypatch.setattr(draft.SegmentWriter, "write", slow_or_refused)
+    with pytest.raises(CommandError, match=r"cannot be written \(File too"):
+        await exported(table, tmp_path)
+    assert ended.is_set()
 
 
 async def full(*_: object) -> None:
