@@ -105,7 +105,8 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
         verified_purchase=received,
         **stated,
     )
-    return CommentPayload(await info.context.stores.comments.add(new, key))
+    edge: Edge[Comment] = await info.context.stores.comments.add(new, key, dated=False)
+    return CommentPayload(edge)
 
 
 @reported(CommentPayload)

@@ -26,6 +26,9 @@ BY_LANGUAGE_AND_RATING = _of_product(
 COUNTED = "counted"
 """The mark of a comment (N): the number of the rebuild of the statistics that has counted it."""
 
+KEYED = "keyed"
+"""The mark of a comment that was added under an idempotency key (S), and of its tombstone."""
+
 _COMMENT = "COMMENT#"
 _NO_COMMENT = (AttributeError, KeyError, TypeError, ValueError)
 """What decoding raises of an item that another program wrote under a comment's key."""
@@ -47,7 +50,10 @@ def comment_position(comment: Comment) -> str:
 
 
 def comment_in(item: Item | None) -> Comment | None:
-    """Return the comment of a table item, if it is one that can be shown: others do not count."""
+    """Return the comment of a table item, if it is one that can be shown: others do not count.
+
+    Neither do the tombstones of deleted ones.
+    """
     if item is None or not is_comment(item):
         return None
     try:
@@ -59,6 +65,11 @@ def comment_in(item: Item | None) -> Comment | None:
 def is_comment(key: Item) -> bool:
     """Return whether a key, or an item, is a comment's."""
     return str(key["PK"].get("S", "")).startswith(_COMMENT)
+
+
+def is_tombstone(item: Item) -> bool:
+    """Return whether an item under a comment's key only remembers that one was deleted there."""
+    return KEYED in item and "data" not in item
 
 
 def _attributes(comment: Comment) -> Item:
@@ -104,5 +115,5 @@ COMMENT: Entity[Comment] = Entity(
     indexes=(ALL, BY_LANGUAGE, BY_RATING, BY_LANGUAGE_AND_RATING),
     attributes=_attributes,
     decode_row=_decode,
-    marks=(COUNTED,),
+    marks=(COUNTED, KEYED),
 )

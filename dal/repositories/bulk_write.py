@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from dal.entities.comment import COMMENT, COUNTED, comment_key
+from dal.entities.comment import COMMENT, comment_key
 from dal.errors import ConditionFailedError, ConflictError
 from dal.model import Comment
 from dal.repositories.outcome import NOTHING, Outcome, summed
@@ -147,7 +147,7 @@ def transactions(changes: Iterable[CommentChange]) -> Iterator[list[CommentChang
 
 
 def _outcome(done: Sequence[CommentChange]) -> Outcome:
-    new = sum(change.old is None for change in done)
+    new = sum(change.before is None for change in done)
     return Outcome(new=new, changed=len(done) - new)
 
 
@@ -156,5 +156,6 @@ def _news(batch: Sequence[CommentChange]) -> list[Comment]:
 
 
 def _differs(old: Item, new: Comment) -> bool:
-    """Return whether an item must be written; the mark of a rebuild makes no difference."""
-    return {name: value for name, value in old.items() if name != COUNTED} != COMMENT.encode(new)
+    """Return whether an item must be written; marks make no difference."""
+    held = {name: value for name, value in old.items() if name not in COMMENT.marks}
+    return held != COMMENT.encode(new)

@@ -8,7 +8,7 @@ from typing import Any
 
 from dal import errors
 from dal.entities import idempotency
-from dal.entities.comment import COMMENT, comment_key, comment_position
+from dal.entities.comment import COMMENT, comment_key, comment_position, is_tombstone
 from dal.model import RATINGS, Comment
 from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
@@ -25,7 +25,7 @@ from dal.statistics.reader import StatisticsReader
 from dal.statistics.table_statistics import ProductStatisticsProvider
 from dal.table.client import Table
 from dal.table.concurrency import both
-from dal.table.item import ABSENT, Action
+from dal.table.item import Item
 from dal.table.ranges import between
 from dal.table.requests import Spend
 from dal.table.retries import retry_on_conflict
@@ -128,30 +128,43 @@ class CommentRepository:
 
     async def get(self, comment_id: str) -> Comment | None:
         """Return a comment by its id, as the latest acknowledged write left it."""
+        item = await self._item(comment_id)
+        return None if item is None else COMMENT.decode(item)
+
+    async def _item(self, comment_id: str) -> Item | None:
+        """Return the item of a comment; what a deleted one has left is none."""
         item = await self._table.get(comment_key(comment_id))
-        return COMMENT.decode(item) if item else None
+        return None if item is None or is_tombstone(item) else item
 
     async def get_many(self, comment_ids: Sequence[str]) -> dict[str, Comment]:
         """Return the comments among ``comment_ids`` that exist, by id, in one request per 100."""
         items = await self._table.get_many([comment_key(one) for one in set(comment_ids)])
-        return {comment.comment_id: comment for comment in map(COMMENT.decode, items)}
+        found = [COMMENT.decode(item) for item in items if not is_tombstone(item)]
+        return {comment.comment_id: comment for comment in found}
 
-    async def add(self, comment: Comment, idempotency_key: str | None = None) -> Edge[Comment]:
+    async def add(
+        self, comment: Comment, idempotency_key: str | None = None, *, dated: bool = True
+    ) -> Edge[Comment]:
         """Store a new comment once.
 
-        With an idempotency key, the same author's second add under it returns the first add's
-        comment. Raises IdempotencyKeyReusedError when the second add says something else, and
-        NotFoundError when the comment was deleted since.
+        With an idempotency key its id follows from its author and the key, and the same author's
+        second add under it returns the first add's comment. One that is not ``dated`` gets the
+        instant at which its write is built. Raises IdempotencyKeyReusedError when the second add
+        says something else, and NotFoundError when the comment was deleted since.
         """
-        beside: list[Action] = []
+        mark: Item = {}
         if idempotency_key is not None:
-            record = idempotency.record(comment, idempotency_key)
-            beside.append({"Put": {"Item": record, **ABSENT}})
+            comment_id = idempotency.comment_id(comment.username, idempotency_key)
+            comment = comment._replace(comment_id=comment_id)
+            mark = idempotency.mark(comment)
+        change = CommentChange(None, comment, mark, dated)
         try:
-            await self._writes.write(CommentChange(None, comment, beside))
+            await self._writes.write(change)
         except errors.ConditionFailedError:
-            comment = await self._added_before(comment, idempotency_key)
-        return Edge(comment, comment_position(comment))
+            stored = await self._added_before(comment, keyed=idempotency_key is not None)
+        else:
+            stored = change.new or comment
+        return Edge(stored, comment_position(stored))
 
     async def update(
         self, comment_id: str, changes: Mapping[str, Any], check: Callable[[Comment], None]
@@ -183,10 +196,9 @@ class CommentRepository:
         edited: Callable[[Comment], Comment] | None,
     ) -> Comment:
         """Replace a comment, or delete it, provided that it is still what was read."""
-        key = comment_key(comment_id)
 
         async def attempt() -> Comment:
-            item = await self._table.get(key)
+            item = await self._item(comment_id)
             if item is None:
                 raise errors.NotFoundError("There is no such comment.")
             old = COMMENT.decode(item)
@@ -202,16 +214,15 @@ class CommentRepository:
 
         return await retry_on_conflict(attempt)
 
-    async def _added_before(self, comment: Comment, idempotency_key: str | None) -> Comment:
+    async def _added_before(self, comment: Comment, *, keyed: bool) -> Comment:
         """Return the comment that an earlier attempt of the same add stored."""
-        comment_id = comment.comment_id
-        if idempotency_key is not None:
-            record = await self._table.get(idempotency.key(comment.username, idempotency_key))
-            if record is not None:
-                comment_id = idempotency.recall(record, comment)
-        stored = await self.get(comment_id)
-        if stored is None:
+        item = await self._table.get(comment_key(comment.comment_id))
+        if item is not None and keyed:
+            idempotency.check_same(item, comment)
+        if item is None or is_tombstone(item):
             raise errors.NotFoundError("This comment was added before and deleted since.")
-        if comment_id == comment.comment_id and stored != comment:
+        stored = COMMENT.decode(item)
+        # An attempt whose answer was lost may have had an earlier date.
+        if not keyed and stored._replace(created_at=comment.created_at) != comment:
             raise errors.AlreadyExistsError("Another comment has this id.")
         return stored

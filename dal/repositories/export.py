@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from dataclasses import dataclass
 from typing import Any
 
-from dal.entities.comment import COMMENT, is_comment
+from dal.entities.comment import COMMENT, is_comment, is_tombstone
 from dal.entities.order import ORDER, is_order
 from dal.entities.organization import decode_organization, is_organization
 from dal.entities.ticket import TICKET, is_ticket
@@ -36,7 +36,7 @@ class _Kind:
 
 
 _KINDS: Mapping[str, _Kind] = {
-    "comments": _Kind(is_comment, COMMENT.decode),
+    "comments": _Kind(lambda item: is_comment(item) and not is_tombstone(item), COMMENT.decode),
     "orders": _Kind(is_order, ORDER.decode),
     "organizations": _Kind(is_organization, decode_organization),
     "tickets": _Kind(is_ticket, TICKET.decode),

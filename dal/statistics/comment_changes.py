@@ -6,12 +6,14 @@ that was marked.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Protocol, TypeVar
 
 import orjson
 
+from dal.entities import idempotency
 from dal.entities.comment import COMMENT, COUNTED, comment_in
 from dal.model import Comment
 from dal.statistics.counts import Deltas, StatisticsKey, deltas, in_generation, summed
@@ -54,17 +56,21 @@ class CountedWrite:
     changes: Deltas
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class CommentChange:
     """A comment's item ``old`` becomes ``new``; None is no comment.
 
-    The condition is that ``old`` is still as it was read. ``beside`` are actions that are done with
-    it or not at all. What follows from it is worked out once, however often it is tried.
+    The condition is that ``old`` is still as it was read. ``mark`` are attributes that a new item
+    has beside those of its comment; one that takes another's place keeps what that had. ``dated``
+    is whether the comment has its date: otherwise it becomes the instant of each ``write``, and
+    ``new`` is what the latest one has built. All else is worked out once, however often it is
+    tried.
     """
 
     old: Item | None
     new: Comment | None
-    beside: Sequence[Action] = ()
+    mark: Item = field(default_factory=dict)
+    dated: bool = True
 
     @cached_property
     def before(self) -> Comment | None:
@@ -90,41 +96,52 @@ class CommentChange:
         return frozenset(key for part in parts for key in part)
 
     @cached_property
-    def _plain(self) -> Sequence[Action]:
-        """The actions while no rebuild runs."""
-        condition = ABSENT if self.old is None else COMMENT.unchanged(self.old)
+    def _plain(self) -> Action:
+        """The action while no rebuild runs."""
         if self.new is not None:
-            return [{"Put": {"Item": COMMENT.encode(self.new), **condition}}, *self.beside]
+            return {"Put": {"Item": COMMENT.encode(self.new) | self._mark, **self._condition}}
         assert self.old is not None  # noqa: S101 - a change of nothing into nothing is none
-        return [{"Delete": {"Key": key_of(self.old), **condition}}, *self.beside]
+        left = idempotency.tombstone(self.old)
+        if left is not None:
+            return {"Put": {"Item": left, **self._condition}}
+        return {"Delete": {"Key": key_of(self.old), **self._condition}}
+
+    @property
+    def _mark(self) -> Item:
+        return self.mark if self.old is None else idempotency.kept_mark(self.old)
+
+    @property
+    def _condition(self) -> Item:
+        return ABSENT if self.old is None else COMMENT.unchanged(self.old)
 
     @property
     def items(self) -> frozenset[tuple[str, str]]:
         """The primary keys of the items that it writes."""
-        return frozenset(map(_item, self._plain))
+        return frozenset({_item(self._plain)})
 
     @property
     def size(self) -> int:
-        """The bytes of its actions, as they are sent."""
+        """The bytes of its action, as it is sent."""
         return len(orjson.dumps(self._plain))
 
     def write(self, maintenance: Maintenance) -> CountedWrite:
-        """Return the write: the comment's action first, then those beside it."""
+        """Return the write: one action, and what it changes of the counters."""
+        if self.new is not None and not self.dated:
+            self.new = self.new._replace(created_at=datetime.now(UTC))
+            self.__dict__.pop("_plain", None)  # it has another date
         if maintenance.mode is MaintenanceMode.STREAM:
-            return CountedWrite(self._plain, {})
+            return CountedWrite([self._plain], {})
         if not maintenance.dual_writes:
-            return CountedWrite(self._plain, self.changes)
+            return CountedWrite([self._plain], self.changes)
         generation = maintenance.generation
         marked = self.old is not None and generation_of(self.old) == generation
         of_rebuild = in_generation(deltas(self.before if marked else None, self.new), generation)
-        actions = [_marked(self._plain[0], generation), *self.beside]
-        return CountedWrite(actions, summed([self.changes, of_rebuild]))
+        action = self._plain if self.new is None else _marked(self._plain, generation)
+        return CountedWrite([action], summed([self.changes, of_rebuild]))
 
 
 def _marked(action: Action, generation: int) -> Action:
-    """Return a comment's action with the mark of the rebuild that counts what it puts."""
-    if "Put" not in action:
-        return action
+    """Return the putting of a comment with the mark of the rebuild that counts it."""
     put = action["Put"]
     return {"Put": {**put, "Item": {**put["Item"], COUNTED: {"N": str(generation)}}}}
 

@@ -4,10 +4,19 @@ import pytest
 from hypothesis import given
 
 from dal.entities import idempotency
+from dal.entities.comment import COMMENT, KEYED, comment_in, comment_key, is_tombstone
 from dal.errors import IdempotencyKeyReusedError
 from dal.model import Comment
 from dal.model.rules import MAX_IDENTIFIER_BYTES
+from dal.table.index import EXPIRES
+from dal.table.item import Item
+from resolvers.mutations import new_id
 from tests.strategies import MORE, ORDINARY, TIES, comment, identifiers
+
+
+def keyed(one: Comment) -> Item:
+    """The item of a comment that was added under a key."""
+    return COMMENT.encode(one) | idempotency.mark(one)
 
 
 @MORE
@@ -16,31 +25,38 @@ def test_each_author_has_keys_of_their_own(
     author: str, key: str, other_author: str, other_key: str
 ) -> None:
     same = (author, key) == (other_author, other_key)
-    one, other = idempotency.key(author, key), idempotency.key(other_author, other_key)
-    assert (one == other) == same
+    ids = idempotency.comment_id(author, key), idempotency.comment_id(other_author, other_key)
+    assert (ids[0] == ids[1]) == same
 
 
 def test_separators_in_names_and_keys_do_not_shift_the_border() -> None:
-    assert idempotency.key("a#b", "c") != idempotency.key("a", "b#c")
+    assert idempotency.comment_id("a#b", "c") != idempotency.comment_id("a", "b#c")
+    assert idempotency.comment_id('a","b', "c") != idempotency.comment_id("a", 'b","c')
 
 
-def test_the_longest_author_and_key_fit_a_primary_key() -> None:
+def test_the_id_of_an_order_under_the_same_key_tells_nothing_of_a_comments() -> None:
+    assert idempotency.comment_id("ann", "k") != new_id("k", "ann")
+
+
+def test_the_longest_author_and_key_make_an_id_like_any_other() -> None:
     longest = "x" * MAX_IDENTIFIER_BYTES
-    key = idempotency.key(longest, longest)
-    assert len(key["PK"]["S"].encode()) <= 2048
-    assert len(key["SK"]["S"].encode()) <= 1024
+    assert len(idempotency.comment_id(longest, longest)) == 32
 
 
-def test_a_record_recalls_the_first_add_when_the_same_is_said_again() -> None:
-    record = idempotency.record(ORDINARY, "k")
-    again = comment("2", created_at=TIES[2])
-    assert idempotency.recall(record, again) == "1"
+@pytest.mark.parametrize("deleted", [False, True])
+def test_the_same_said_again_is_the_same_add(*, deleted: bool) -> None:
+    first = keyed(ORDINARY)
+    held = idempotency.tombstone(first) if deleted else first
+    assert held is not None
+    idempotency.check_same(held, comment("2", created_at=TIES[2]))
 
 
+@pytest.mark.parametrize("deleted", [False, True])
 @pytest.mark.parametrize(
     "other",
     [
         comment(product_id="43"),
+        comment(username="bob"),
         comment(rating=4),
         comment(language="de"),
         comment(title="Bad"),
@@ -48,13 +64,41 @@ def test_a_record_recalls_the_first_add_when_the_same_is_said_again() -> None:
         comment(title=ORDINARY.text, text=ORDINARY.title),
     ],
 )
-def test_a_key_is_refused_for_another_comment(other: Comment) -> None:
-    record = idempotency.record(ORDINARY, "k")
+def test_a_key_is_refused_for_another_comment(other: Comment, *, deleted: bool) -> None:
+    first = keyed(ORDINARY)
+    held = idempotency.tombstone(first) if deleted else first
+    assert held is not None
     with pytest.raises(IdempotencyKeyReusedError, match="choose a new key"):
-        idempotency.recall(record, other)
+        idempotency.check_same(held, other)
 
 
-def test_a_record_expires_after_thirty_days() -> None:
+def test_what_came_from_a_file_is_compared_as_it_is() -> None:
+    idempotency.check_same(COMMENT.encode(ORDINARY), comment("2", created_at=TIES[2]))
+    with pytest.raises(IdempotencyKeyReusedError):
+        idempotency.check_same(COMMENT.encode(ORDINARY), comment(text="Other."))
+
+
+def test_a_tombstone_expires_thirty_days_after_the_add() -> None:
     earliest = int(time.time()) + 30 * 24 * 3600
-    expires = int(idempotency.record(ORDINARY, "k")["expires"]["N"])
-    assert earliest <= expires <= earliest + 60
+    left = idempotency.tombstone(keyed(ORDINARY))
+    assert left is not None
+    assert earliest <= int(left[EXPIRES]["N"]) <= earliest + 60
+
+
+def test_a_tombstone_is_no_comment_and_in_no_index() -> None:
+    left = idempotency.tombstone(keyed(ORDINARY))
+    assert left is not None
+    assert left.keys() == {"PK", "SK", KEYED, EXPIRES}
+    assert left.items() >= comment_key(ORDINARY.comment_id).items()
+    assert is_tombstone(left)
+    assert comment_in(left) is None
+    assert not is_tombstone(keyed(ORDINARY))
+    assert not is_tombstone(COMMENT.encode(ORDINARY))
+
+
+def test_nothing_is_left_without_a_key_nor_after_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert idempotency.tombstone(COMMENT.encode(ORDINARY)) is None
+    first = keyed(ORDINARY)
+    later = time.time() + idempotency.KEPT_SECONDS + 1
+    monkeypatch.setattr("time.time", lambda: later)
+    assert idempotency.tombstone(first) is None

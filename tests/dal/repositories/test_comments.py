@@ -8,12 +8,17 @@ from typing import Any
 import pytest
 
 from dal import errors
-from dal.entities.comment import comment_position
+from dal.entities.comment import comment_key, comment_position
 from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
+from dal.repositories.export import ExportRepository
+from dal.repositories.outcome import CHANGED, NEW, UNCHANGED
+from dal.statistics.verify import verify
 from dal.table.client import Table
-from tests import oracle
+from tests import oracle, recount
+from tests.calls import calls_of
+from tests.fakes import Answer, FaultyClient, Operation
 
 ONE = oracle.make_comments("42", 1, seed=1)[0]
 
@@ -73,6 +78,109 @@ async def test_a_key_for_another_comment_is_refused(store: CommentRepository) ->
     await store.add(ONE, "key")
     with pytest.raises(errors.IdempotencyKeyReusedError):
         await store.add(ONE._replace(comment_id="b", rating=ONE.rating % 5 + 1), "key")
+
+
+async def test_an_add_under_a_key_is_one_item_beside_its_counters(table: Table) -> None:
+    calls = calls_of(table)
+    await CommentRepository(table).add(ONE, "key")
+    (write,) = [call for call in calls if call.operation == "TransactWriteItems"]
+    kinds = [kind for action in write.arguments["TransactItems"] for kind in action]
+    assert kinds.count("Put") == 1
+
+
+async def test_a_key_is_its_authors_own(store: CommentRepository) -> None:
+    edges = [await store.add(ONE._replace(username=one), "key") for one in ("ann", "bob")]
+    assert len({edge.node.comment_id for edge in edges}) == 2
+    assert len(await all_of(store)) == 2
+
+
+async def test_a_retry_after_an_edit_is_the_same_add(store: CommentRepository) -> None:
+    first = await store.add(ONE, "key")
+    comment_id = first.node.comment_id
+    edited = await store.update(comment_id, {"text": "edited", "rating": 3}, anybody)
+    assert await store.add(ONE, "key") == edited
+    with pytest.raises(errors.IdempotencyKeyReusedError):
+        await store.add(ONE._replace(text="edited", rating=3), "key")
+
+
+async def test_a_retry_after_a_file_was_loaded_is_the_same_add(store: CommentRepository) -> None:
+    stored = (await store.add(ONE, "key")).node
+    assert await store.put_many([stored]) == UNCHANGED
+    loaded = stored._replace(text="from a file", created_at=stored.created_at - timedelta(days=99))
+    assert await store.put_many([loaded]) == CHANGED
+    assert (await store.add(ONE, "key")).node == loaded
+    await store.delete(stored.comment_id, anybody)
+    with pytest.raises(errors.NotFoundError, match="deleted since"):
+        await store.add(ONE, "key")
+
+
+async def test_what_is_deleted_stays_so_whoever_retries(
+    store: CommentRepository, each_table: Table
+) -> None:
+    comment_id = (await store.add(ONE, "key")).node.comment_id
+    await store.delete(comment_id, anybody)
+    for asked in (store, CommentRepository(each_table)):
+        with pytest.raises(errors.NotFoundError, match="deleted since"):
+            await asked.add(ONE, "key")
+    with pytest.raises(errors.IdempotencyKeyReusedError):
+        await store.add(ONE._replace(text="other"), "key")
+    assert await store.get(comment_id) is None
+    assert await store.get_many([comment_id]) == {}
+    for gone in (
+        store.update(comment_id, {"text": "x"}, anybody),
+        store.delete(comment_id, anybody),
+    ):
+        with pytest.raises(errors.NotFoundError, match="no such comment"):
+            await gone
+    assert await recount.check(each_table, "42") == []
+    assert await verify(each_table, lambda _: None) == []
+
+
+async def test_a_deleted_comment_is_not_exported_nor_unreadable(
+    store: CommentRepository, each_table: Table
+) -> None:
+    await store.delete((await store.add(ONE, "key")).node.comment_id, anybody)
+    pages = [page async for page in ExportRepository(each_table).pages(0, None, {"comments"})]
+    assert all(not page.objects["comments"] for page in pages)
+    assert all(not page.unreadable["comments"] for page in pages)
+
+
+async def test_a_file_brings_a_deleted_comment_back(
+    store: CommentRepository, each_table: Table
+) -> None:
+    stored = (await store.add(ONE, "key")).node
+    await store.delete(stored.comment_id, anybody)
+    assert await store.put_many([stored]) == NEW
+    assert await recount.check(each_table, "42") == [stored]
+    assert (await store.add(ONE, "key")).node == stored
+
+
+async def test_a_key_is_free_once_its_tombstone_has_expired(
+    store: CommentRepository, each_table: Table
+) -> None:
+    stored = (await store.add(ONE, "key")).node
+    await store.delete(stored.comment_id, anybody)
+    await each_table.write([{"Delete": {"Key": comment_key(stored.comment_id)}}])  # as DynamoDB
+    other = ONE._replace(text="other")
+    assert (await store.add(other, "key")).node.text == "other"
+
+
+async def test_a_comment_without_a_date_gets_that_of_its_write(table: Table) -> None:
+    """Not that of its asking: others may have written newer ones while it waited."""
+    written: list[Comment] = []
+
+    async def others_add(real: Operation, arguments: Answer) -> Answer:
+        """Once the counters are read, and before the transaction."""
+        answer = await real(**arguments)
+        five = ONE._replace(comment_id="other", rating=5)
+        written.append((await CommentRepository(table).add(five, dated=False)).node)
+        return answer
+
+    store = CommentRepository(Table(FaultyClient(table._client, others_add), table.name))
+    edge = await store.add(ONE._replace(rating=5), dated=False)
+    assert edge.node.created_at > written[0].created_at
+    assert edge.position == comment_position(edge.node)
+    assert await all_of(store) == [edge.node, *written]
 
 
 async def test_an_update_moves_the_comment_in_every_index(store: CommentRepository) -> None:

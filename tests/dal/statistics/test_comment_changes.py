@@ -1,8 +1,11 @@
 """What becomes of a comment, by whoever counts."""
 
+from datetime import UTC, datetime
+
 import pytest
 
-from dal.entities.comment import COMMENT
+from dal.entities import idempotency
+from dal.entities.comment import COMMENT, comment_in
 from dal.statistics.comment_changes import CommentChange
 from dal.statistics.counts import deltas, in_generation
 from dal.statistics.maintenance_mode import Maintenance, MaintenanceMode
@@ -60,7 +63,33 @@ def test_what_is_no_comment_was_not_counted() -> None:
     assert CommentChange(garbage, NEW).changes == deltas(None, NEW)
 
 
-def test_what_stands_beside_goes_along() -> None:
-    beside = {"Put": {"Item": {"PK": {"S": "x"}, "SK": {"S": "x"}}}}
+KEYED = HELD | idempotency.mark(OLD)
+
+
+def test_an_edit_keeps_the_mark_of_a_key_and_a_deletion_leaves_a_tombstone() -> None:
     for counting in (WRITERS, FOLLOWER, REBUILD):
-        assert CommentChange(None, NEW, [beside]).write(counting).actions[1:] == [beside]
+        (put,) = CommentChange(KEYED, NEW).write(counting).actions
+        assert put["Put"]["Item"]["keyed"] == KEYED["keyed"]
+        deletion = CommentChange(KEYED, None).write(counting)
+        (put,) = deletion.actions
+        assert put["Put"]["Item"] == idempotency.tombstone(KEYED)
+        assert deletion.changes == CommentChange(HELD, None).write(counting).changes
+
+
+def test_a_comment_without_a_date_gets_that_of_each_write() -> None:
+    change = CommentChange(None, OLD, dated=False)
+    dates = []
+    for counting in (WRITERS, REBUILD, FOLLOWER):
+        before = datetime.now(UTC)
+        (put,) = change.write(counting).actions
+        assert change.new is not None
+        assert before <= change.new.created_at <= datetime.now(UTC)
+        assert comment_in(put["Put"]["Item"]) == change.new
+        dates.append(change.new.created_at)
+    assert dates == sorted({*dates})
+
+
+def test_a_comment_with_a_date_keeps_it() -> None:
+    change = CommentChange(None, OLD)
+    change.write(WRITERS)
+    assert change.new == OLD

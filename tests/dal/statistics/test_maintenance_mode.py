@@ -150,19 +150,20 @@ def test_zero_is_trusted_in_one_state_alone() -> None:
 async def test_in_stream_mode_the_store_writes_no_counter(each_table: Table) -> None:
     await say(each_table, mode=MaintenanceMode.STREAM)
     store = CommentRepository(each_table)
-    await asyncio.gather(*(store.add(row, row.comment_id) for row in ROWS))
-    await store.add(ROWS[0], ROWS[0].comment_id)
-    await store.update(ROWS[0].comment_id, {"rating": 1}, lambda _: None)
-    await store.delete(ROWS[1].comment_id, lambda _: None)
-    await store.put_many([ROWS[2]._replace(rating=3)])
+    edges = await asyncio.gather(*(store.add(row, row.comment_id) for row in ROWS))
+    added = [edge.node for edge in edges]
+    assert (await store.add(ROWS[0], ROWS[0].comment_id)).node == added[0]
+    await store.update(added[0].comment_id, {"rating": 1}, lambda _: None)
+    await store.delete(added[1].comment_id, lambda _: None)
+    await store.put_many([added[2]._replace(rating=3)])
     with pytest.raises(errors.AlreadyExistsError):
-        await store.add(ROWS[3]._replace(text="another"))
+        await store.add(added[3]._replace(text="another"))
     assert await recount.stored(each_table, "42") == {}
     left = {row.comment_id: row.rating for row in await recount.comments_of(store, "42")}
     assert left == {
-        ROWS[0].comment_id: 1,
-        ROWS[2].comment_id: 3,
-        ROWS[3].comment_id: ROWS[3].rating,
+        added[0].comment_id: 1,
+        added[2].comment_id: 3,
+        added[3].comment_id: added[3].rating,
     }
 
 
