@@ -36,13 +36,13 @@ async def let_pass(real: Operation, arguments: Answer) -> Answer:
 async def test_each_acknowledged_write_is_told_once(table: Table) -> None:
     recorder = Recorder()
     store = CommentRepository(table, recorder)
-    await store.add(ONE, "key")
-    await store.add(ONE, "key")
-    edited = (await store.update(ONE.comment_id, {"rating": 1}, anybody)).node
-    await store.delete(ONE.comment_id, anybody)
+    added = (await store.add(ONE, "key", dated=False)).node
+    await store.add(ONE, "key", dated=False)
+    edited = (await store.update(added.comment_id, {"rating": 1}, anybody)).node
+    await store.delete(added.comment_id, anybody)
     with pytest.raises(errors.NotFoundError):
-        await store.delete(ONE.comment_id, anybody)
-    assert recorder.told == [(None, ONE), (ONE, edited), (edited, None)]
+        await store.delete(added.comment_id, anybody)
+    assert recorder.told == [(None, added), (added, edited), (edited, None)]
 
 
 async def test_concurrent_edits_are_told_as_a_chain(table: Table) -> None:
