@@ -7,7 +7,7 @@ with exponential backoff and full jitter until then. Items go in and out as Attr
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -78,6 +78,10 @@ class Table:
         """What writes of many items keep to."""
         self.damage: errors.StoreDamagedError | None = None
         """Set once any request has met damaged data, which stays."""
+
+    def through(self, wrap: Callable[[Service], Service]) -> "Table":
+        """Return another client of the same table, whose requests go to what ``wrap`` returns."""
+        return Table(wrap(self._client), self.name)
 
     async def id(self) -> str:
         """Return what tells this table from others of its name, before it and after it."""

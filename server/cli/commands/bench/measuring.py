@@ -172,15 +172,22 @@ async def _fill(data: DataDirectory, rows: Rows) -> None:
         await asyncio.to_thread(import_export, engine_binary(), scratch / "export", data.database)
 
 
-def tell(name: str, sections: Sequence[Section], notes: Sequence[str], *, write: bool) -> None:
-    """Print what was measured, and write it between the marks of ``name`` in docs/speed.md."""
+def tell(
+    name: str,
+    sections: Sequence[Section],
+    notes: Sequence[str],
+    *,
+    write: bool,
+    page: str = "speed.md",
+) -> None:
+    """Print what was measured, and write it between the marks of ``name`` in a page of docs."""
     console = Console()
     report.show(console if console.is_terminal else Console(width=_WIDTH), sections)
     for note in notes:
         typer.echo(note)
     if not write:
         return
-    path = DOCS / "speed.md"
+    path = DOCS / page
     try:
         path.write_text(document.page(path.read_text("utf-8"), name, sections, notes), "utf-8")
     except (OSError, BenchError) as error:

@@ -1,0 +1,203 @@
+"""Consumed capacity, worked out by DynamoDB's rules from the declared table.
+
+A write is 1 WCU for each started kilobyte of the item, before or after it, whichever is larger; a
+transaction doubles that of the table. An index row that changes is another write of what the
+index projects, and two where its keys change. A read is 1 RCU for each started 4 KB, half of that
+where it may lag.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from dal.entities.declared import INDEXES
+from dal.table.definition import table_definition
+from dal.table.item import Item
+from dal.table.service import Service
+
+_WRITE_UNIT, _READ_UNIT = 1024, 4096
+
+
+@dataclass(slots=True)
+class Consumed:
+    """Requests, and what they have consumed, in WCU and RCU."""
+
+    requests: float = 0
+    wcu: float = 0.0
+    rcu: float = 0.0
+
+    def one_of(self, times: int) -> "Consumed":
+        """Return the part of one of so many."""
+        return Consumed(self.requests / times, self.wcu / times, self.rcu / times)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The attributes of an index's rows; an item without its keys has no row."""
+
+    keys: tuple[str, ...]
+    attributes: frozenset[str]
+
+    def row(self, item: Item | None) -> Item | None:
+        if item is None or not all(name in item for name in self.keys):
+            return None
+        return {name: value for name, value in item.items() if name in self.attributes}
+
+    def units(self, old: Item | None, new: Item | None) -> int:
+        """Return what the index consumes when an item changes; None is no item."""
+        before, after = self.row(old), self.row(new)
+        if before == after:
+            return 0
+        moved = before and after and any(before[name] != after[name] for name in self.keys)
+        if moved:
+            return write_units(before) + write_units(after)
+        return write_units(before, after)
+
+
+def _shown() -> list[_Shown]:
+    """Return the indexes of the declared table."""
+    definition = table_definition("declared", INDEXES)
+    primary = [one["AttributeName"] for one in definition["KeySchema"]]
+    found = []
+    for kind in ("LocalSecondaryIndexes", "GlobalSecondaryIndexes"):
+        for index in definition[kind]:
+            keys = tuple(one["AttributeName"] for one in index["KeySchema"])
+            projected = index["Projection"]["NonKeyAttributes"]
+            found.append(_Shown(keys, frozenset({*primary, *keys, *projected})))
+    return found
+
+
+_INDEXES = _shown()
+
+
+def size_of(item: Item) -> int:
+    """Return an item's bytes as DynamoDB counts them: names and values."""
+    return sum(len(name.encode()) + _value_size(value) for name, value in item.items())
+
+
+def _value_size(value: Mapping[str, Any]) -> int:
+    ((kind, held),) = value.items()
+    match kind:
+        case "S":
+            return len(held.encode())
+        case "N":
+            return 1 + ceil(len(held.strip("-0.").replace(".", "")) / 2)
+        case "M":
+            return 3 + size_of(held) + len(held)
+        case _:
+            return 1
+
+
+def write_units(*images: Item | None) -> int:
+    """Return what writing an item consumes that was, or is, one of ``images``."""
+    return max(1, ceil(max(size_of(one) for one in images if one is not None) / _WRITE_UNIT))
+
+
+def read_units(size: int, *, consistent: bool) -> float:
+    """Return what reading so many bytes consumes."""
+    return max(1, ceil(size / _READ_UNIT)) * (1.0 if consistent else 0.5)
+
+
+def written_units(old: Item | None, new: Item | None, *, transaction: bool) -> int:
+    """Return what one item's change consumes, its index rows included."""
+    table = write_units(old, new) if old or new else 1
+    return table * (1 + transaction) + sum(index.units(old, new) for index in _INDEXES)
+
+
+class Meter:
+    """A service that works out what each request consumes, beside what the engine tells.
+
+    It looks at each item before and after a write, by requests that it does not count.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self.endpoint_url = service.endpoint_url
+        self.worked_out = Consumed()
+        self.told = Consumed()
+
+    def reset(self) -> None:
+        """Begin anew."""
+        self.worked_out, self.told = Consumed(), Consumed()
+
+    def counted(self, times: int) -> tuple[Consumed, Consumed]:
+        """Return what one of so many has consumed: as worked out, and as told."""
+        return self.worked_out.one_of(times), self.told.one_of(times)
+
+    async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Do an operation, and note what it has consumed both ways."""
+        if operation == "describe_table":
+            return await self._service.call(operation, arguments)
+        keys = list(_written_keys(operation, arguments))
+        before = await self._images(arguments, keys)
+        answer = await self._service.call(operation, arguments)
+        told = answer["ConsumedCapacity"]
+        units = sum(one["CapacityUnits"] for one in (told if isinstance(told, list) else [told]))
+        self.worked_out.requests += 1
+        self.told.requests += 1
+        if keys:
+            after = await self._images(arguments, keys)
+            self.told.wcu += units
+            self.worked_out.wcu += sum(
+                written_units(old, new, transaction=operation == "transact_write_items")
+                for old, new in zip(before, after, strict=True)
+            )
+        else:
+            self.told.rcu += units
+            self.worked_out.rcu += await self._read(operation, arguments, answer)
+        return answer
+
+    async def _read(
+        self, operation: str, arguments: dict[str, Any], answer: Mapping[str, Any]
+    ) -> float:
+        consistent = arguments.get("ConsistentRead", False)
+        match operation:
+            case "get_item":
+                return read_units(size_of(answer.get("Item", {})), consistent=consistent)
+            case "batch_get_item":
+                ((name, asked),) = arguments["RequestItems"].items()
+                found = answer["Responses"][name]
+                lacking = len(asked["Keys"]) - len(found)
+                each = [size_of(item) for item in found] + [0] * lacking
+                return sum(read_units(size, consistent=asked["ConsistentRead"]) for size in each)
+            case _:
+                if arguments.get("Select") == "COUNT":
+                    shown = {name: one for name, one in arguments.items() if name != "Select"}
+                    answer = await self._service.call(operation, shown)
+                return read_units(sum(map(size_of, answer["Items"])), consistent=consistent)
+
+    async def _images(
+        self, arguments: Mapping[str, Any], keys: Sequence[Item]
+    ) -> list[Item | None]:
+        return [await self._image(arguments, key) for key in keys]
+
+    async def _image(self, arguments: Mapping[str, Any], key: Item) -> Item | None:
+        name = arguments.get("TableName") or _table_of(arguments)
+        read = {"TableName": name, "Key": key, "ConsistentRead": True}
+        answer = await self._service.call("get_item", read | {"ReturnConsumedCapacity": "TOTAL"})
+        found: Item | None = answer.get("Item")
+        return found
+
+
+def _table_of(arguments: Mapping[str, Any]) -> str:
+    if "RequestItems" in arguments:
+        return str(next(iter(arguments["RequestItems"])))
+    (action,) = arguments["TransactItems"][0].values()
+    return str(action["TableName"])
+
+
+def _written_keys(operation: str, arguments: Mapping[str, Any]) -> Iterator[Item]:
+    """Yield the primary keys of the items that a request writes, or checks in a transaction."""
+    entries: Iterable[Mapping[str, Any]] = ()
+    match operation:
+        case "transact_write_items":
+            entries = (next(iter(one.values())) for one in arguments["TransactItems"])
+        case "batch_write_item":
+            (requests,) = arguments["RequestItems"].values()
+            entries = (next(iter(one.values())) for one in requests)
+        case "put_item" | "update_item" | "delete_item":
+            entries = (arguments,)
+    for entry in entries:
+        item = entry.get("Key") or entry["Item"]
+        yield {"PK": item["PK"], "SK": item["SK"]}
