@@ -81,7 +81,7 @@ COMMANDS = {
     "bench": Command(
         "Measure what reading costs, and how fast it and loading are.",
         "marginalia bench cost",
-        ("cost", "bill", "speed", "growth", "load", "packed", "analytics"),
+        ("cost", "bill", "speed", "growth", "load", "packed", "analytics", "scale"),
     ),
     "conformance": Command(
         "Check a connection of any GraphQL server against Relay's specifications.",
