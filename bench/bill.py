@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from bench.capacity import Consumed, Meter, size_of
 from bench.speed.report import Section
+from dal.entities import idempotency
 from dal.entities.comment import ALL, COMMENT, comment_position
 from dal.model import (
     RATINGS,
@@ -128,6 +129,7 @@ _TICKET = Ticket(
 )
 _A, _B, _C, _D = comment("a", 3), comment("b", 5), comment("c", 3), comment("d", 5)
 _E, _F = comment("e", 3), comment("f", 5)
+_KEYED = _C._replace(comment_id=idempotency.comment_id(_C.username, "c"))
 _ANY, _ONE, _TWO = (
     Selection(PRODUCT),
     Selection(PRODUCT, frozenset({5}), frozenset({"en"})),
@@ -173,7 +175,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         Operation("edit a rating, 3 to 4", _edit(_A, rating=4)),
         Operation("edit a rating, 4 to 5", _edit(_A, rating=5)),
         Operation("edit the language of one rated 5", _edit(_A, language="de")),
-        Operation("delete one rated 1 to 4", _delete(_C)),
+        Operation("delete one rated 1 to 4 of a key", _delete(_KEYED)),
         Operation("delete one rated 5", _delete(_B)),
         Operation(
             f"load a row, {LOADED} of a product at once",
