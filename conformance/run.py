@@ -5,7 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from enum import StrEnum
 
-from conformance.check import Check, FailedError, Finding, Level
+from conformance.check import Check, FailedError, Finding, Level, Need
 from conformance.checks import CHECKS
 from conformance.session import Session
 
@@ -66,4 +66,6 @@ async def outcome_of(session: Session, check: Check) -> Outcome:
                     break
     except FailedError as failure:
         findings.append(failure.finding)
+    if Need.INSERT in check.needs or Need.DELETE in check.needs:
+        await session.renew()
     return Outcome(check, findings)

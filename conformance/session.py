@@ -3,7 +3,7 @@
 import json
 import random
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from conformance.algorithm import Ask
@@ -90,6 +90,17 @@ class Session:
     async def read(self) -> list[Edge]:
         """Return all rows as they are now."""
         return await self.listing.walk(self.page_size, backward=self.reads_backward)
+
+    async def renew(self) -> None:
+        """Delete what is left of inserted rows, and begin anew with the rows that there are.
+
+        So checks may run in any order.
+        """
+        with suppress(FailedError):
+            if self.writer is not None:
+                await self.writer.clear()
+            self.rows = await self.read()
+        self._pages.clear()
 
     async def changed(self) -> bool:
         """Return whether the list is another than it was when the session began."""
