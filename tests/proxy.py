@@ -67,7 +67,7 @@ class Proxy:
 
     async def arrival(self, operation: str) -> None:
         """Wait until an operation has been asked for."""
-        async with asyncio.timeout(10), self.arrived:
+        async with asyncio.timeout(60), self.arrived:
             await self.arrived.wait_for(lambda: self.asked(operation))
 
     def asked(self, operation: str) -> list[bytes]:

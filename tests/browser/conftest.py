@@ -12,9 +12,18 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, Route, async_playwright
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    Route,
+    async_playwright,
+    expect,
+)
 
 from tests.engines import free_port
+
+expect.set_options(timeout=30_000)  # a busy machine draws slowly
 
 MARGINALIA = Path(sys.executable).with_name("marginalia")
 CHROMIUM = Path("/usr/bin/chromium")

@@ -3,7 +3,7 @@
 import asyncio
 import random
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
@@ -28,11 +28,13 @@ class Machine:
 
     async def settled(self) -> None:
         """Wait until all have heard of everything."""
-        for _ in range(200):
+        await self.until(lambda: len({broker.log.last for broker in self.brokers}) == 1)
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(30):
             await asyncio.sleep(0.005)
-            if len({broker.log.last for broker in self.brokers}) == 1:
-                return
-        raise TimeoutError
+            while not holds():  # noqa: ASYNC110 - what is looked at has no events
+                await asyncio.sleep(0.005)
 
 
 @asynccontextmanager
@@ -58,10 +60,7 @@ async def test_all_hear_the_same_in_one_order() -> None:
             dice.choice(made.brokers).changed(None, comment(number))
             if dice.random() < 0.1:
                 await asyncio.sleep(0)
-        for _ in range(200):
-            await asyncio.sleep(0.01)
-            if all(broker.log.last.number == 300 for broker in made.brokers):
-                break
+        await made.until(lambda: all(broker.log.last.number == 300 for broker in made.brokers))
         first, second, third = ([*broker.log._changes] for broker in made.brokers)
         assert first == second == third
         assert [number for number, _ in first] == list(range(1, 301))
@@ -77,10 +76,10 @@ async def test_the_end_of_a_process_is_a_reload_for_the_others() -> None:
         listener = left.log.listen(ALL, None)
         gone.changed(None, comment(1))
         gone._writer.close()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             kinds = [(await anext(listener)).kind for _ in range(3)]
         assert kinds[1:] == [CommentEventKind.ADDED, CommentEventKind.RELOAD]
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await made.lost[1].wait()
 
 
@@ -91,7 +90,7 @@ async def test_who_takes_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> 
         with theirs:
             _, writer = await asyncio.open_unix_connection(sock=ours)
             deaf = LocalSocketBroker(writer)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(30):
                 while not writer.transport.is_closing():
                     deaf.changed(None, comment(1)._replace(text="x" * 9_000))
                     await asyncio.sleep(0)

@@ -24,7 +24,7 @@ def engine_pid(data_dir: Path) -> int:
 
 async def successor(data_dir: Path, pid: int) -> int:
     """Wait until another engine than ``pid`` is on record, and return its process id."""
-    for _ in range(1000):
+    for _ in range(6000):
         if (now := engine_pid(data_dir)) != pid:
             return now
         await asyncio.sleep(0.01)

@@ -194,7 +194,7 @@ async def followed(
 
 
 async def until(holds: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not await holds():  # noqa: ASYNC110 - what is stored
             await asyncio.sleep(0.02)
 

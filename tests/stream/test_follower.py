@@ -378,7 +378,7 @@ async def test_it_outlives_an_engine_that_is_away(
     monkeypatch.setattr(streams, "_call", call)
     written = datetime.now(UTC)
     following = asyncio.create_task(follow(streamed, streams))
-    for _ in range(500):
+    for _ in range(3_000):
         if await caught_up(streamed) >= written:
             break
         await asyncio.sleep(0.02)

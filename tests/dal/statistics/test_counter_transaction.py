@@ -152,10 +152,10 @@ async def test_who_waits_too_long_is_told_and_has_written_nothing(
 async def test_who_is_being_written_when_patience_ends_hears_how_it_went(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retries, "DEADLINE", 2.4)
+    monkeypatch.setattr(retries, "DEADLINE", 3)
 
     async def take_time(real: Operation, arguments: Answer) -> Answer:
-        await asyncio.sleep(1.6)
+        await asyncio.sleep(1.8)
         return await real(**arguments)
 
     store, client = watched(table, let_pass, take_time, let_pass, take_time)

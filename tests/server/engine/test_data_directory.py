@@ -46,13 +46,13 @@ async def test_a_full_disk_is_told(tmp_path: Path) -> None:
 async def test_a_disk_that_fills_up_is_told_and_loses_nothing_acknowledged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dal.table.retries.DEADLINE", 0.5)
-
     async def fill_up(settings: Settings) -> None:
         async with open_table(settings, share=False) as table:
             await table.put_many([KEPT])
             await asyncio.to_thread(fill, settings.data_dir / "ballast")
-            await write_much(table)
+            with monkeypatch.context() as patch:
+                patch.setattr("dal.table.retries.DEADLINE", 0.5)
+                await write_much(table)
 
     with mounted(tmp_path / "disk", "size=24m") as data_dir:
         settings = Settings(data_dir=data_dir)

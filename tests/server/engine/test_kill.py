@@ -85,7 +85,7 @@ async def test_a_killed_server_loses_nothing_acknowledged(
 
         async with client_of(server) as client:
             acknowledged = await add_all(client, list(range(COMMENTS)), {COMMENTS // 2: kill})
-        assert server.process.wait(10) == -signal.SIGKILL
+        assert server.process.wait(30) == -signal.SIGKILL
     assert COMMENTS // 2 <= len(acknowledged) < COMMENTS
     with served(tmp_path) as server:
         await verify(server, acknowledged)
@@ -97,5 +97,5 @@ def test_a_killed_server_takes_its_engine_along_and_starts_again(tmp_path: Path)
             assert httpx.get(f"{server.url}/health").json() == {"status": "ok"}
             engine = server.engine()
             server.kill()
-            psutil.wait_procs([engine], timeout=10)
+            psutil.wait_procs([engine], timeout=30)
             assert not engine.is_running()

@@ -1,6 +1,7 @@
 """Connections that ask for nothing, slowly, or for too much, and their neighbours."""
 
 import asyncio
+import gc
 import resource
 import socket
 import time
@@ -64,21 +65,22 @@ async def test_no_request_is_given_up_for_another() -> None:
             assert await more.rest() == b""
             assert (await probe.ask(HEALTH))[0] == 200
         async with clients(port, 100) as many:
-            ends = await asyncio.gather(*[closed(client) for client in many])
-            assert sum(ends) >= 100 - connections._SURPLUS
+            await closed(many, 100 - connections._SURPLUS)
         app.held.set()
         assert [(await client.answer())[0] for client in running] == [200, 200]
 
 
-async def closed(client: Client) -> bool:
-    """Return whether the server closes the connection soon, unasked."""
+async def closed(opened: list[Client], count: int) -> None:
+    """Wait until the server has closed so many connections, unasked."""
+    waiting = {asyncio.create_task(client.rest()) for client in opened}
     try:
-        async with asyncio.timeout(0.3):
-            return not await client.reader.read(1)
-    except TimeoutError:
-        return False
-    except ConnectionError:
-        return True
+        async with asyncio.timeout(30):
+            while len(opened) - len(waiting) < count:
+                _, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for one in waiting:
+            one.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
 
 
 async def test_what_does_not_arrive_in_time_is_ended() -> None:
@@ -120,7 +122,7 @@ async def test_a_client_that_asks_whether_to_send_is_told_to() -> None:
     head, _, body = HALF_A_BODY.partition(b"\r\n\r\n")
     async with listening(Echo()) as port, clients(port) as (client,):
         client.writer.write(head + b"\r\nExpect: 100-continue\r\n\r\n")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             told = await client.reader.readuntil(b"\r\n\r\n")
         assert told == b"HTTP/1.1 100 Continue\r\n\r\n"
         assert await client.ask(body + b"67890") == (200, "/page:1234567890")
@@ -249,6 +251,7 @@ async def test_clients_wait_while_the_system_has_no_descriptor() -> None:
     loop = asyncio.get_running_loop()
     async with listening(Echo()) as port, clients(port) as (client,):
         assert (await client.ask(GET))[0] == 200
+        gc.collect()  # what others left open would leave a descriptor free when it is closed
         with socket.socket() as late:
             late.setblocking(False)
             limits = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -261,7 +264,7 @@ async def test_clients_wait_while_the_system_has_no_descriptor() -> None:
                     await asyncio.wait_for(loop.sock_recv(late, 100), 0.2)
             finally:
                 resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-            answer = await asyncio.wait_for(loop.sock_recv(late, 100), 5)
+            answer = await asyncio.wait_for(loop.sock_recv(late, 100), 30)
             assert answer.startswith(b"HTTP/1.1 200 ")
 
 
@@ -275,14 +278,14 @@ def test_many_connections_neither_block_the_server_nor_fill_its_log(tmp_path: Pa
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         crowd(stack, server.url, 300)
-        assert httpx.get(f"{server.url}/health", timeout=5).status_code == 200
+        assert httpx.get(f"{server.url}/health", timeout=60).status_code == 200
         process = psutil.Process(server.process.pid)
         process.rlimit(resource.RLIMIT_NOFILE, (process.num_fds() + 10, hard))
         refused = stack.enter_context(ExitStack())
         crowd(refused, server.url, 100)
         time.sleep(0.3)
         refused.close()
-        assert httpx.get(f"{server.url}/health", timeout=5).status_code == 200
+        assert httpx.get(f"{server.url}/health", timeout=60).status_code == 200
         assert server.end() == (0, "")
 
 

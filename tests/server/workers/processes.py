@@ -21,7 +21,7 @@ def workers_of(server: Served) -> list[psutil.Process]:
 
 async def another(server: Served, gone: psutil.Process, count: int) -> psutil.Process:
     """Wait until there are ``count`` workers again without ``gone``; return the youngest."""
-    for _ in range(1_000):
+    for _ in range(6_000):
         workers = [worker for worker in workers_of(server) if worker.pid != gone.pid]
         if len(workers) == count:
             return workers[-1]

@@ -41,7 +41,7 @@ async def test_listeners_of_both_workers_see_all_writes_in_one_order(tmp_path: P
         async with clients_of(server, 2) as clients:
             for number in range(WRITES):
                 assert await add_comment(clients[number % 2], f"{number}")
-        seen = await asyncio.wait_for(asyncio.gather(*listening), 30)
+        seen = await asyncio.wait_for(asyncio.gather(*listening), 120)
     assert sorted(seen[0], key=int) == [str(number) for number in range(WRITES)]
     assert all(one == seen[0] for one in seen)
 
