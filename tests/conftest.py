@@ -1,5 +1,6 @@
 """Fixtures shared by all tests: real engines, a fresh table for each test, hypothesis profiles."""
 
+import gc
 import os
 import signal
 import uuid
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 from dal.repositories.comments import CommentRepository
 from dal.statistics.maintenance_mode import create_table
@@ -20,6 +22,8 @@ from dal.table.client import Table, TableAddress, connect
 from schema import documents
 from tests.engines import dynoxide, ministack
 from tests.server.serving import served
+
+BROWSER = "tests/browser/"
 
 # A shell that runs the tests in the background makes them ignore Ctrl-C, and so would every process
 # that they start; some are tested by it.
@@ -67,6 +71,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("soak") is not None:
             item.add_marker(pytest.mark.timeout(7200))
+
+
+class Scopes(LoadScopeScheduling):  # type: ignore[misc]
+    """Keeps a module in one process, and all that share a browser: its server and it take long."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        scope = super()._split_scope(nodeid)
+        return BROWSER if scope.startswith(BROWSER) else scope
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scopes | None:
+    return Scopes(config, log) if config.getvalue("dist") == "loadscope" else None
+
+
+def pytest_unconfigure() -> None:
+    """Let go of what hypothesis has the collector call.
+
+    It would outlive the interpreter's modules, and DuckDB's with it, which prints them as leaked.
+    """
+    gc.callbacks.clear()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -62,9 +63,22 @@ def proxy(beyond: tuple[Table, Proxy]) -> Proxy:
 
 @pytest.fixture
 async def client(beyond: tuple[Table, Proxy], proxy: Proxy) -> AsyncIterator[httpx.AsyncClient]:
+    async with serving(beyond, DEADLINE) as client:
+        yield client
+
+
+@pytest.fixture
+async def patient(beyond: tuple[Table, Proxy], proxy: Proxy) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of a server whose deadline no busy machine reaches."""
+    async with serving(beyond, 30) as client:
+        yield client
+
+
+@asynccontextmanager
+async def serving(beyond: tuple[Table, Proxy], deadline: float) -> AsyncIterator[httpx.AsyncClient]:
     opened, _ = beyond
     app = create_app(
-        Settings(deadline=DEADLINE),
+        Settings(deadline=deadline),
         table=Table(opened._client, opened.name),
         authenticator=Authenticator(secret=lambda: SECRET),
     )
@@ -117,11 +131,11 @@ async def test_a_page_for_people_ends_with_the_deadline_too(
 
 @pytest.mark.parametrize("work", [page, add, statistics])
 async def test_one_lost_answer_is_asked_for_again(
-    client: httpx.AsyncClient, proxy: Proxy, work: Work
+    patient: httpx.AsyncClient, proxy: Proxy, work: Work
 ) -> None:
     operation = "TransactWriteItems" if work is add else "Query"
     proxy.choose = in_turn(operation, [lose])
-    answer = await work(client)
+    answer = await work(patient)
     assert "errors" not in answer.json()
 
 
@@ -148,16 +162,16 @@ async def test_nothing_is_asked_for_a_client_that_left(
 
 
 async def test_a_write_that_was_sent_is_completed_for_a_client_that_left(
-    client: httpx.AsyncClient, proxy: Proxy
+    patient: httpx.AsyncClient, proxy: Proxy
 ) -> None:
-    before = len(await all_comments(client))
+    before = len(await all_comments(patient))
     proxy.choose = in_turn("TransactWriteItems", [slow(0.3)])
-    await leave(client, add, proxy, "TransactWriteItems")
+    await leave(patient, add, proxy, "TransactWriteItems")
     async with asyncio.timeout(30):
-        while len(await all_comments(client)) == before:  # noqa: ASYNC110 - what is stored
+        while len(await all_comments(patient)) == before:  # noqa: ASYNC110 - what is stored
             await asyncio.sleep(0.05)
     assert len(proxy.asked("TransactWriteItems")) == 1
-    assert len(await all_comments(client)) == before + 1
+    assert len(await all_comments(patient)) == before + 1
 
 
 async def test_no_second_attempt_is_made_for_a_client_that_left(
