@@ -42,7 +42,7 @@ class ConflictError(DalError):
 
 
 class ConditionFailedError(DalError):
-    """A transaction was not done: the condition of each action in ``failed`` did not hold."""
+    """A write was not done: the condition of each of its actions in ``failed`` did not hold."""
 
     def __init__(self, failed: list[int]) -> None:
         super().__init__("The item was changed meanwhile.")
@@ -71,6 +71,10 @@ class StoreDamagedError(DalError):
 
 class StoreRefusedError(DalError):
     """DynamoDB refused the request for good: credentials, permissions, a missing table."""
+
+
+class InvalidRequestError(StoreRefusedError):
+    """DynamoDB refused what was asked or written, such as an item that is too large."""
 
 
 class NoTableError(StoreRefusedError):

@@ -3,7 +3,8 @@
 Comments are sorted by product and language, so that a transaction of many changes few counters, and
 transactions that change the same counters follow each other while others go on beside them. The
 condition of each comment is that its id still holds what was read there. So whatever interrupts the
-writing, the comments that are in the table are counted, and the others are not.
+writing, the comments that are in the table are counted, and the others are not. In maintenance mode
+stream each comment is a write of its own, some at a time.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from dal.entities.comment import COMMENT, comment_key
-from dal.errors import ConditionFailedError, ConflictError
+from dal.errors import ConflictError
 from dal.model import Comment
 from dal.repositories.outcome import NOTHING, Outcome, summed
 from dal.statistics.comment_changes import MOST_ACTIONS, CommentChange, TransactionBatch
@@ -65,12 +66,12 @@ class BulkWriter:
             outcome = outcome.plus(Outcome(unchanged=len(left) - len(changes)))
             left = _news(changes)
             for together in transactions(changes):
-                if await self._done(together):
-                    outcome = outcome.plus(_outcome(together))
-                    done = {*_news(together)}
-                    left = [one for one in left if one not in done]
-                else:
+                done = await self._writes.write_many(together)
+                outcome = outcome.plus(_outcome(done))
+                if len(done) < len(together):
                     self._reads = failed = True
+                written = {*_news(done)}
+                left = [one for one in left if one not in written]
             if left:
                 raise ConflictError("Others keep changing the same comments: load them again.")
 
@@ -86,14 +87,6 @@ class BulkWriter:
         self._reads = bool(held)
         pairs = [(held.get(comment_key(one.comment_id)["PK"]["S"]), one) for one in comments]
         return [CommentChange(old, new) for old, new in pairs if old is None or _differs(old, new)]
-
-    async def _done(self, batch: Sequence[CommentChange]) -> bool:
-        """Do one transaction; False when one of its comments was changed since it was read."""
-        try:
-            await self._writes.write_many(batch)
-        except ConditionFailedError:
-            return False
-        return True
 
 
 def chains(comments: Iterable[Comment]) -> list[list[list[Comment]]]:

@@ -1,4 +1,4 @@
-"""Comments: pages, look-ups, and writes that are transactions with conditions."""
+"""Comments: pages, look-ups, and writes with conditions."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Orders: pages, look-ups, and writes that are transactions with conditions."""
+"""Orders: pages, look-ups, and writes with conditions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -115,6 +115,11 @@ class CommentChange:
         return ABSENT if self.old is None else COMMENT.unchanged(self.old)
 
     @property
+    def partition(self) -> str:
+        """The partition key of its comment's item."""
+        return _item(self._plain)[0]
+
+    @property
     def items(self) -> frozenset[tuple[str, str]]:
         """The primary keys of the items that it writes."""
         return frozenset({_item(self._plain)})

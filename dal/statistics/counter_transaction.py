@@ -4,15 +4,20 @@ All comments of a product change the same counters, so one transaction of a prod
 in a process. Changes that arrive meanwhile do not follow one by one: the next transaction does all
 of them. Other processes get in between: a transaction whose counters they have changed is built
 anew, and so is one that finds another maintenance mode.
+
+A change of no counter is a write of its own item alone, and in mode stream every one is. They go
+side by side; only those of one comment follow each other.
 """
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from itertools import compress
 from operator import attrgetter
 
 from dal.errors import (
     ConditionFailedError,
     ConflictError,
+    InvalidRequestError,
     StoreRefusedError,
     StoreUnavailableError,
 )
@@ -25,15 +30,18 @@ from dal.statistics.comment_changes import (
     TransactionBatch,
     joined,
 )
-from dal.statistics.maintenance_mode import Maintenance, MaintenanceStore
+from dal.statistics.maintenance_mode import Maintenance, MaintenanceMode, MaintenanceStore
 from dal.table import retries
 from dal.table.client import Table
-from dal.table.concurrency import KeyedLocks
+from dal.table.concurrency import KeyedLocks, in_parallel
 from dal.table.deadline import current_deadline, deadline, time_left
 from dal.table.retries import retry_on_conflict
 
 _NOTHING_DONE = (ConditionFailedError, ConflictError, StoreRefusedError)
 """Errors after which it is certain that nothing was written."""
+
+AT_ONCE = 16
+"""Writes of one item each that go side by side, of those that are given together."""
 
 
 class _PendingWrite:
@@ -72,15 +80,33 @@ class CounterTransactions:
         self._observer = observer or NoObserver()
         self._maintenance = maintenance
         self._locks = KeyedLocks()
+        self._comments = KeyedLocks()
         self._waiting: dict[_PendingWrite, None] = {}
         self._groups: set[asyncio.Task[None]] = set()
 
     async def write(self, change: CommentChange) -> None:
         """Do one client's change, in one transaction with what others write about its product.
 
-        Raises ConditionFailedError with the indexes of the actions whose condition did not hold,
-        and ConflictError when others write until the deadline. Without changes it goes alone.
+        Raises ConditionFailedError when its comment was changed since it was read, and
+        ConflictError when others write until the deadline.
         """
+        # Observers hear of one comment's writes in their order.
+        async with self._comments.hold([change.partition], deadline=retries.DEADLINE):
+            if self._goes_alone(change):
+                await self._do([change], change.products)
+            else:
+                await self._write_in_group(change)
+
+    def _goes_alone(self, change: CommentChange) -> bool:
+        """Return whether a change has nothing to share: it changes no counter, as far as is known.
+
+        If that was wrong its transaction shows it.
+        """
+        latest = self._maintenance.latest
+        streamed = latest is not None and latest.mode is MaintenanceMode.STREAM
+        return streamed or not change.changes
+
+    async def _write_in_group(self, change: CommentChange) -> None:
         pending = _PendingWrite(change)
         self._waiting[pending] = None
         try:
@@ -109,14 +135,39 @@ class CounterTransactions:
             if pending in self._waiting:
                 raise
 
-    async def write_many(self, changes: Sequence[CommentChange]) -> None:
+    async def write_many(self, changes: Sequence[CommentChange]) -> Sequence[CommentChange]:
         """Do changes that go together, which wait in this process for as long as it takes.
 
-        The errors are those of ``write``.
+        Return those that were done: a comment of each of the others was changed since it was read.
+        In one transaction either all are, or none is. Other errors are those of ``write``.
         """
+        if await self._counted_from_stream():
+            return await self._write_each(changes)
         products = frozenset[str]().union(*(change.products for change in changes))
-        async with self._locks.hold(products, deadline=None):
-            await self._do(changes, products)
+        try:
+            async with self._locks.hold(products, deadline=None):
+                await self._do(changes, products)
+        except ConditionFailedError:
+            return []
+        return changes
+
+    async def _counted_from_stream(self) -> bool:
+        return (await self._maintenance.current()).mode is MaintenanceMode.STREAM
+
+    async def _write_each(self, changes: Sequence[CommentChange]) -> Sequence[CommentChange]:
+        """Do each change by itself, some at a time, and return those that were done."""
+        gate = asyncio.Semaphore(AT_ONCE)
+
+        async def done(change: CommentChange) -> bool:
+            try:
+                async with gate, self._comments.hold([change.partition], deadline=None):
+                    await self._do([change], change.products)
+            except ConditionFailedError:
+                return False
+            return True
+
+        outcomes = await in_parallel([done(change) for change in changes])
+        return list(compress(changes, outcomes))
 
     async def _write_next_group(self, products: frozenset[str]) -> None:
         """Do as many of the waiting writes of the same products as fit one transaction."""
@@ -140,14 +191,28 @@ class CounterTransactions:
         await asyncio.shield(task)
 
     async def _write_group(self, group: Sequence[_PendingWrite]) -> None:
-        """Do a group in one transaction, and give each write its outcome."""
+        """Do a group in one transaction, and give each write its outcome.
+
+        Who is to blame that nothing was done is left out, and the others go together again.
+        """
         outcome: BaseException | None = None
         try:
+            if len(group) > 1 and await self._counted_from_stream():  # as is seen only now
+                await in_parallel([self._write_group([pending]) for pending in group])
+                return
             await self._do([pending.change for pending in group], group[0].products)
-        except (ConditionFailedError, StoreRefusedError) as error:
-            if len(group) > 1:  # nothing was done; alone, each shows whether it was to blame
-                for pending in group:
-                    await self._write_group([pending])
+        except ConditionFailedError as error:  # DynamoDB says whose
+            for number in error.failed:
+                group[number].end(ConditionFailedError([0]))
+            others = [one for number, one in enumerate(group) if number not in error.failed]
+            if others:
+                await self._write_group(others)
+            return
+        except InvalidRequestError as error:  # it does not say whose: look in one half at a time
+            if len(group) > 1:
+                middle = len(group) // 2
+                await self._write_group(group[:middle])
+                await self._write_group(group[middle:])
                 return
             outcome = error
         except asyncio.CancelledError:

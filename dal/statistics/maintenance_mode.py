@@ -108,6 +108,11 @@ class MaintenanceStore:
             raise StoreUnavailableError("DynamoDB answers too slowly: try again in a moment.")
         return asked, read
 
+    @property
+    def latest(self) -> Maintenance | None:
+        """What the item said when it was last read, however long ago; None before."""
+        return None if self._kept is None else self._kept[1]
+
     def forget(self) -> None:
         """Read the item anew next time."""
         self._kept = None

@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-_WRITES = frozenset({"transact_write_items", "batch_write_item"})
+_WRITES = frozenset({"put_item", "delete_item", "transact_write_items", "batch_write_item"})
 
 
 @dataclass(slots=True)

@@ -20,6 +20,8 @@ REQUIRED: Mapping[str, Mapping[str, type]] = {
     "Scan": _ROWS,
     "GetItem": {"ConsumedCapacity": dict},
     "BatchGetItem": {"Responses": dict, "UnprocessedKeys": dict},
+    "PutItem": {"ConsumedCapacity": dict},
+    "DeleteItem": {"ConsumedCapacity": dict},
     "TransactWriteItems": {"ConsumedCapacity": list},
     "BatchWriteItem": {"UnprocessedItems": dict},
     "CreateTable": {"TableDescription": dict},

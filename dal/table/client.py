@@ -23,6 +23,7 @@ from dal.table.pace import Pace
 from dal.table.requests import QueryAnswer, QueryRequest, Spend, query_arguments
 from dal.table.retries import retry
 from dal.table.service import Sdk, Service
+from dal.table.single_write import OPERATIONS, write_alone
 from dal.table.streams import Streams
 from dal.table.wire import quick
 
@@ -148,8 +149,12 @@ class Table:
 
         An action is an entry of TransactWriteItems without its table name. One request token
         covers the retries, so a write that was done but whose answer was lost is not done twice.
-        Raises ConditionFailedError with the indexes of the actions whose condition did not hold.
+        A Put or a Delete alone is no transaction (``dal/table/single_write.py``). Raises
+        ConditionFailedError with the indexes of the actions whose condition did not hold.
         """
+        if len(actions) == 1 and actions[0].keys() <= OPERATIONS.keys():
+            await write_alone(partial(self.once, TableName=self.name), actions[0])
+            return
         transaction = {
             "TransactItems": [
                 {kind: {"TableName": self.name, **action} for kind, action in entry.items()}

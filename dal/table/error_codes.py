@@ -15,6 +15,12 @@ _EXPIRED = errors.CredentialsExpiredError, "The AWS credentials have expired: re
 _DAMAGED = ("database disk image is malformed", "file is not a database")
 """What SQLite says of a damaged file, in the embedded engine's messages."""
 
+_FAILED_ALONE = "ConditionalCheckFailedException"
+"""Of a write of one item, which has no list of reasons."""
+
+_INVALID = {"ValidationException", "ValidationError"}
+"""Codes of what is wrong with a request itself, such as an item that is too large."""
+
 CHANGES_LOST = (
     "The table's stream keeps changes for a day, and some are gone that were not counted yet: "
     "run `marginalia stats rebuild`."
@@ -54,7 +60,8 @@ def dal_error(response: Mapping[str, Any]) -> errors.DalError:
     """
     code = response["Error"]["Code"]
     reasons = [reason.get("Code", "None") for reason in response.get("CancellationReasons", [])]
-    failed = [number for number, reason in enumerate(reasons) if reason == "ConditionalCheckFailed"]
+    codes = [code.removesuffix("Exception")] if code == _FAILED_ALONE else reasons
+    failed = [number for number, reason in enumerate(codes) if reason == "ConditionalCheckFailed"]
     if failed:
         return errors.ConditionFailedError(failed)
     for known in (code, *reasons):
@@ -71,7 +78,10 @@ def dal_error(response: Mapping[str, Any]) -> errors.DalError:
     if response["ResponseMetadata"]["HTTPStatusCode"] >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return errors.StoreUnavailableError(f"DynamoDB failed ({code}): try again in a moment.")
     message = response["Error"].get("Message") or code
-    return errors.StoreRefusedError(f"DynamoDB refused the request: {message}")
+    refused = (
+        errors.InvalidRequestError if {code, *reasons} & _INVALID else errors.StoreRefusedError
+    )
+    return refused(f"DynamoDB refused the request: {message}")
 
 
 def error_response(status: int, body: bytes) -> dict[str, Any]:

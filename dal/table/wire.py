@@ -34,6 +34,8 @@ _READS = {
 }
 _SPOKEN = {
     **_READS,
+    "put_item": "PutItem",
+    "delete_item": "DeleteItem",
     "transact_write_items": "TransactWriteItems",
     "create_table": "CreateTable",
     "update_time_to_live": "UpdateTimeToLive",

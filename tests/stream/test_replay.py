@@ -3,13 +3,15 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_key
-from dal.statistics.counts import RatingCounts, StatisticsKey
+from dal.statistics.counts import RatingCounts, StatisticsKey, deltas
+from dal.table.item import key_of
 from stream.checkpoints import Checkpoint
 from stream.follower import Follower
-from stream.records import Record
+from stream.records import Record, changes_of
 from stream.replay import Replay
-from tests.strategies import comment
+from tests.strategies import ORDINARY, comment
 from tests.stream.fakes import START, FakeStreams, shard_of
 from tests.stream.histories import made
 
@@ -82,3 +84,17 @@ async def test_it_begins_behind_what_was_there_before() -> None:
     replay = Replay(START, [Checkpoint("a", "1")])
     await Follower(fake.client(), "arn:x/stream/s", replay).round()
     assert fake.read == [("a", "2")]
+
+
+def test_a_tombstone_is_a_deletion_and_its_expiry_changes_nothing() -> None:
+    item = COMMENT.encode(ORDINARY) | idempotency.mark(ORDINARY)
+    left = idempotency.tombstone(item)
+    images = {"Keys": key_of(item), "SequenceNumber": "1"}
+    deleted = {"eventID": "1", "dynamodb": {**images, "OldImage": item, "NewImage": left}}
+    expired = {"eventID": "2", "dynamodb": {**images, "OldImage": left}}
+    (change,) = changes_of([deleted, expired])
+    assert change.deltas == deltas(ORDINARY, None)
+    replay = Replay(datetime.now(UTC), [])
+    replay.remember(key_of(item), item)
+    replay.remember(key_of(item), left)
+    assert replay.counts() == {}

@@ -1,6 +1,7 @@
 """Writes of one product at once: they share transactions, and none pays for another's fault."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
@@ -81,6 +82,48 @@ async def test_an_item_that_dynamodb_refuses_leaves_the_others_of_its_group(tabl
     assert set(await recount.check(table, "42")) == {*ROWS} - {ROWS[3]}
 
 
+async def together(table: Table, rows: Sequence[Comment]) -> tuple[Sequence[object], list[int]]:
+    """Add rows at once; return how each ended, and the sizes of the transactions it took.
+
+    The first goes alone, and the others of one language, which is what fits, together.
+    """
+    store, client = watched(table)
+    ends = await asyncio.gather(*map(store.add, rows), return_exceptions=True)
+    return ends, transactions(client)
+
+
+SAME_LANGUAGE = [row._replace(language="en") for row in oracle.make_comments("42", 93, seed=9)]
+
+
+async def test_one_bad_add_costs_its_group_one_transaction_more(each_table: Table) -> None:
+    rows = SAME_LANGUAGE
+    await CommentRepository(each_table).add(rows[50])
+    taken = rows[50]._replace(text="another")
+    ends, sizes = await together(each_table, [*rows[:50], taken, *rows[51:]])
+    assert [n for n, end in enumerate(ends) if isinstance(end, Exception)] == [50]
+    assert isinstance(ends[50], errors.AlreadyExistsError)
+    assert [size - 2 for size in sizes] == [1, 92, 91]
+    assert set(await recount.check(each_table, "42")) == set(rows)
+
+
+async def test_whom_dynamodb_does_not_name_is_found_by_halves(table: Table) -> None:
+    rows = [*SAME_LANGUAGE]
+    rows[50] = rows[50]._replace(text="x" * 450_000)
+    ends, sizes = await together(table, rows)
+    assert [n for n, end in enumerate(ends) if isinstance(end, Exception)] == [50]
+    assert isinstance(ends[50], errors.InvalidRequestError)
+    assert len(sizes) <= 2 + 2 * 7, "2 to the power of 7 are more than 92"
+    assert set(await recount.check(table, "42")) == {*rows} - {rows[50]}
+
+
+async def test_what_nobody_may_do_is_not_tried_again_for_each(table: Table) -> None:
+    store, client = watched(table, let_pass, let_pass)
+    client._faults += [refuse(client_error("AccessDeniedException"))] * 1000
+    ends = await asyncio.gather(*map(store.add, SAME_LANGUAGE), return_exceptions=True)
+    assert [type(end) for end in ends[1:]] == [errors.StoreRefusedError] * (len(ends) - 1)
+    assert len(transactions(client)) <= 2
+
+
 async def test_the_same_add_twice_at_once_counts_once(each_table: Table) -> None:
     store, _ = watched(each_table)
     edges = await asyncio.gather(*(store.add(ROWS[0]) for _ in range(5)))
@@ -92,7 +135,7 @@ async def test_a_change_of_text_alone_touches_no_counter(table: Table) -> None:
     store, client = watched(table)
     await store.add(ROWS[0])
     await store.update(ROWS[0].comment_id, {"text": "other"}, anybody)
-    assert transactions(client) == [3, 1]
+    assert transactions(client) == [3], "the update is a put"
     await recount.check(table, "42")
 
 
@@ -258,5 +301,6 @@ async def test_what_is_said_while_counters_are_read_is_obeyed(table: Table) -> N
 
     store, client = watched(table, others_count_from_now_on)
     await store.add(ROWS[0])
-    assert transactions(client) == [1]
+    assert transactions(client) == []
+    assert await store.get(ROWS[0].comment_id) == ROWS[0]
     assert await recount.stored(table, "42") == {}

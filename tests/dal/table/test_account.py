@@ -27,7 +27,9 @@ async def test_accounts_know_reads_and_writes(table: Table) -> None:
         await table.write([{"Put": {"Item": KEY}}])
         await table.put_many([KEY | {"SK": {"S": "c"}}])
         await table.get_many([KEY, KEY | {"SK": {"S": "c"}}])
-    assert account == Account(3, 2.0, 3.0)
+        await table.write([{"Delete": {"Key": KEY}}])
+        await table.write([{"Put": {"Item": KEY}}, {"Delete": {"Key": KEY | {"SK": {"S": "c"}}}}])
+    assert account == Account(5, 2.0, 1 + 1 + 1 + 4)
 
 
 async def test_an_attempt_that_failed_is_a_request(table: Table) -> None:

@@ -216,9 +216,9 @@ async def test_a_write_that_nobody_waits_for_is_not_begun(beyond: Table, proxy: 
 
 
 async def test_closing_waits_for_a_write_that_was_sent(table: Table, proxy: Proxy) -> None:
-    proxy.choose = in_turn("TransactWriteItems", [slow(0.1)])
+    proxy.choose = in_turn("PutItem", [slow(0.1)])
     async with connect(TableAddress(table.name, proxy.url, embedded=True)) as beyond:
         writing = asyncio.create_task(beyond.write([{"Put": {"Item": KEY}}]))
-        await proxy.arrival("TransactWriteItems")
+        await proxy.arrival("PutItem")
         writing.cancel()
     assert await table.get(KEY) == KEY

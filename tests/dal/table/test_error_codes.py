@@ -21,7 +21,8 @@ def told(code: str, status: int = 400, reasons: tuple[str, ...] = ()) -> errors.
         ("ResourceNotFoundException", errors.NoTableError),
         ("AccessDeniedException", errors.StoreRefusedError),
         ("UnrecognizedClientException", errors.StoreRefusedError),
-        ("ValidationException", errors.StoreRefusedError),
+        ("ConditionalCheckFailedException", errors.ConditionFailedError),
+        ("ValidationException", errors.InvalidRequestError),
         ("IdempotentParameterMismatchException", errors.StoreRefusedError),
     ],
 )
@@ -46,7 +47,7 @@ def test_throttling_told_with_status_500_stays_throttling() -> None:
         (("None", "TransactionConflict"), errors.ConflictError),
         (("ThrottlingError", "None"), errors.ThrottledError),
         (("None", "ProvisionedThroughputExceeded"), errors.ThrottledError),
-        (("ValidationError",), errors.StoreRefusedError),
+        (("None", "ValidationError"), errors.InvalidRequestError),
         ((), errors.StoreRefusedError),
     ],
 )

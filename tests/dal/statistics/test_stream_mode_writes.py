@@ -1,0 +1,167 @@
+"""In maintenance mode stream a write is of one item: no transaction, and none waits for others."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from dal import errors
+from dal.model import Comment
+from dal.repositories.comments import CommentRepository
+from dal.repositories.outcome import Outcome
+from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
+from dal.table.account import opened
+from dal.table.client import Table
+from tests import oracle, recount
+from tests.calls import calls_of
+from tests.fakes import Answer, FaultyClient, Operation, lose_answer
+
+ROWS = oracle.make_comments("42", 120, seed=11)
+
+
+def anybody(_: Comment) -> None:
+    """Refuse nobody."""
+
+
+@pytest.fixture
+async def streamed(each_table: Table) -> Table:
+    return await in_stream_mode(each_table)
+
+
+async def in_stream_mode(table: Table) -> Table:
+    store = MaintenanceStore(table)
+    await store.announce(await store.read(), mode=MaintenanceMode.STREAM, complete=False)
+    return table
+
+
+def watched(table: Table) -> tuple[CommentRepository, FaultyClient]:
+    client = FaultyClient(table._client)
+    return CommentRepository(Table(client, table.name)), client
+
+
+async def test_no_write_of_comments_is_a_transaction(streamed: Table) -> None:
+    calls = calls_of(streamed)
+    store = CommentRepository(streamed)
+    edges = await asyncio.gather(*(store.add(row, row.comment_id) for row in ROWS[:20]))
+    await store.update(edges[0].node.comment_id, {"rating": 1}, anybody)
+    await store.delete(edges[1].node.comment_id, anybody)
+    await store.delete((await store.add(ROWS[30])).node.comment_id, anybody)
+    assert await store.put_many(ROWS[40:]) == Outcome(new=80)
+    assert "TransactWriteItems" not in calls.operations
+    assert calls.operations["PutItem"] == 20 + 1 + 1 + 1 + 80
+    assert calls.operations["DeleteItem"] == 1
+
+
+async def test_an_add_costs_what_its_rows_cost(table: Table) -> None:
+    store = CommentRepository(await in_stream_mode(table))
+    with opened() as account:
+        await store.add(ROWS[0]._replace(text="short"), "key")
+    assert account.wcu == 5, "the comment, and its rows of four indexes"
+
+
+async def test_one_that_hangs_keeps_no_other_of_its_product(table: Table) -> None:
+    await in_stream_mode(table)
+    store, client = watched(table)
+    reached, release = asyncio.Event(), asyncio.Event()
+
+    async def hang(real: Operation, arguments: Answer) -> Answer:
+        reached.set()
+        await release.wait()
+        return await real(**arguments)
+
+    client._faults = [hang]
+    hanging = asyncio.create_task(store.add(ROWS[0]))
+    await reached.wait()
+    await asyncio.gather(*map(store.add, ROWS[1:5]))
+    assert not hanging.done()
+    release.set()
+    await hanging
+    assert len(await recount.comments_of(store, "42")) == 5
+
+
+@pytest.mark.parametrize("mode", MaintenanceMode)
+async def test_observers_hear_of_one_comment_in_order(table: Table, mode: MaintenanceMode) -> None:
+    """Also where the answer to the earlier write comes after the later one could be written."""
+    if mode is MaintenanceMode.STREAM:
+        await in_stream_mode(table)
+    told: list[tuple[Comment | None, Comment | None]] = []
+
+    class Observer:
+        def changed(self, old: Comment | None, new: Comment | None) -> None:
+            told.append((old, new))
+
+        def doubtful(self, product_id: str) -> None:
+            raise AssertionError
+
+    client = FaultyClient(table._client)
+    await CommentRepository(table).add(ROWS[0])
+    store = CommentRepository(Table(client, table.name), Observer())
+    written = asyncio.Event()
+
+    async def answer_late(real: Operation, arguments: Answer) -> Answer:
+        answer = await real(**arguments)
+        written.set()
+        await asyncio.sleep(0.1)
+        return answer
+
+    async def let_pass(real: Operation, arguments: Answer) -> Answer:
+        return await real(**arguments)
+
+    client._faults = [let_pass, answer_late]
+    first = asyncio.create_task(store.update(ROWS[0].comment_id, {"text": "first"}, anybody))
+    await written.wait()
+    await store.update(ROWS[0].comment_id, {"text": "second"}, anybody)
+    await first
+    texts = [new.text for _, new in told if new is not None]
+    assert texts == ["first", "second"]
+
+
+async def test_of_many_only_those_that_others_changed_are_looked_at_again(
+    streamed: Table,
+) -> None:
+    store, client = watched(streamed)
+    await CommentRepository(streamed).put_many(ROWS[7:9])
+    assert await store.put_many(ROWS) == Outcome(new=118, unchanged=2)
+    puts = Counter(
+        arguments["Item"]["PK"]["S"] for name, arguments in client.calls if name == "put_item"
+    )
+    assert set(puts.values()) == {1}
+    assert set(await recount.comments_of(store, "42")) == set(ROWS)
+
+
+async def test_lost_answers_of_many_are_no_failures(streamed: Table) -> None:
+    store, client = watched(streamed)
+    client._faults = [_pass, *[lose_answer] * 20]  # it looks first whether they are there
+    assert await store.put_many(ROWS[:40]) == Outcome(new=40)
+    client._faults = [lose_answer] * 3
+    edge = await store.add(ROWS[50], "key")
+    assert (await store.add(ROWS[50], "key")) == edge
+    client._faults = [_pass, lose_answer, lose_answer]
+    await store.delete(edge.node.comment_id, anybody)
+    assert set(await recount.comments_of(store, "42")) == set(ROWS[:40])
+
+
+async def _pass(real: Operation, arguments: Answer) -> Answer:
+    return await real(**arguments)
+
+
+async def test_an_item_that_dynamodb_refuses_is_its_own_fault(table: Table) -> None:
+    await in_stream_mode(table)
+    store = CommentRepository(table)
+    huge = ROWS[3]._replace(text="x" * 450_000)
+    ends = await asyncio.gather(
+        *map(store.add, [*ROWS[:3], huge, *ROWS[4:9]]), return_exceptions=True
+    )
+    assert isinstance(ends[3], errors.InvalidRequestError)
+    assert len(await recount.comments_of(store, "42")) == 8
+
+
+async def test_a_process_that_has_not_seen_the_mode_yet_learns_it_before_it_writes(
+    table: Table,
+) -> None:
+    await in_stream_mode(table)
+    calls = calls_of(table)
+    store = CommentRepository(table)
+    await asyncio.gather(*map(store.add, ROWS[:30]))
+    assert "TransactWriteItems" not in calls.operations
+    assert await recount.stored(table, "42") == {}
