@@ -14,6 +14,7 @@ from dal.query.cursors import CursorKind
 from dal.query.execution_stats import ExecutionStatistics
 from dal.query.pagination import Page, Slice
 from resolvers.enums import show_enum
+from resolvers.plans import TRACED
 from resolvers.request.selection import Info, below, selects, weight
 
 DEFAULT_SIZE = 20
@@ -70,6 +71,7 @@ def slice_of(
         next_page=selects(info, "pageInfo", "hasNextPage"),
         previous_page=selects(info, "pageInfo", "hasPreviousPage"),
         reverse=order_by == DateOrder.OLDEST,
+        explain=info.context.explain and any(selects(info, "plan", one) for one in TRACED),
     )
 
 
@@ -92,6 +94,7 @@ def first_slice(info: Info, field: str, *, kind: CursorKind = CursorKind.INSTANT
             cut,
             next_page=selected.selects("pageInfo", "hasNextPage"),
             previous_page=selected.selects("pageInfo", "hasPreviousPage"),
+            explain=info.context.explain and any(selected.selects("plan", one) for one in TRACED),
         )
     return None
 

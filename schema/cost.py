@@ -111,7 +111,11 @@ _ROWS: Mapping[str, float] = {
     "CommentStatistics.histogram": 5,
     "CommentStatistics.languages": 5,
     "Order.lines": 5,
+    "PlanAlternative.segments": 5,
+    "QueryPlan.alternatives": 4,
+    "QueryPlan.rows": 40,
     "QueryPlan.segments": 5,
+    "QueryPlan.steps": 2,
     "Trend.points": 60,
     "TrendPoint.ratings": 5,
 }

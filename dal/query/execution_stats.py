@@ -1,8 +1,11 @@
 """Execution statistics: what a page cost, by segment and in total."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from dal.entities.entity import Row
 from dal.query.plan import Plan
+from dal.query.trace import Ask, Purpose, Step, Trace
 from dal.table.ranges import Range
 from dal.table.requests import QueryAnswer
 
@@ -28,6 +31,13 @@ class SegmentStatistics:
         """How often the segment ran dry before the page was full."""
         return max(0, self.requests - 1)
 
+    @property
+    def skip_reason(self) -> str | None:
+        """Why nothing was read of it; None where something was."""
+        if not self.skipped:
+            return None
+        return "No key lies in the range." if self.sort_keys.empty else "The counts say: no row."
+
 
 @dataclass(slots=True)
 class ExecutionStatistics:
@@ -46,12 +56,29 @@ class ExecutionStatistics:
     planning_requests: int = 0
     planning_capacity: float = 0.0
     """What was spent on inexact statistics, which serve the pages of some seconds."""
+    trace: Trace | None = None
+    """What became of each row; None unless the page is to be explained."""
 
     def begin(self, plan: Plan) -> None:
         """Note what the optimizer chose."""
         self.index = plan.index.name or "table"
         self.residual = sorted(plan.residual)
         self.estimated_capacity = plan.capacity
+        if self.trace is not None:
+            self.step(Purpose.PAGE, plan)
+
+    def step(self, purpose: Purpose, plan: Plan) -> None:
+        """Note a plan that is about to be carried out, if the page is to be explained."""
+        if self.trace is not None:
+            self.trace.steps.append(Step(purpose, plan))
+
+    def note(
+        self, segment: SegmentStatistics, rows: Sequence[Row], capacity: float, *, ended: bool
+    ) -> None:
+        """Note the rows of one Query, of a page that is to be explained."""
+        if self.trace is not None:
+            number = next(n for n, one in enumerate(self.segments) if one is segment)
+            self.trace.asks.append(Ask(number, rows, capacity, ended))
 
     def spend_planning(self, capacity: float) -> None:
         """Add a Query for inexact statistics."""

@@ -8,14 +8,16 @@ from cachetools import LRUCache
 
 from dal.entities.entity import Row
 from dal.query.access_paths import AccessPath, access_paths
+from dal.query.alternatives import alternatives, full_pages
 from dal.query.cardinality import PageSpan
 from dal.query.execution_stats import ExecutionStatistics
 from dal.query.merge import Merge
 from dal.query.optimizer import optimize, prove, worth_proving
 from dal.query.plan import Plan
-from dal.query.protocols import StatisticsProvider
+from dal.query.protocols import StatisticsProvider, TableStatistics
 from dal.query.query import Query
 from dal.query.segments import PageProgress, SegmentReader
+from dal.query.trace import Purpose
 from dal.table.index import Index
 from dal.table.ranges import Range
 from dal.table.requests import RunQuery
@@ -53,6 +55,7 @@ class Executor:
         if reached is not None:
             rest = page.span.beyond(reached, descending=descending)
             plan = optimize(paths, PageSpan(rest, progress.missing, descending), None)
+            stats.step(Purpose.REST, plan)
             await self._collect(plan, stats, rows, progress)
         if self.statistics is not None:
             self.statistics.observe(query, progress.reads)
@@ -65,6 +68,7 @@ class Executor:
         page = PageSpan(query.bounded(span), 1, descending)
         rows: list[Row] = []
         plan = optimize(self._paths_of(query), page, None)
+        stats.step(Purpose.FLAGS, plan)
         await self._collect(plan, stats, rows, PageProgress(1))
         return bool(rows)
 
@@ -79,10 +83,14 @@ class Executor:
     ) -> Plan:
         """Return the plan; statistics are asked for only where there is a choice."""
         query, decided = paths[0].query, paths[0].size <= 1 and not paths[0].residual
-        if self.statistics is None or decided or page.limit == 0 or page.span.empty:
-            return optimize(paths, page, None)
-        plan = optimize(paths, page, await self.statistics.inexact(query, stats))
-        if not worth_proving(plan):
+        known: TableStatistics | None = None
+        if self.statistics is not None and not (decided or page.limit == 0 or page.span.empty):
+            known = await self.statistics.inexact(query, stats)
+        plan = optimize(paths, page, known)
+        if stats.trace is not None:
+            stats.trace.alternatives = alternatives(self.indexes, paths, page, known, plan)
+            stats.trace.full = full_pages(paths[0], page, known)
+        if self.statistics is None or not worth_proving(plan):
             return plan
         keys = [segment.key for segment in plan.segments]
         return prove(plan, await self.statistics.empty(query, keys, stats))

@@ -16,6 +16,7 @@ from dal.query.cursors import encode
 from dal.query.execution_stats import ExecutionStatistics
 from dal.query.executor import Executor
 from dal.query.query import Query
+from dal.query.trace import Trace
 from dal.table.item import Item
 from dal.table.ranges import HEADS, Range
 
@@ -36,6 +37,8 @@ class Slice:
     previous_page: bool = False
     reverse: bool = False
     """Whether the list runs the other way than it does as a rule: the oldest first."""
+    explain: bool = False
+    """Whether to note what becomes of each row, and what else the optimizer weighed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +166,8 @@ class PageReader(Generic[Node]):
         """Return the rows of ``query`` that ``cut`` selects; one failed Query fails the page."""
         way = walk(cut, descending=self.descending is not cut.reverse)
         stats = ExecutionStatistics(query.access_pattern)
+        if cut.explain:
+            stats.trace = Trace(descending=self.descending is not cut.reverse)
         headed = query.head and self._from_the_head(query, cut)
         plain = replace(query, head=False) if query.head else query
         rows = await self.executor.first(
@@ -181,6 +186,8 @@ class PageReader(Generic[Node]):
         shown = rows[: way.limit]
         if cut.backward:
             shown.reverse()
+        if stats.trace is not None:
+            stats.trace.shown = [row.position for row in shown]
         follows, precedes = (behind, ahead) if cut.backward else (ahead, behind)
         info = PageInfo(
             has_next_page=follows if cut.next_page else None,

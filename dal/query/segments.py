@@ -78,6 +78,8 @@ class SegmentReader:
             span = self._unread.until(end, descending=plan.descending)
             self._unread = self._unread.beyond(end, descending=plan.descending)
         self._progress.reads.append(RangeRead(segment.key, span, rows))
+        if self._stats.trace is not None:
+            self._stats.note(self._read, rows, answer.capacity, ended=self.ended)
         return rows
 
     def _refill(self) -> int:

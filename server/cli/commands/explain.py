@@ -12,6 +12,7 @@ from rich.table import Table as Grid
 from dal.model import Comment, rules
 from dal.query.execution_stats import ExecutionStatistics
 from dal.query.pagination import Page
+from dal.query.trace import Trace
 from dal.repositories.comments import CommentRepository, Selection
 from resolvers.connections import DEFAULT_SIZE, MAX_SIZE, plain_slice
 from resolvers.products import CommentOrder
@@ -78,7 +79,11 @@ def explain(
         rules.languages("--language", language) if language else None,
         *_period(created_from, created_before),
     )
-    cut = replace(plain_slice(first, after, last, before), reverse=order_by is CommentOrder.OLDEST)
+    cut = replace(
+        plain_slice(first, after, last, before),
+        reverse=order_by is CommentOrder.OLDEST,
+        explain=True,
+    )
 
     async def read() -> Page[Comment]:
         async with open_table(settings, share=True) as opened:
@@ -88,6 +93,11 @@ def explain(
     console = Console()
     console.print(_grid(page.stats))
     console.print(_summary(page))
+    if page.stats.trace is not None:
+        console.print(_alternatives(page.stats.trace))
+        console.print(_compared(page.stats.trace))
+    if page.edges:
+        console.print(f"To go on: --after {page.edges[-1].cursor}")
 
 
 def _period(*bounds: str | None) -> tuple[datetime | None, datetime | None]:
@@ -127,6 +137,32 @@ def _summary(page: Page[Comment]) -> str:
             f" Expected: {stats.estimated_capacity:.2f}, from statistics that took "
             f"{stats.planning_capacity:g} more."
         )
-    if not page.edges:
-        return read
-    return f"{read}\nTo go on: --after {page.edges[-1].cursor}"
+    return read
+
+
+def _alternatives(trace: Trace) -> Grid:
+    grid = Grid(title="What the optimizer weighed", title_justify="left")
+    grid.add_column("Index", overflow="fold")
+    for heading in ("Key ranges", "Rows", "RCU", "Cost"):
+        grid.add_column(heading, justify="right")
+    grid.add_column("Why", overflow="fold")
+    for one in trace.alternatives:
+        figures = ((one.expected_rows, 0), (one.estimated_capacity, 2), (one.cost, 2))
+        grid.add_row(
+            f"{one.index} (chosen)" if one.chosen else one.index,
+            str(len(one.segments) or "-"),
+            *("-" if figure is None else f"{figure:,.{places}f}" for figure, places in figures),
+            one.reason,
+            style="bold" if one.chosen else "",
+        )
+    return grid
+
+
+def _compared(trace: Trace) -> str:
+    named = (("A full page of every partition", trace.full_pages()), ("The ideal", trace.ideal()))
+    return "\n".join(
+        f"{name}: Requests: {figures.requests}. Items read: {figures.items_read:,.0f}. "
+        f"Read capacity units: {figures.capacity:g}."
+        for name, figures in named
+        if figures is not None
+    )

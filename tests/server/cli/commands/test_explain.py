@@ -28,6 +28,23 @@ async def test_one_page_is_read_and_shown(store: list[str], comments: CommentRep
     assert f"--after {page.edges[-1].cursor}" in said.stdout
 
 
+async def test_what_else_was_weighed_is_a_table(
+    store: list[str], comments: CommentRepository
+) -> None:
+    asked = ("explain", "42", "--rating", "4", "--rating", "5", "--language", "en")
+    said = called(*asked, *store, COLUMNS="200", **AWS)
+    assert (said.returncode, said.stderr) == (0, "")
+    selection = Selection("42", frozenset({4, 5}), frozenset({"en"}))
+    page = await comments.page(selection, Slice(20, explain=True))
+    assert page.stats.trace is not None
+    chosen, *others = page.stats.trace.alternatives
+    for one in (chosen, *others):
+        assert any(one.index in line and one.reason in line for line in said.stdout.splitlines())
+    assert f"{chosen.index} (chosen)" in said.stdout
+    assert "A full page of every partition: Requests: 2." in said.stdout
+    assert "The ideal: Requests: 1." in said.stdout
+
+
 async def test_the_next_page_starts_at_the_cursor(
     store: list[str], comments: CommentRepository
 ) -> None:

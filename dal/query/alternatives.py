@@ -1,0 +1,175 @@
+"""Alternatives: what the optimizer weighed for a page, index by index, and why it chose as it did.
+
+Everything is estimated anew by the functions that the optimizer itself goes by, and only for a page
+that is to be explained. Nothing is read for it.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from dal.query.access_paths import MAX_SEGMENTS, AccessPath
+from dal.query.cardinality import PageSpan, PathEstimate, cheapest_estimate
+from dal.query.plan import Plan
+from dal.query.protocols import LocatedPage, TableStatistics
+from dal.query.query import Query
+from dal.query.trace import Alternative, FullPages, KeyRange
+from dal.table.index import Index
+from dal.table.ranges import Range
+
+
+def alternatives(
+    indexes: Sequence[Index],
+    paths: Sequence[AccessPath],
+    page: PageSpan,
+    statistics: TableStatistics | None,
+    plan: Plan,
+) -> list[Alternative]:
+    """Return every index: the chosen one, then those that could answer, then those that cannot.
+
+    ``paths`` are as ``access_paths`` sorts them, ``plan`` is what the optimizer made of them.
+    """
+    if statistics is None:
+        weighed = [_by_rule(path, page, paths, plan) for path in paths]
+    else:
+        weighed = list(_by_cost(paths, page, statistics, plan))
+    weighed.sort(key=lambda one: (not one.chosen, math.inf if one.cost is None else one.cost))
+    query = paths[0].query
+    others = [index for index in indexes if all(path.index is not index for path in paths)]
+    refused = [
+        Alternative(_name(index), (), (), None, None, None, chosen=False, reason=why)
+        for index in others
+        if (why := refusal(index, query))
+    ]
+    return [*weighed, *refused]
+
+
+def full_pages(path: AccessPath, page: PageSpan, statistics: TableStatistics | None) -> FullPages:
+    """Return the plan that asks each partition of ``path`` for the whole page.
+
+    ``path`` is the one with the least residual, as the articles have it.
+    """
+    rows: list[float] = [page.limit] * path.size
+    if statistics is not None:
+        part = statistics.fraction(page.span) / path.index.shards
+        held = [statistics.cardinality(filters) * part for filters in path.filters]
+        rows = [min(page.limit, one) for one in held]
+    row_bytes = None if statistics is None else statistics.row_bytes
+    return FullPages(_name(path.index), page.limit, rows, row_bytes)
+
+
+def refusal(index: Index, query: Query) -> str:
+    """Return why an index cannot answer a query; empty where it can."""
+    asked = query.filters
+    unasked = [name for name in index.fields if name not in asked]
+    if unasked:
+        return f"It is divided by {_listed(unasked)}, which nobody asked for."
+    for name, held in index.covers.items():
+        if asked.get(name) != held:
+            return f"It holds only rows whose {name} is {_listed(sorted(held))}."
+    missing = asked.keys() - {*index.fields, *index.covers, *index.projects}
+    if missing:
+        return f"Its rows do not carry {_listed(sorted(missing))}."
+    if query.consistent and not index.consistent:
+        return "It may lag the table, and this list must not."
+    size = AccessPath(index, query).size
+    return f"It takes {size} key ranges; the most is {MAX_SEGMENTS}." if size > MAX_SEGMENTS else ""
+
+
+def _by_rule(
+    path: AccessPath, page: PageSpan, paths: Sequence[AccessPath], plan: Plan
+) -> Alternative:
+    """Return a path that no statistics weighed: the least residual wins, then the fewest ranges."""
+    chosen, best = path is paths[0], paths[0]
+    limits = [one.limit for one in plan.segments] if chosen else [page.limit] * path.size
+    ranges = list(_ranges(path, page.span, limits))
+    if not chosen:
+        more = "more is left to filter" if path.residual else "it has more key ranges"
+        reason = f"Not weighed: {more} than by {_name(best.index)}."
+    elif best.size == 0 or page.limit == 0 or page.span.empty:
+        reason = "There is nothing to read."
+    elif len(paths) == 1:
+        reason = "The only index that answers."
+    elif best.size <= 1 and not best.residual:
+        reason = "One key range with just these rows: there is nothing to weigh."
+    else:
+        reason = "Nothing is known of the rows: the least is left to filter."
+    return _alternative(path, ranges, reason, chosen=chosen)
+
+
+def _by_cost(
+    paths: Sequence[AccessPath], page: PageSpan, statistics: TableStatistics, plan: Plan
+) -> Iterator[Alternative]:
+    located = statistics.located(
+        paths[0].keys, page.span, descending=page.descending, count=page.limit
+    )
+    estimates = [cheapest_estimate([path], page, statistics, located) for path in paths]
+    best = next(one for one in estimates if one.path.index is plan.index)
+    for one in estimates:
+        chosen = one is best
+        ranges = list(
+            _ranges(one.path, one.span, [read.limit for read in one.reads], list(one.rows))
+        )
+        reason = _why_chosen(located, len(paths)) if chosen else _why_not(one, best)
+        yield _alternative(one.path, ranges, reason, chosen=chosen, estimate=one)
+
+
+def _ranges(
+    path: AccessPath, span: Range, limits: Sequence[int], rows: Sequence[float] | None = None
+) -> Iterator[KeyRange]:
+    for number, (segment, limit) in enumerate(zip(path.segments, limits, strict=True)):
+        keys = segment._replace(range=span).sort_keys
+        expected = None if rows is None else float(min(limit, rows[number]))
+        yield KeyRange(segment.partition, str(keys), limit, expected)
+
+
+def _alternative(
+    path: AccessPath,
+    ranges: Sequence[KeyRange],
+    reason: str,
+    *,
+    chosen: bool,
+    estimate: PathEstimate | None = None,
+) -> Alternative:
+    rows = capacity = cost = None
+    if estimate is not None:
+        rows = sum(one.expected_rows or 0.0 for one in ranges)
+        capacity = sum(read.capacity for read in estimate.reads)
+        cost = estimate.cost if math.isfinite(estimate.cost) else None
+    residual = sorted(path.residual)
+    return Alternative(_name(path.index), residual, ranges, rows, capacity, cost, chosen, reason)
+
+
+def _why_chosen(located: LocatedPage | None, paths: int) -> str:
+    if paths == 1:
+        return "The only index that answers."
+    if located is None:
+        return "The least cost, by how many rows there are."
+    return "The least cost, by where these rows stood when they were last read."
+
+
+def _why_not(one: PathEstimate, best: PathEstimate) -> str:
+    """Return what a path costs more for than the one chosen."""
+    if not math.isfinite(one.cost):
+        return "No row is expected to pass: it would read them all."
+    reasons = []
+    if one.path.size > best.path.size:
+        reasons.append(f"{one.path.size} key ranges instead of {best.path.size}")
+    dropped, least = _dropped(one), _dropped(best)
+    if round(dropped) > round(least):
+        named = _listed(sorted(one.path.residual))
+        reasons.append(f"about {dropped:.0f} rows read that the {named} drops")
+    return f"Dearer: {' and '.join(reasons) or 'more to read'}."
+
+
+def _dropped(one: PathEstimate) -> float:
+    """Return how many of the rows read the residual is expected to drop."""
+    read = sum(min(read.limit, rows) for read, rows in zip(one.reads, one.rows, strict=True))
+    return read * (1 - one.selectivity)
+
+
+def _name(index: Index) -> str:
+    return index.name or "table"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(names)

@@ -1,0 +1,116 @@
+"""What else could have been read, and why it was not."""
+
+import pytest
+
+from dal.entities.comment import COMMENT
+from dal.entities.order import ORDER
+from dal.errors import NoIndexError, TooManySegmentsError
+from dal.query.access_paths import access_paths
+from dal.query.alternatives import refusal
+from dal.query.pagination import Slice
+from dal.query.query import Query
+from dal.query.trace import Alternative
+from dal.repositories.comments import Selection
+from tests import oracle
+from tests.dal.known import KnownProduct
+from tests.dal.paging import engine_of, read
+
+ROWS = oracle.make_comments("42", 240, seed=3)
+SEVERAL = Selection("42", frozenset({1, 2, 4, 5}), frozenset(oracle.LANGUAGES))
+
+
+async def weighed(selection: Selection, product: KnownProduct) -> dict[str, Alternative]:
+    page = await product.read(selection.query(), Slice(20, explain=True))
+    assert page.stats.trace is not None
+    return {one.index: one for one in page.stats.trace.alternatives}
+
+
+async def test_every_index_that_answers_is_weighed_and_the_cheapest_is_chosen() -> None:
+    found = await weighed(SEVERAL, KnownProduct(COMMENT, ROWS))
+    costs = {name: one.cost for name, one in found.items()}
+    assert set(costs) == {"all", "byLang", "byRating", "byLangAndRating"}
+    (chosen,) = [one for one in found.values() if one.chosen]
+    assert chosen.cost == min(cost for cost in costs.values() if cost is not None)
+    assert chosen.reason == "The least cost, by how many rows there are."
+    exact = found["byLangAndRating"]
+    assert len(exact.segments) == 4 * len(oracle.LANGUAGES)
+    assert exact.reason.startswith(f"Dearer: {len(exact.segments)} key ranges instead of ")
+    for one in found.values():
+        assert one.expected_rows == sum(each.expected_rows or 0 for each in one.segments)
+        assert (one.estimated_capacity or 0) >= 0.5 * len(one.segments)
+
+
+async def test_the_chosen_one_has_the_plans_own_figures() -> None:
+    product = KnownProduct(COMMENT, ROWS)
+    for reason in ("by how many rows", "by where these rows stood"):
+        page = await product.read(SEVERAL.query(), Slice(20, explain=True))
+        assert page.stats.trace is not None
+        chosen = page.stats.trace.alternatives[0]
+        assert reason in chosen.reason
+        assert chosen.index == page.stats.index
+        assert chosen.estimated_capacity == page.stats.estimated_capacity
+        assert [(one.partition_key, one.range, one.limit) for one in chosen.segments] == [
+            (one.partition_key, one.range, one.limit) for one in page.stats.segments
+        ]
+
+
+async def test_without_statistics_the_rule_is_told() -> None:
+    page = await read(engine_of(ROWS), SEVERAL, Slice(20, explain=True))
+    assert page.stats.trace is not None
+    first, *others = page.stats.trace.alternatives
+    assert (first.index, first.cost) == ("byLangAndRating", None)
+    assert first.reason == "Nothing is known of the rows: the least is left to filter."
+    assert {one.reason for one in others} == {
+        "Not weighed: more is left to filter than by byLangAndRating."
+    }
+
+
+@pytest.mark.parametrize(
+    ("selection", "index", "reason"),
+    [
+        (Selection("42"), "all", "The only index that answers."),
+        (Selection("42"), "byRating", "It is divided by rating, which nobody asked for."),
+        (
+            Selection("42"),
+            "byLangAndRating",
+            "It is divided by language and rating, which nobody asked for.",
+        ),
+        (
+            Selection("42", frozenset({5})),
+            "byRating",
+            "One key range with just these rows: there is nothing to weigh.",
+        ),
+        (Selection("42", frozenset()), "byRating", "There is nothing to read."),
+        (
+            Selection(
+                "42", frozenset({1, 2, 3, 4}), frozenset(f"a{c}" for c in "abcdefghijklmnop")
+            ),
+            "byLangAndRating",
+            "It takes 64 key ranges; the most is 60.",
+        ),
+    ],
+)
+async def test_each_index_says_why(selection: Selection, index: str, reason: str) -> None:
+    try:
+        found = await weighed(selection, KnownProduct(COMMENT, ROWS))
+    except TooManySegmentsError:
+        assert refusal(COMMENT.indexes[-1], selection.query()) == reason
+    else:
+        assert found[index].reason == reason
+
+
+@pytest.mark.parametrize("consistent", [True, False])
+@pytest.mark.parametrize(
+    "names", [("user",), ("user", "status"), ("status",), ("order",), ("user", "order"), ()]
+)
+def test_an_index_is_refused_exactly_where_it_is_no_access_path(
+    names: tuple[str, ...], consistent: bool
+) -> None:
+    values = {"user": "ann", "status": "PLACED", "order": "7"}
+    query = Query("any", {name: frozenset({values[name]}) for name in names}, consistent=consistent)
+    try:
+        answering = [path.index for path in access_paths(ORDER.indexes, query)]
+    except NoIndexError:
+        answering = []
+    for index in ORDER.indexes:
+        assert (refusal(index, query) == "") == (index in answering), index.name

@@ -1,0 +1,168 @@
+"""What is noted of a page that is to be explained: every row once, and the same page as ever."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dal.entities.comment import COMMENT, comment_position
+from dal.model import Comment
+from dal.query.pagination import Page, Slice
+from dal.query.trace import Purpose, RowOutcome, Trace
+from dal.repositories.comments import Selection
+from tests import oracle
+from tests.dal.known import KnownProduct
+from tests.dal.paging import cuts, engine_of, read, row_lists, selections
+
+ROWS = oracle.make_comments("42", 240, seed=3)
+SHOWN, FILTERED, AROUND = RowOutcome.SHOWN, RowOutcome.FILTERED, RowOutcome.AROUND
+
+
+def traced(page: Page[Comment]) -> Trace:
+    assert page.stats.trace is not None
+    return page.stats.trace
+
+
+def agrees(page: Page[Comment]) -> None:
+    """Check a trace against what every page counts."""
+    trace, stats = traced(page), page.stats
+    rows = trace.rows()
+    assert len(rows) == stats.items_read
+    by_segment = Counter(row.segment for row in rows)
+    assert [by_segment[n] for n in range(len(stats.segments))] == [
+        one.items_read for one in stats.segments
+    ]
+    shown = [row.position for row in rows if row.outcome is SHOWN]
+    assert shown == [edge.position for edge in page.edges]
+    assert sum(step.segments for step in trace.steps) == len(stats.segments)
+    assert max([row.refill for row in rows], default=0) <= max(
+        [one.refills for one in stats.segments], default=0
+    )
+    ideal, full = trace.ideal(), trace.full_pages()
+    assert full is not None
+    assert (ideal.requests <= stats.requests, ideal.items_read) == (True, len(shown))
+    assert sum(one.chosen for one in trace.alternatives) == 1
+    assert trace.alternatives[0].chosen
+    assert {one.index for one in trace.alternatives} == {one.name for one in COMMENT.indexes}
+    assert all(one.reason for one in trace.alternatives)
+
+
+@given(row_lists, selections, cuts)
+async def test_a_page_without_statistics_is_the_same_and_its_rows_are_all_told(
+    rows: list[Comment], selection: Selection, cut: Slice
+) -> None:
+    plain, engine = await read(engine_of(rows), selection, cut), engine_of(rows, most_rows=2)
+    page = await read(engine, selection, replace(cut, explain=True))
+    assert page.nodes == plain.nodes
+    agrees(page)
+
+
+@given(
+    selection=st.sampled_from(list(oracle.selections("42"))),
+    size=st.integers(1, 60),
+    backward=st.booleans(),
+    reverse=st.booleans(),
+    explained=st.integers(1, 3),
+)
+async def test_a_page_with_statistics_tells_all_its_rows(
+    selection: Selection, size: int, backward: bool, reverse: bool, explained: int
+) -> None:
+    """Also one that was read before, whose plan goes by where its rows stood."""
+    product = KnownProduct(COMMENT, ROWS)
+    cut = Slice(size, backward, reverse=reverse, next_page=True, previous_page=True, explain=True)
+    for _ in range(explained):
+        page = await product.read(selection.query(), cut)
+        agrees(page)
+    requests = len(product.engine.requests)
+    plain = await product.read(selection.query(), replace(cut, explain=False))
+    assert plain.nodes == page.nodes
+    assert len(product.engine.requests) - requests <= page.stats.requests
+
+
+def ordered(ratings: Callable[[int], int]) -> KnownProduct:
+    """Comments in English, of a rating by their number from the newest."""
+    newest = sorted(ROWS, key=lambda row: row.created_at, reverse=True)
+    rows = [one._replace(rating=ratings(n), language="en") for n, one in enumerate(newest)]
+    return KnownProduct(COMMENT, rows)
+
+
+async def test_rows_that_a_residual_drops_and_a_plan_for_the_rest_are_told() -> None:
+    """Most comments pass, and the newest do not: the counts cannot know."""
+    product = ordered(lambda n: 5 if n < 60 else n % 4 + 1)
+    several = Selection("42", frozenset({1, 2, 3, 4}), frozenset({"en"}))
+    page = await product.read(several.query(), Slice(10, explain=True))
+    agrees(page)
+    trace = traced(page)
+    assert [(step.purpose, step.index) for step in trace.steps] == [
+        (Purpose.PAGE, "byLang"),
+        (Purpose.REST, "byLangAndRating"),
+    ]
+    outcomes = Counter((row.segment > 0, row.outcome) for row in trace.rows())
+    assert outcomes[False, FILTERED] == page.stats.segments[0].items_read > 10
+    assert outcomes[True, SHOWN] == 10
+
+
+async def test_rows_of_a_refill_and_those_that_tell_what_lies_around_are_told() -> None:
+    product = ordered(lambda n: 5 if n < 60 else n % 3 + 1)
+    several = Selection("42", frozenset({1, 5}), frozenset({"en"}))
+    cut = Slice(40, next_page=True, explain=True)
+    page = await product.read(replace(several, languages=None).query(), cut)
+    agrees(page)
+    refilled = [row for row in traced(page).rows() if row.refill]
+    assert {row.outcome for row in refilled} == {SHOWN, AROUND}
+    assert {row.segment for row in refilled} == {1}, "the fives run dry"
+
+
+async def test_a_row_in_two_segments_is_shown_once_and_read_twice() -> None:
+    first, second, moved = ROWS[:3]
+    old = COMMENT.encode(moved._replace(rating=1))
+    new = COMMENT.encode(moved._replace(rating=5))
+    engine = engine_of([first, second])
+    engine.put(old, new | {"PK": {"S": "another"}})
+    page = await read(engine, Selection("42", frozenset({1, 5})), Slice(20, explain=True))
+    rows = [row for row in traced(page).rows() if row.position == comment_position(moved)]
+    assert sorted(row.outcome for row in rows) == [AROUND, SHOWN]
+
+
+@pytest.mark.parametrize("selection", [Selection("42"), Selection("42", frozenset({1, 3}))])
+async def test_a_page_that_nobody_explains_notes_nothing_and_weighs_nothing_twice(
+    selection: Selection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = Counter[str]()
+
+    def counted(name: str) -> object:
+        return lambda *_, **__: calls.update([name])
+
+    for name in ("alternatives", "full_pages"):
+        monkeypatch.setattr(f"dal.query.executor.{name}", counted(name))
+    for name in ("note", "step"):
+        monkeypatch.setattr(f"dal.query.execution_stats.ExecutionStatistics.{name}", counted(name))
+    product = KnownProduct(COMMENT, ROWS)
+    page = await product.read(selection.query(), Slice(20))
+    assert (page.stats.trace, calls) == (None, Counter())
+    await product.read(selection.query(), Slice(20, explain=True))
+    assert calls["alternatives"] == calls["full_pages"] == calls["step"] == 1
+
+
+async def test_full_pages_are_measured_where_the_page_asked_for_as_much() -> None:
+    page = await read(engine_of(ROWS), Selection("42", frozenset({1, 5})), Slice(20, explain=True))
+    full = traced(page).full_pages()
+    assert full == (page.stats.requests, page.stats.items_read, page.stats.consumed_capacity)
+
+
+async def test_full_pages_are_estimated_from_the_counts_elsewhere() -> None:
+    product = KnownProduct(COMMENT, ROWS)
+    several = Selection("42", frozenset({1, 2, 3}), frozenset({"en", "de"}))
+    page = await product.read(several.query(), Slice(20, explain=True))
+    full = traced(page).full_pages()
+    assert full is not None
+    held = [
+        min(20, sum((row.rating, row.language) == (rating, language) for row in ROWS))
+        for rating in (1, 2, 3)
+        for language in ("en", "de")
+    ]
+    assert (page.stats.index, full.requests) == ("byRating", 6)
+    assert full.items_read == pytest.approx(sum(held))

@@ -1,0 +1,152 @@
+"""The plan's rows and alternatives, as the API tells them over a real engine."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from dal.query.pagination import Slice
+from dal.repositories.comments import CommentRepository, Selection
+from dal.repositories.orders import OrderRepository
+from dal.stores import Stores
+from dal.table.client import Table
+from resolvers.plans import TRACED
+from schema.cost import MAX_VALUES
+from tests import oracle
+from tests.schema.conftest import STAFF, Run
+from tests.schema.test_cost import cost_of
+from tests.strategies import TIES, order
+
+DATA = oracle.make_comments("42", 120, seed=5)
+TRACE = """
+requests itemsRead consumedCapacity estimatedCapacity index
+segments { itemsRead refills skipped skipReason }
+steps { purpose index segments }
+rows { position segment refill outcome }
+alternatives {
+  index residual expectedRows estimatedCapacity cost chosen reason
+  segments { partitionKey range limit expectedRows }
+}
+fullPages { requests itemsRead capacity }
+ideal { requests itemsRead capacity }
+"""
+COMMENTS = f"""
+query ($rating: [Int!], $language: [String!], $orderBy: CommentOrder, $last: Int) {{
+  product(productId: "42") {{
+    comments(rating: $rating, language: $language, orderBy: $orderBy, last: $last) {{
+      nodes {{ commentId }} pageInfo {{ hasNextPage hasPreviousPage }} plan {{ {TRACE} }}
+    }}
+  }}
+}}
+"""
+
+
+@pytest.fixture
+async def stored(comments: CommentRepository) -> None:
+    await comments.put_many(DATA)
+
+
+def adds_up(page: dict[str, Any]) -> Counter[str]:
+    """Check what is drawn against what is counted; return how many rows had which outcome."""
+    plan = page["plan"]
+    by_segment = Counter(row["segment"] for row in plan["rows"])
+    assert len(plan["rows"]) == plan["itemsRead"]
+    assert [by_segment[n] for n in range(len(plan["segments"]))] == [
+        one["itemsRead"] for one in plan["segments"]
+    ]
+    outcomes = Counter(row["outcome"] for row in plan["rows"])
+    assert outcomes["SHOWN"] == len(page["nodes"]) == plan["ideal"]["itemsRead"]
+    assert sum(step["segments"] for step in plan["steps"]) == len(plan["segments"])
+    assert plan["ideal"]["capacity"] <= plan["consumedCapacity"]
+    assert [one["chosen"] for one in plan["alternatives"]][:1] == [True]
+    assert plan["alternatives"][0]["index"] == plan["index"]
+    for segment in plan["segments"]:
+        assert segment["skipped"] == (segment["skipReason"] is not None)
+    return outcomes
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {},
+        {"rating": [5]},
+        {"rating": [1, 4], "language": ["en", "de"]},
+        {"rating": [1, 2, 3, 4], "language": ["en"], "orderBy": "OLDEST"},
+        {"rating": [2, 3], "last": 7},
+        {"language": [*oracle.LANGUAGES, "pt", "fi", "sv", "nb"], "rating": [1]},
+    ],
+)
+@pytest.mark.usefixtures("stored")
+async def test_a_plans_rows_and_figures_add_up(run: Run, filters: dict[str, Any]) -> None:
+    for _ in range(2):  # the second time by where the rows stood
+        answer = await run(COMMENTS, explain=True, **filters)
+        assert not answer["errors"]
+        adds_up(answer["data"]["product"]["comments"])
+
+
+@pytest.mark.usefixtures("stored")
+async def test_the_capacity_of_full_pages_is_what_they_take(run: Run, table: Table) -> None:
+    """A process that knows nothing of a product asks each partition for a full page."""
+    answer = await run(COMMENTS, explain=True, rating=[1, 5], language=["en", "de"])
+    told = answer["data"]["product"]["comments"]["plan"]["fullPages"]
+    took = 0.0
+    for rating in (1, 5):
+        for language in ("en", "de"):
+            selection = Selection("42", frozenset({rating}), frozenset({language}))
+            page = await Stores(table).comments.page(selection, Slice(21))
+            took += page.stats.consumed_capacity
+    assert told["requests"] == 4
+    assert told["capacity"] == pytest.approx(took, abs=0.5)
+
+
+async def test_open_orders_are_drawn_by_shards(run: Run, table: Table) -> None:
+    made = [order(f"o{n}", username=f"user{n}", created_at=TIES[n % 3]) for n in range(12)]
+    await OrderRepository(table).put_many(made)
+    answer = await run(
+        f"{{ openOrders(first: 5) {{ nodes {{ orderId }} plan {{ {TRACE} }} }} }}",
+        STAFF,
+        explain=True,
+    )
+    assert not answer["errors"]
+    adds_up(answer["data"]["openOrders"])
+    plan = answer["data"]["openOrders"]["plan"]
+    assert plan["fullPages"]["requests"] == len(plan["segments"]) == 8
+
+
+@pytest.mark.usefixtures("stored")
+async def test_a_plan_without_these_fields_traces_nothing(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def weighed(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("dal.query.executor.alternatives", weighed)
+    asked = '{ product(productId: "42") { comments(rating: [1, 5]) { plan { %s } } } }'
+    answer = await run(asked % "index segments { limit itemsRead }", explain=True)
+    assert not answer["errors"]
+    hidden = await run(asked % "alternatives { index }")
+    assert hidden["data"]["product"]["comments"] == {"plan": None}
+    answer = await run(asked % "alternatives { index }", explain=True)
+    assert answer["errors"]
+
+
+def test_each_traced_field_is_in_the_schema_and_has_a_cost() -> None:
+    fields = {
+        "steps": "steps { index }",
+        "rows": "rows { outcome }",
+        "alternatives": "alternatives { segments { limit } }",
+        "fullPages": "fullPages { requests }",
+        "ideal": "ideal { requests }",
+    }
+    assert tuple(fields) == TRACED
+    asked = '{ product(productId: "1") { comments { plan { %s } } } }'
+    values = {name: cost_of(asked % field)[1] - 3 for name, field in fields.items()}
+    assert values == {
+        "steps": 4,
+        "rows": 80,
+        "alternatives": 44,
+        "fullPages": 2,
+        "ideal": 2,
+    }
+    many = " ".join(f"c{n}: comments {{ plan {{ rows {{ outcome }} }} }}" for n in range(130))
+    assert cost_of(f'{{ product(productId: "1") {{ {many} }} }}')[1] > MAX_VALUES
