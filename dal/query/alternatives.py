@@ -157,8 +157,10 @@ def _why_not(one: PathEstimate, best: PathEstimate) -> str:
     dropped, least = _dropped(one), _dropped(best)
     if round(dropped) > round(least):
         named = _listed(sorted(one.path.residual))
-        reasons.append(f"about {dropped:.0f} rows read that the {named} drops")
-    return f"Dearer: {' and '.join(reasons) or 'more to read'}."
+        reasons.append(f"about {dropped:.0f} rows read and dropped by {named}")
+    if not reasons:
+        return "No cheaper." if one.cost == best.cost else "Dearer: more to read."
+    return f"Dearer: {' and '.join(reasons)}."
 
 
 def _dropped(one: PathEstimate) -> float:

@@ -46,6 +46,11 @@ def plural(count: int, one: str) -> str:
     return f"{number(count)} {one}" if count == 1 else f"{number(count)} {one}s"
 
 
+def queries(count: int) -> str:
+    """Return ``1 Query``, ``2 Queries``."""
+    return f"{number(count)} {'Query' if count == 1 else 'Queries'}"
+
+
 FILTERS = {
     "number": number,
     "decimal": decimal,
@@ -54,5 +59,6 @@ FILTERS = {
     "minute": minute,
     "month": month,
     "plural": plural,
+    "queries": queries,
 }
 """The filters of all templates, by name."""

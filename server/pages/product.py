@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from server.pages import linked_data, trend
+from server.pages import linked_data, plan_drawing, trend
 from server.pages.addresses import RATINGS, Filters, comment_path, product_path
 from server.pages.comment_forms import CommentForm, user_errors
 from server.pages.faults import PageFault
@@ -131,7 +131,12 @@ def _facts(
 
 def account(plan: dict[str, Any] | None, answer: Answer) -> dict[str, Any] | None:
     """Return what the plan panel shows, None unless the server explains."""
-    return plan and {"plan": plan, "took": answer.took, "graphiql": answer.graphiql}
+    return plan and {
+        "plan": plan,
+        "drawing": plan_drawing.drawn(plan),
+        "took": answer.took,
+        "graphiql": answer.graphiql,
+    }
 
 
 def _total(histogram: list[dict[str, int]], filters: Filters) -> int:

@@ -92,6 +92,7 @@ async def _graphiql(browser: Browser, url: str) -> None:
     await page.goto(url + ADDRESS)
     await page.get_by_role("link", name="Older").click()
     await page.get_by_text("Older comments").wait_for()
+    await page.locator("#plan > summary").click()
     await page.get_by_role("link", name="Open this query in GraphiQL").click()
     await page.locator(_RUN).click()
     await page.get_by_text('"commentId"').first.wait_for()

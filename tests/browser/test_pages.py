@@ -290,6 +290,40 @@ async def test_the_keyboard_reaches_everything(page: Page, server: Server) -> No
     await expect(page.locator("#comments-heading")).to_be_focused()
 
 
+@pytest.mark.parametrize("scripts", [True, False])
+async def test_the_plan_is_a_sheet_beside_the_list_and_below_its_head_on_a_phone(
+    chromium: Browser, witness: Witness, server: Server, *, scripts: bool
+) -> None:
+    """It stays open while a toggle swaps the list, which only scripts do."""
+    async with await chromium.new_context(
+        viewport={"width": 1280, "height": 800}, java_script_enabled=scripts
+    ) as context:
+        await witness.watch(context)
+        page = await context.new_page()
+        await page.goto(f"{server.url}/products/1?rating=1&rating=4&language=de&language=en")
+        sheet = page.locator(".sheet")
+        await expect(sheet).to_be_hidden()
+        await page.locator("#plan > summary").press("Enter")
+        await expect(sheet.get_by_role("img", name="The rows that were read")).to_be_visible()
+        beside, heading = await sheet.bounding_box(), page.locator("#comments-heading")
+        listed = await page.locator("#comments").bounding_box()
+        assert beside is not None
+        assert listed is not None
+        assert listed["x"] + listed["width"] <= beside["x"]
+        shown = await page.locator(".comment").count()
+        assert await sheet.locator(".lanes > svg > .dot.shown").count() >= shown
+        if scripts:
+            await page.locator("#rating-5").check()
+            await expect(page).to_have_title(re.compile("rated 1 or 4 or 5"))
+            await expect(sheet).to_be_visible()
+        await page.set_viewport_size({"width": 390, "height": 800})
+        below, head = await sheet.bounding_box(), await heading.bounding_box()
+        assert below is not None
+        assert head is not None
+        assert below["y"] > head["y"]
+        assert below["x"] + below["width"] <= 390
+
+
 async def test_the_plan_opens_in_graphiql(page: Page, server: Server) -> None:
     """In a browser that has tabs already; a second visit finds the same ones."""
     await page.goto(f"{server.url}/graphql")
@@ -298,6 +332,7 @@ async def test_the_plan_opens_in_graphiql(page: Page, server: Server) -> None:
     await page.wait_for_function("() => localStorage.getItem('graphiql:tabState') !== null")
     await page.goto(f"{server.url}/products/1?rating=1&rating=2&language=de")
     titles = await Reader(page, "", scripts=True).comments.locator("h3").all_inner_texts()
+    await page.locator("#plan > summary").click()
     await page.get_by_role("link", name="Open this query in GraphiQL").click()
     for _ in range(2):
         tabs = page.locator(".graphiql-tab-button")
@@ -350,6 +385,8 @@ async def look(page: Page, address: str, file: Path) -> None:
     answer = await page.goto(address)
     assert answer is not None
     file.write_bytes(await answer.body())  # noqa: ASYNC240 - a small file of a test
+    if await page.locator("#plan").count():
+        await page.locator("#plan > summary").click()
     assert await violations(page) == [], address
     await page.emulate_media(color_scheme="dark")
     await page.set_viewport_size({"width": 390, "height": 800})

@@ -1,0 +1,143 @@
+"""A page's plan as a drawing: a lane for each key range, a dot for each row, and the list below.
+
+All lanes share one axis, the order of the list. Each row that was read takes one step of it, so
+that no two dots meet: comments come in bursts, and many have one date. Lengths are in units of the
+drawing's own, which is as wide as ``WIDTH`` and is shown at about a pixel a unit.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from server.pages.formats import day
+
+WIDTH = 400
+_MARGIN = 8
+_LANE, _SKIPPED, _GROUP, _TOP, _LIST = 40, 20, 20, 30, 48
+"""Heights: of a lane, of a skipped one, of a heading over lanes, of the axis, of the list."""
+
+_LABEL, _LINE = 11, 26
+"""Where a lane's words and its dots stand, from its top."""
+
+_LEAST, _LARGEST = 2.2, 4.2
+"""Radii of dots: beyond some hundred rows they touch each other."""
+
+_HEADINGS = {
+    "REST": "Planned anew for the rest: {index}",
+    "FLAGS": "What lies around the page: {index}",
+}
+
+Plan = Mapping[str, Any]
+
+
+def drawn(plan: Plan) -> dict[str, Any]:
+    """Return what the template draws of a plan, as the API tells it."""
+    steps = _places(plan["rows"])
+    radius = round(max(_LEAST, min(_LARGEST, 0.43 * _step(len(steps)))), 2)
+    ends = _ends(plan["rows"])
+    lanes, height = list(_lanes(plan)), _TOP if ends else 0
+    for lane in lanes:
+        height += _GROUP if lane["heading"] else 0
+        lane["top"] = height
+        lane["label_y"], lane["y"] = height + _LABEL, height + _LINE
+        height += _SKIPPED if lane["skipped"] else _LANE
+    list_y = height + 20
+    dots = list(_dots(plan["rows"], lanes, steps))
+    return {
+        "width": WIDTH,
+        "height": height + _LIST,
+        "left": _MARGIN,
+        "right": WIDTH - _MARGIN,
+        "radius": radius,
+        "tip": round(min(2.4, 0.45 * _step(len(steps))), 2),
+        "lanes": lanes,
+        "dots": dots,
+        "list_y": list_y,
+        "drops": [
+            {"x": dot["x"], "from": round(dot["y"] + radius, 2), "to": list_y - 9}
+            for dot in dots
+            if dot["shown"]
+        ],
+        "ends": ends,
+        "counts": _counts(plan["rows"]),
+        "segments": [_counted(plan, number) for number in range(len(plan["segments"]))],
+        "ways": _ways(plan),
+    }
+
+
+def _step(rows: int) -> float:
+    return (WIDTH - 2 * _MARGIN) / max(1, rows)
+
+
+def _places(rows: Sequence[Plan]) -> dict[str, float]:
+    """Return where the rows of each position stand on the axis, which go in the list's order."""
+    positions = list(dict.fromkeys(row["position"] for row in rows))
+    step = min(_step(len(positions)), 4 * _LARGEST)
+    return {one: round(_MARGIN + (n + 0.5) * step, 2) for n, one in enumerate(positions)}
+
+
+def _lanes(plan: Plan) -> Iterator[dict[str, Any]]:
+    """Yield the lane of each segment; the first of a further plan says what that one is for."""
+    segments = iter(plan["segments"])
+    for step in plan["steps"]:
+        heading = _HEADINGS.get(step["purpose"], "").format(index=step["index"])
+        for _ in range(step["segments"]):
+            segment = next(segments)
+            yield {
+                "heading": heading,
+                "label": segment["partitionKey"],
+                "read": segment["itemsRead"],
+                "skipped": segment["skipReason"],
+            }
+            heading = ""
+
+
+def _dots(
+    rows: Sequence[Plan], lanes: Sequence[Plan], places: Mapping[str, float]
+) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        shown = row["outcome"] in {"SHOWN", "HEAD"}
+        kind = "shown" if shown else "dropped"
+        yield {
+            "x": places[row["position"]],
+            "y": lanes[row["segment"]]["y"],
+            "shown": row["outcome"] == "SHOWN",
+            "kind": f"{kind} refilled" if row["refill"] else kind,
+        }
+
+
+def _ends(rows: Sequence[Plan]) -> list[str]:
+    """Return the dates at the ends of the axis; none where the list is in another order."""
+    try:
+        return [day(rows[place]["position"].partition("#")[0]) for place in (0, -1)]
+    except (IndexError, ValueError):
+        return []
+
+
+def _counts(rows: Sequence[Plan]) -> dict[str, int]:
+    outcomes = Counter(row["outcome"] for row in rows)
+    return {
+        "shown": outcomes["SHOWN"] + outcomes["HEAD"],
+        "filtered": outcomes["FILTERED"],
+        "around": outcomes["AROUND"],
+        "refilled": sum(row["refill"] > 0 for row in rows),
+    }
+
+
+def _counted(plan: Plan, number: int) -> dict[str, Any]:
+    """Return a segment with how many of its rows were shown and how many were dropped."""
+    counts = _counts([row for row in plan["rows"] if row["segment"] == number])
+    return {**plan["segments"][number], "shown": counts["shown"]}
+
+
+def _ways(plan: Plan) -> list[dict[str, Any]]:
+    """Return this plan beside the others, as bars: each figure, and its part of the largest."""
+    ways = [("This plan", plan["requests"], plan["consumedCapacity"])]
+    for name, of in (("Plan of the articles", plan["fullPages"]), ("The ideal", plan["ideal"])):
+        if of is not None:
+            ways.append((name, of["requests"], of["capacity"]))
+    queries, capacity = (max(one[figure] for one in ways) or 1 for figure in (1, 2))
+    return [
+        {"name": name, "requests": requests, "capacity": units, "most": (queries, capacity)}
+        for name, requests, units in ways
+    ]

@@ -1,0 +1,203 @@
+"""The plan as a drawing: a dot for each row that was read, and the same figures as the API's."""
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dal.entities.comment import COMMENT
+from dal.query.pagination import Slice
+from dal.query.trace import Trace
+from dal.table.client import Table
+from resolvers import plans
+from server.pages.operations import DOCUMENTS
+from server.pages.plan_drawing import WIDTH, drawn
+from tests import oracle
+from tests.dal.known import KnownProduct
+from tests.server.pages.conftest import Parsed, invalid_html, numbered, opened, stored
+
+ROWS = oracle.make_comments("42", 240, seed=3)
+
+
+def told(page: Any) -> dict[str, Any]:
+    """Return a page's plan as the API tells it, as far as it is drawn."""
+    stats, trace = page.stats, page.stats.trace
+    assert isinstance(trace, Trace)
+    full, ideal = plans.full_pages(stats), plans.ideal(stats)
+    assert full is not None
+    assert ideal is not None
+    return {
+        "requests": stats.requests,
+        "consumedCapacity": stats.consumed_capacity,
+        "segments": [
+            {
+                "partitionKey": one.partition_key,
+                "itemsRead": one.items_read,
+                "skipReason": one.skip_reason,
+            }
+            for one in stats.segments
+        ],
+        "steps": [
+            {"purpose": one.purpose, "index": one.index, "segments": one.segments}
+            for one in plans.steps(stats)
+        ],
+        "rows": [one._asdict() for one in plans.rows(stats)],
+        "fullPages": {"requests": full.requests, "capacity": full.capacity},
+        "ideal": {"requests": ideal.requests, "capacity": ideal.capacity},
+    }
+
+
+@given(
+    selection=st.sampled_from(list(oracle.selections("42"))),
+    size=st.integers(0, 60),
+    backward=st.booleans(),
+    reverse=st.booleans(),
+)
+async def test_dots_are_the_rows_read_and_filled_ones_those_shown(
+    selection: Any, size: int, backward: bool, reverse: bool
+) -> None:
+    product = KnownProduct(COMMENT, ROWS)
+    cut = Slice(size, backward, reverse=reverse, next_page=True, previous_page=True, explain=True)
+    for _ in range(2):  # by the counts, and by where the rows stood
+        page = await product.read(selection.query(), cut)
+        plan = told(page)
+        drawing = drawn(plan)
+        assert len(drawing["dots"]) == page.stats.items_read
+        assert len(drawing["drops"]) == len(page.edges)
+        lanes = Counter(dot["y"] for dot in drawing["dots"])
+        assert [lanes[lane["y"]] for lane in drawing["lanes"]] == [
+            one.items_read for one in page.stats.segments
+        ]
+        kinds = Counter(dot["kind"].split()[0] for dot in drawing["dots"])
+        assert kinds["shown"] == len(page.edges) == drawing["counts"]["shown"]
+        assert drawing["counts"]["refilled"] == sum(bool(row["refill"]) for row in plan["rows"])
+        ours = drawing["ways"][0]
+        assert ours["requests"] == page.stats.requests
+        assert ours["capacity"] == page.stats.consumed_capacity
+        stands_within(drawing)
+
+
+def stands_within(drawing: dict[str, Any]) -> None:
+    """Check that all stands within the drawing, on its lane, and in the list's order."""
+    xs = [dot["x"] for dot in drawing["dots"]]
+    assert xs == sorted(xs)
+    assert all(0 < x < WIDTH for x in xs)
+    assert drawing["list_y"] < drawing["height"]
+    for lane, following in zip(drawing["lanes"], drawing["lanes"][1:], strict=False):
+        assert lane["top"] < following["top"] < drawing["list_y"]
+    for way in drawing["ways"]:
+        assert way["requests"] <= way["most"][0]
+        assert way["capacity"] <= way["most"][1]
+
+
+def row(position: str, segment: int = 0, outcome: str = "SHOWN", refill: int = 0) -> dict[str, Any]:
+    return {"position": position, "segment": segment, "outcome": outcome, "refill": refill}
+
+
+def plan_of(*rows: dict[str, Any], skipped: str | None = None, rest: int = 0) -> dict[str, Any]:
+    segment = {"partitionKey": "P#1", "itemsRead": len(rows), "skipReason": None}
+    segments = [segment, {**segment, "partitionKey": "P#2", "skipReason": skipped}]
+    steps = [{"purpose": "PAGE", "index": "byLang", "segments": 2 - rest}]
+    if rest:
+        steps.append({"purpose": "REST", "index": "byLangAndRating", "segments": rest})
+    figures = {"requests": 1, "capacity": 0.5}
+    return {
+        "requests": 2,
+        "consumedCapacity": 1.0,
+        "segments": segments,
+        "steps": steps,
+        "rows": list(rows),
+        "fullPages": figures,
+        "ideal": figures,
+    }
+
+
+def test_a_dot_says_what_became_of_its_row() -> None:
+    outcomes = [("SHOWN", 0), ("SHOWN", 1), ("FILTERED", 0), ("AROUND", 2), ("HEAD", 0)]
+    rows = [
+        row(str(n), outcome=outcome, refill=refill) for n, (outcome, refill) in enumerate(outcomes)
+    ]
+    drawing = drawn(plan_of(*rows))
+    assert [dot["kind"] for dot in drawing["dots"]] == [
+        "shown",
+        "shown refilled",
+        "dropped",
+        "dropped refilled",
+        "shown",
+    ]
+    assert drawing["counts"] == {"shown": 3, "filtered": 1, "around": 1, "refilled": 2}
+    assert len(drawing["drops"]) == 2, "a head is no row of the list"
+
+
+def test_a_row_in_two_ranges_stands_at_one_place_in_both() -> None:
+    drawing = drawn(plan_of(row("a"), row("a", 1, "AROUND"), row("b")))
+    first, again, second = drawing["dots"]
+    assert first["x"] == again["x"] < second["x"]
+    assert first["y"] < again["y"]
+
+
+def test_a_skipped_range_takes_less_room_and_a_second_plan_has_a_heading() -> None:
+    plain = drawn(plan_of(row("a")))
+    skipped = drawn(plan_of(row("a"), skipped="The counts say: no row."))
+    assert skipped["lanes"][1]["skipped"] == "The counts say: no row."
+    assert skipped["height"] < plain["height"]
+    again = drawn(plan_of(row("a"), rest=1))
+    assert [lane["heading"] for lane in again["lanes"]] == [
+        "",
+        "Planned anew for the rest: byLangAndRating",
+    ]
+
+
+def test_the_axis_has_dates_where_the_list_is_by_date() -> None:
+    at = "2024-0{}-02T00:00:00.000000Z#x"
+    assert drawn(plan_of(row(at.format(3)), row(at.format(1))))["ends"] == [
+        "2 March 2024",
+        "2 January 2024",
+    ]
+    assert drawn(plan_of(row("000012#1")))["ends"] == []
+    assert drawn(plan_of())["ends"] == []
+
+
+@pytest.mark.parametrize("count", [0, 1, 21, 400])
+def test_dots_are_large_enough_to_see_however_many_there_are(count: int) -> None:
+    drawing = drawn(plan_of(*(row(f"{n:03}") for n in range(count))))
+    assert 2 <= drawing["radius"] <= 5
+
+
+async def test_the_page_draws_the_plan_that_the_api_tells(
+    client: httpx.AsyncClient, table: Table, tmp_path: Path
+) -> None:
+    made = [*numbered("drawn", 60), *numbered("drawn", 60, 60, language="de")]
+    await stored(table, made)
+    address = "/products/drawn?rating=1&rating=4&language=de&language=xx"
+    for number in range(2):
+        page = await opened(client, address)
+        classes = [given.get("class") or "" for tag, given in page.elements if tag == "circle"]
+        shown = len(page.headings)
+        legend = 3
+        assert sum(one.startswith("dot") for one in classes) == (
+            int(page.account["Items read"]) + shown + legend
+        )
+        said = re.search(r"Read in (\d+) Quer(?:y|ies), ([\d.]+) RCU", page.text)
+        assert said is not None
+        assert page.account["Queries"].split()[0] == said[1]
+        assert page.account["Read capacity"].split()[0] == said[2]
+        (tmp_path / f"{number}.html").write_text((await client.get(address)).text)
+    assert "Chosen." in page.text
+    assert "Plan of the articles" in page.text
+    assert invalid_html(tmp_path) == []
+
+
+async def test_who_has_no_plan_has_no_sheet_and_who_has_one_asks_no_more(
+    client: httpx.AsyncClient, table: Table
+) -> None:
+    await stored(table, numbered("plain", 30))
+    page = await opened(client, "/products/plain?rating=1")
+    assert any(given.get("id") == "plan" for _, given in page.elements)
+    assert Parsed((await client.get("/sign-in")).text).account == {}
+    assert all(field in DOCUMENTS["product.comments"] for field in plans.TRACED)
