@@ -2,6 +2,8 @@
 
 import re
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.entities.comment import COMMENT
-from dal.query.pagination import Slice
+from dal.query.pagination import Page, Slice
 from dal.query.trace import Trace
+from dal.repositories.comments import Selection
+from dal.repositories.orders import OrderRepository
 from dal.table.client import Table
 from resolvers import plans
 from server.pages.operations import DOCUMENTS
@@ -20,8 +24,10 @@ from server.pages.plan_drawing import WIDTH, drawn
 from tests import oracle
 from tests.dal.known import KnownProduct
 from tests.server.pages.conftest import Parsed, invalid_html, numbered, opened, stored
+from tests.strategies import TIES, order
 
 ROWS = oracle.make_comments("42", 240, seed=3)
+NEWEST = oracle.newest_first(ROWS)
 
 
 def told(page: Any) -> dict[str, Any]:
@@ -64,22 +70,67 @@ async def test_dots_are_the_rows_read_and_filled_ones_those_shown(
     product = KnownProduct(COMMENT, ROWS)
     cut = Slice(size, backward, reverse=reverse, next_page=True, previous_page=True, explain=True)
     for _ in range(2):  # by the counts, and by where the rows stood
-        page = await product.read(selection.query(), cut)
-        plan = told(page)
-        drawing = drawn(plan)
-        assert len(drawing["dots"]) == page.stats.items_read
-        assert len(drawing["drops"]) == len(page.edges)
-        lanes = Counter(dot["y"] for dot in drawing["dots"])
-        assert [lanes[lane["y"]] for lane in drawing["lanes"]] == [
-            one.items_read for one in page.stats.segments
-        ]
-        kinds = Counter(dot["kind"].split()[0] for dot in drawing["dots"])
-        assert kinds["shown"] == len(page.edges) == drawing["counts"]["shown"]
-        assert drawing["counts"]["refilled"] == sum(bool(row["refill"]) for row in plan["rows"])
-        ours = drawing["ways"][0]
-        assert ours["requests"] == page.stats.requests
-        assert ours["capacity"] == page.stats.consumed_capacity
-        stands_within(drawing)
+        same(await product.read(selection.query(), cut))
+
+
+def same(page: Page[Any]) -> dict[str, Any]:
+    """Check that a drawing has the numbers of the reading, and return it."""
+    plan = told(page)
+    drawing = drawn(plan)
+    assert len(drawing["dots"]) == page.stats.items_read
+    assert len(drawing["drops"]) == len(page.edges)
+    lanes = Counter(dot["y"] for dot in drawing["dots"])
+    assert [lanes[lane["y"]] for lane in drawing["lanes"]] == [
+        one.items_read for one in page.stats.segments
+    ]
+    kinds = Counter(dot["kind"].split()[0] for dot in drawing["dots"])
+    assert kinds["shown"] == len(page.edges) == drawing["counts"]["shown"]
+    assert drawing["counts"]["refilled"] == sum(bool(row["refill"]) for row in plan["rows"])
+    ours = drawing["ways"][0]
+    assert ours["requests"] == page.stats.requests
+    assert ours["capacity"] == page.stats.consumed_capacity
+    stands_within(drawing)
+    return drawing
+
+
+IN_ENGLISH = Selection("42", frozenset({1, 2, 3, 4}), frozenset({"en"}))
+
+
+def by_number(ratings: Callable[[int], int]) -> KnownProduct:
+    """English comments, of a rating by their number from the newest."""
+    rows = [one._replace(rating=ratings(n), language="en") for n, one in enumerate(NEWEST)]
+    return KnownProduct(COMMENT, rows)
+
+
+@pytest.mark.parametrize("reverse", [False, True], ids=["newest", "oldest"])
+async def test_refills_residuals_new_plans_and_skips_are_drawn_as_they_were_read(
+    reverse: bool,
+) -> None:
+    def place(number: int) -> int:
+        return len(NEWEST) - 1 - number if reverse else number
+
+    surprising = by_number(lambda n: 5 if place(n) < 60 else place(n) % 4 + 1)
+    replanned = same(
+        await surprising.read(IN_ENGLISH.query(), Slice(10, reverse=reverse, explain=True))
+    )
+    assert replanned["counts"]["filtered"] > 10
+    assert any(lane["heading"] for lane in replanned["lanes"])
+    uneven = by_number(lambda n: 5 if place(n) < 60 else place(n) % 3 + 1)
+    both = Selection("42", frozenset({1, 5}))
+    refilled = same(await uneven.read(both.query(), Slice(40, reverse=reverse, explain=True)))
+    assert {dot["kind"] for dot in refilled["dots"]} >= {"shown", "shown refilled"}
+    unspoken = replace(IN_ENGLISH, languages=frozenset({"en", "xx", "yy", "zz"}))
+    lone = by_number(lambda n: 1 if n % 20 == 0 else 5)
+    skips = same(await lone.read(unspoken.query(), Slice(10, reverse=reverse, explain=True)))
+    assert sum(lane["skipped"] == "The counts say: no row." for lane in skips["lanes"]) == 3
+
+
+async def test_the_shards_of_open_orders_are_lanes(table: Table) -> None:
+    placed = [order(f"o{n}", username=f"user{n}", created_at=TIES[n % 3]) for n in range(40)]
+    orders = OrderRepository(table)
+    await orders.put_many(placed)
+    page = await orders.open_page(Slice(20, next_page=True, explain=True))
+    assert len(same(page)["lanes"]) == 8
 
 
 def stands_within(drawing: dict[str, Any]) -> None:
