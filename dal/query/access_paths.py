@@ -19,6 +19,9 @@ from dal.table.ranges import UNBOUNDED
 MAX_SEGMENTS = 60
 """A page reads at most this many partitions: twelve languages of five ratings."""
 
+MAX_QUERIES = 240
+"""And sends at most this many Queries at first, where partitions are spread over shards."""
+
 
 @dataclass(frozen=True, eq=False)
 class AccessPath:
@@ -32,10 +35,19 @@ class AccessPath:
     query: Query
 
     @cached_property
+    def combinations(self) -> int:
+        """How many partitions the filters select, each in whatever number of shards."""
+        return math.prod(len(self.query.filters[name]) for name in self.index.fields)
+
+    @cached_property
     def size(self) -> int:
         """How many segments there are."""
-        combinations = math.prod(len(self.query.filters[name]) for name in self.index.fields)
-        return combinations * self.index.shards
+        return self.combinations * self.index.shards
+
+    @property
+    def fits(self) -> bool:
+        """Whether a page may read it."""
+        return self.combinations <= MAX_SEGMENTS and self.size <= MAX_QUERIES
 
     @cached_property
     def residual(self) -> Filters:
@@ -80,12 +92,12 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
             "by these fields, or has rows that carry those it is not partitioned by."
         )
     paths.sort(key=lambda path: (len(path.residual), path.size))
-    if paths[0].size > MAX_SEGMENTS and not paths[0].residual:
+    if paths[0].combinations > MAX_SEGMENTS and not paths[0].residual:
         raise TooManySegmentsError(
-            f"The filter selects {paths[0].size} partitions; the most is {MAX_SEGMENTS}: "
+            f"The filter selects {paths[0].combinations} partitions; the most is {MAX_SEGMENTS}: "
             "choose fewer languages or ratings."
         )
-    return [path for path in paths if path.size <= MAX_SEGMENTS]
+    return [path for path in paths if path.fits]
 
 
 def _answers(index: Index, query: Query) -> bool:

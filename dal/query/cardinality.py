@@ -146,18 +146,20 @@ def _estimate_by_location(
 def _held(
     path: AccessPath, key: EqualityKey, located: LocatedPage, statistics: TableStatistics
 ) -> tuple[int, float]:
-    """Return how many rows of a key the page spans, and the RCU of reading them.
+    """Return how many rows of a key the page spans in one shard, and the RCU of reading them.
 
     Rows that do not pass the residual may never have been read: they are then expected to be as
     frequent here as everywhere. At the end of a list those are read too that stand before the row
     which would have passed next.
     """
+    shards = path.index.shards
     known = located.among(key)
     if known is not None:
-        return known.rows, capacity_of_bytes(known.size)
+        size = math.ceil(known.size / shards)
+        return math.ceil(known.rows / shards), capacity_of_bytes(size)
     filters = filters_of(key)
     held = statistics.cardinality(filters)
     among = statistics.cardinality({**path.query.filters, **filters})
     passing = located.matching(key) + (located.until is None)
-    rows = min(held, math.ceil(passing * held / max(1, among)))
+    rows = min(held, math.ceil(passing * held / max(1, among) / shards))
     return rows, expected_capacity(rows, statistics.row_bytes)

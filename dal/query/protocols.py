@@ -68,6 +68,8 @@ class RangeRead:
     key: EqualityKey
     range: Range
     rows: Sequence[Row]
+    partition: str = ""
+    """Where: shards of one partition have a key in common."""
 
 
 class StatisticsProvider(Protocol):

@@ -77,7 +77,7 @@ class SegmentReader:
             end = position_of(self._start[key]["S"])
             span = self._unread.until(end, descending=plan.descending)
             self._unread = self._unread.beyond(end, descending=plan.descending)
-        self._progress.reads.append(RangeRead(segment.key, span, rows))
+        self._progress.reads.append(RangeRead(segment.key, span, rows, segment.partition))
         if self._stats.trace is not None:
             self._stats.note(self._read, rows, answer.capacity, ended=self.ended)
         return rows

@@ -11,18 +11,17 @@ from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_key, comment_position, is_tombstone
 from dal.model import RATINGS, Comment
 from dal.query.access_patterns import query_of
-from dal.query.executor import Executor
-from dal.query.pagination import Edge, Page, PageReader, Slice
+from dal.query.pagination import Edge, Page, Slice
 from dal.query.query import Query
 from dal.query.shared_reads import SharedReads
 from dal.repositories.bulk_write import BulkWriter
+from dal.repositories.comment_pages import CommentPages
 from dal.repositories.leaderboard import LeaderboardRepository
 from dal.repositories.outcome import Outcome
 from dal.statistics.comment_changes import CommentChange, CommentObserver
 from dal.statistics.counter_transaction import CounterTransactions
 from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.statistics.reader import StatisticsReader
-from dal.statistics.table_statistics import ProductStatisticsProvider
 from dal.table.client import Table
 from dal.table.concurrency import both
 from dal.table.item import Item
@@ -73,9 +72,7 @@ class CommentRepository:
         self._writes = CounterTransactions(table, self._written, self.maintenance, observer)
         self._bulk = BulkWriter(table, self._writes)
         self.leaderboard = LeaderboardRepository(table)
-        provider = ProductStatisticsProvider(table.query, self.statistics, self.maintenance)
-        executor = Executor(table.query, COMMENT.indexes, provider)
-        self._pages = PageReader(executor, COMMENT.decode_row, descending=True)
+        self._pages = CommentPages(table, self.statistics, self.maintenance)
         self._shared = SharedReads[Page[Comment]]()
 
     async def page(self, selection: Selection, cut: Slice) -> Page[Comment]:

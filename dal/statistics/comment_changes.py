@@ -15,6 +15,7 @@ import orjson
 
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT, COUNTED, comment_in
+from dal.entities.shard_layout import ShardLayout
 from dal.model import Comment
 from dal.statistics.counts import Deltas, StatisticsKey, deltas, in_generation, summed
 from dal.statistics.maintenance_mode import Maintenance, MaintenanceMode
@@ -134,15 +135,24 @@ class CommentChange:
         if self.new is not None and not self.dated:
             self.new = self.new._replace(created_at=datetime.now(UTC))
             self.__dict__.pop("_plain", None)  # it has another date
+        action = _spread(self._plain, maintenance.layout)
         if maintenance.mode is MaintenanceMode.STREAM:
-            return CountedWrite([self._plain], {})
+            return CountedWrite([action], {})
         if not maintenance.dual_writes:
-            return CountedWrite([self._plain], self.changes)
+            return CountedWrite([action], self.changes)
         generation = maintenance.generation
         marked = self.old is not None and generation_of(self.old) == generation
         of_rebuild = in_generation(deltas(self.before if marked else None, self.new), generation)
-        action = self._plain if self.new is None else _marked(self._plain, generation)
+        action = action if self.new is None else _marked(action, generation)
         return CountedWrite([action], summed([self.changes, of_rebuild]))
+
+
+def _spread(action: Action, layout: ShardLayout) -> Action:
+    """Return a comment's action with the keys of the shards that it is to stand in."""
+    if layout.plain or "Put" not in action:
+        return action
+    put = action["Put"]
+    return {"Put": {**put, "Item": put["Item"] | layout.keys(put["Item"])}}
 
 
 def _marked(action: Action, generation: int) -> Action:

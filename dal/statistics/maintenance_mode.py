@@ -12,16 +12,26 @@ A count of zero proves that there is no such comment only while every comment is
 write changes the counters: in mode transactional, on a table that is ``complete``, while no rebuild
 runs. Whoever ends that state announces it, and waits SETTLE_SECONDS before acting on it. So a mode
 that was read at most 5 seconds ago holds until the page that asked has its counts.
+
+The item also says over how many shards the partitions of comments are spread. Who reads pages goes
+by what it said within the last 30 seconds, so a step of a move waits MOVE_SETTLE_SECONDS.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from time import monotonic, time
 from typing import Any
 
 from dal.entities.declared import INDEXES
-from dal.errors import ConditionFailedError, ConflictError, StoreUnavailableError
+from dal.entities.shard_layout import PLAIN, ShardLayout
+from dal.errors import (
+    ConditionFailedError,
+    ConflictError,
+    StoreRefusedError,
+    StoreUnavailableError,
+)
 from dal.table import admin
+from dal.table.account import opened
 from dal.table.client import Table
 from dal.table.item import ABSENT, Item, unchanged
 from dal.table.retries import retry
@@ -30,7 +40,21 @@ KEPT_SECONDS = 5.0
 SETTLE_SECONDS = 20.0
 """KEPT_SECONDS, the deadline of a transaction, its last attempt, and a margin."""
 
+LAYOUT_KEPT_SECONDS = 30.0
+MOVE_SETTLE_SECONDS = SETTLE_SECONDS - KEPT_SECONDS + LAYOUT_KEPT_SECONDS
+"""How long readers keep the number of shards, and when they and writers all act on another."""
+
+_LAYOUT = tuple(one.name for one in fields(ShardLayout))
+"""The attributes that say over how many shards comments are spread; absent, over one."""
+
 KEY: Item = {"PK": {"S": "COUNTING"}, "SK": {"S": "COUNTING"}}
+
+
+_ONE_AT_A_TIME = (
+    "A rebuild of the statistics and a move between numbers of shards cannot run at once: let the "
+    "one that runs end, or end it by the same command, `marginalia stats rebuild` or `marginalia "
+    "table reshard`."
+)
 
 
 class MaintenanceMode(StrEnum):
@@ -54,6 +78,8 @@ class Maintenance:
     """When that was announced, in unix seconds."""
     counted_table: str = ""
     """The id of the table whose comments are all counted: a restored copy has another one."""
+    layout: ShardLayout = PLAIN
+    """Over how many shards comments are spread."""
 
     @property
     def restored(self) -> bool:
@@ -100,6 +126,14 @@ class MaintenanceStore:
             kept = self._kept = await retry(self._read_in_time, "get_item")
         return kept[1]
 
+    async def layout(self) -> ShardLayout:
+        """Return how comments are spread, as the item said within the last 30 seconds."""
+        kept = self._kept
+        if kept is not None and monotonic() - kept[0] < LAYOUT_KEPT_SECONDS:
+            return kept[1].layout
+        with opened():  # it is not for the page alone that happens to need it first
+            return (await self.current()).layout
+
     async def _read_in_time(self) -> tuple[float, Maintenance]:
         """Return when the item was asked for, and what it said; it may be old when it comes."""
         asked = monotonic()
@@ -120,9 +154,12 @@ class MaintenanceStore:
     async def announce(self, read: Maintenance, **changes: Any) -> Maintenance:
         """Store ``read`` with some changes, and return it.
 
-        Raises ConflictError when the item is no longer as it was read.
+        Raises ConflictError when the item is no longer as it was read, and StoreRefusedError for a
+        rebuild while comments move between shards, or such a move while a rebuild runs.
         """
         announced = replace(read, **changes, since=int(time()))
+        if announced.rebuilding and announced.layout.step:
+            raise StoreRefusedError(_ONE_AT_A_TIME)
         counted = await self._table.id() if announced.complete else ""
         announced = replace(announced, counted_table=counted)
         try:
@@ -151,6 +188,20 @@ async def create_table(table: Table) -> bool:
     return expiry
 
 
+async def announce_shards(table: Table, shards: int, *, new: bool) -> bool:
+    """Announce over how many shards a new table spreads its comments; False if it has others.
+
+    An old table's comments have to be moved. One shard is what any table may have that was not
+    asked for more.
+    """
+    store = MaintenanceStore(table)
+    state = await store.read()
+    if new and shards != state.layout.shards:
+        await store.announce(state, layout=ShardLayout(shards))
+        return True
+    return shards in (1, state.layout.shards)
+
+
 async def _any_item(table: Table) -> bool:
     """Return whether a table that was never counted holds anything; 1 MB is read at most."""
     return bool((await table.scan(0, 1, None)).items)
@@ -171,6 +222,15 @@ def _encode(state: Maintenance) -> Item:
         "since": {"N": str(state.since)},
         **rebuilding,
         **complete,
+        **_encoded_layout(state.layout),
+    }
+
+
+def _encoded_layout(layout: ShardLayout) -> Item:
+    return {
+        name: {"N": str(value)}
+        for name, value in asdict(layout).items()
+        if value != getattr(PLAIN, name)
     }
 
 
@@ -181,10 +241,13 @@ def _decode(item: Item) -> Maintenance:
         rebuilding="rebuilding" in item,
         since=int(item["since"]["N"]),
         counted_table=item.get("complete", {}).get("S", ""),
+        layout=ShardLayout(
+            **{name: int(item[name]["N"]) for name in _LAYOUT if name in item},
+        ),
     )
 
 
 def _as_read(read: Maintenance) -> dict[str, Any]:
     if read == Maintenance():
         return ABSENT
-    return unchanged(_encode(read), ("mode", "generation", "rebuilding", "complete"))
+    return unchanged(_encode(read), ("mode", "generation", "rebuilding", "complete", *_LAYOUT))

@@ -81,16 +81,29 @@ class Index:
 
         The shard follows from the id, the position's last part.
         """
-        shard = zlib.crc32(position.rpartition("#")[2].encode()) % self.shards
         return {
-            self.partition_key: {"S": self.partition_of(values, shard)},
+            self.partition_key: {"S": self.partition_of(values, self._shard(position))},
             self.sort_key: {"S": self.prefix_of(values) + position},
         }
 
+    def in_shard(self, item: Item) -> str:
+        """Return the partition key of an item that may have that of another number of shards."""
+        parts, shard = self._parts(item), self._shard(item[self.sort_key]["S"])
+        key = f"{self.entity}#{self.between.join(parts)}"
+        return f"{key}#{shard}" if self.shards > 1 else key
+
     def values_of(self, item: Item) -> dict[str, str]:
-        """Return the partition fields of an item that has this index's keys, of one shard."""
-        parts = item[self.partition_key]["S"][len(self.entity) + 1 :].split(self.between)
-        return dict(zip(self.partition, map(unescape, parts), strict=True))
+        """Return the partition fields of an item that has this index's keys, of any shard."""
+        return dict(zip(self.partition, map(unescape, self._parts(item)), strict=True))
+
+    def _parts(self, item: Item) -> list[str]:
+        """Return the values in an item's partition key, as they are escaped there."""
+        *parts, last = item[self.partition_key]["S"][len(self.entity) + 1 :].split(self.between)
+        return [*parts, last.partition("#")[0]]
+
+    def _shard(self, sort_key: str) -> int:
+        """Return the shard of a row: it follows from the id, which ends its sort key."""
+        return zlib.crc32(sort_key.rpartition("#")[2].encode()) % self.shards
 
 
 TABLE = Index(None, *TABLE_KEYS, entity="", partition=(), order=())

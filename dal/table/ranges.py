@@ -4,6 +4,7 @@ A position is the row's sort key, which ends in its id, without what the index p
 as a status. DynamoDB orders strings by their UTF-8 bytes and Python by code points: the same order.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -38,6 +39,10 @@ class Range(NamedTuple):
         high, high_closed = min(highs, default=(None, True))
         return Range(low, high, low_open, not high_closed)
 
+    def holds(self, position: str) -> bool:
+        """Return whether a position lies in the range."""
+        return not (self & Range(position, position)).empty
+
     def until(self, position: str, *, descending: bool) -> "Range":
         """Return what is read of this range up to ``position``, which is included."""
         return self & (Range(low=position) if descending else Range(high=position))
@@ -67,6 +72,15 @@ class Range(NamedTuple):
 
 
 UNBOUNDED = Range()
+
+
+def spanned(ranges: Sequence[Range]) -> Range:
+    """Return the range from the lowest end of some to the highest."""
+    lows = [(one.low or "", one.low_open) for one in ranges]
+    highs = [(one.high, not one.high_open) for one in ranges if one.high is not None]
+    low, low_open = min(lows)
+    high, closed = max(highs) if len(highs) == len(ranges) else (None, True)
+    return Range(low or None, high, low_open, not closed)
 
 
 def between(start: datetime | None, end: datetime | None) -> Range:

@@ -56,9 +56,9 @@ COMMANDS = {
         ("add", "list_"),
     ),
     "table": Command(
-        "Create the table, describe it, or print its data model.",
+        "Create the table, describe it, spread it over shards, or print its data model.",
         "marginalia table workbench > marginalia.json",
-        ("create", "describe", "workbench"),
+        ("create", "describe", "reshard", "workbench"),
     ),
     "stats": Command(
         "Rebuild, verify or follow the counts by rating and language.",

@@ -9,14 +9,18 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
-from dal.statistics.maintenance_mode import create_table
+from dal.statistics.maintenance_mode import announce_shards, create_table
 from dal.table import admin
 from dal.table.streams import latest_stream
 from server.cli import options
+from server.cli.commands.reshard import Shards, reshard
 from server.cli.workbench import workbench_model
 from server.demo.samples import sample_items
 from server.engine.storage import open_store
+from server.errors import CommandError
 from server.settings import Settings
+
+__all__ = ["create", "describe", "reshard", "workbench"]
 
 _EXPIRES = "Expiry is on: DynamoDB deletes records whose time is over."
 _KEPT = "Expiry is off, so records of requests pile up: run `marginalia table create`."
@@ -25,14 +29,14 @@ _NO_STREAM = "The stream of changes is off; only counts in stream mode need it."
 
 
 @options.of_store
-def create(*, settings: Settings) -> None:
+def create(*, shards: Shards = 1, settings: Settings) -> None:
     """Create the table with its indexes; an existing one is left as it is.
 
     What an interrupted command left undone is done when it is run again.
 
     The embedded engine's table needs no such step: it is created when it is first opened.
     """
-    made = asyncio.run(_create(settings))
+    made = asyncio.run(_create(settings, shards))
     typer.echo(
         f"Table {settings.table} is created."
         if made
@@ -70,9 +74,15 @@ def workbench(*, table: options.TableName = options.DEFAULTS.table) -> None:
     typer.echo(json.dumps(model, indent=2, ensure_ascii=False))
 
 
-async def _create(settings: Settings) -> bool:
+async def _create(settings: Settings, shards: int) -> bool:
     async with open_store(settings, share=True, usable=False) as store:
-        return store.created or await create_table(store.table)
+        made = store.created or await create_table(store.table)
+        if not await announce_shards(store.table, shards, new=made):
+            raise CommandError(
+                f"Table {settings.table} exists, and its comments are not in {shards} shards: run "
+                f"`marginalia table reshard --shards {shards}`."
+            )
+        return made
 
 
 async def _describe(settings: Settings) -> tuple[dict[str, Any], bool]:

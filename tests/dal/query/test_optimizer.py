@@ -1,4 +1,4 @@
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -7,7 +7,8 @@ from dal.entities.order import OPEN_SHARDS, ORDER
 from dal.entities.organization import USERS_OF_ORGANIZATION
 from dal.entities.ticket import TICKETS_OF_USER
 from dal.errors import NoIndexError, TooManySegmentsError
-from dal.query.access_paths import MAX_SEGMENTS
+from dal.model import RATINGS
+from dal.query.access_paths import MAX_SEGMENTS, access_paths
 from dal.query.plan import Plan, Segment
 from dal.query.query import Filters, Query
 from dal.repositories.comments import Selection
@@ -246,3 +247,61 @@ def test_the_item_at_the_beginning_of_a_list_is_read_with_its_rows(
     assert beside.position_of(head) == position
     rows = [beside.position_of(f"{index.label}{one}") for one in ("0", "2021#7", "é")]
     assert sorted([*rows, position]).index(position) in {0, 3}
+
+
+@dataclass
+class Counted:
+    """Statistics by counts alone: evenly over five ratings."""
+
+    rows: int = 100_000
+    row_bytes: float = 400.0
+
+    def cardinality(self, filters: Filters) -> int:
+        return self.rows * len(filters.get("rating", RATINGS)) // len(RATINGS)
+
+    def fraction(self, within: Range) -> float:
+        return 1.0
+
+    def located(self, *_: object, **__: object) -> None:
+        return None
+
+
+def over_shards(shards: int, ratings: set[int] | None) -> Plan:
+    indexes = [replace(index, shards=shards) for index in COMMENT.indexes]
+    chosen = None if ratings is None else frozenset(ratings)
+    query = Selection("42", chosen).query()
+    return plan(indexes, query, Range(), descending=True, limit=20, statistics=Counted())
+
+
+def test_the_cost_of_shards_is_counted() -> None:
+    plans = {shards: over_shards(shards, None) for shards in (1, 4, 16)}
+    assert [len(one.segments) for one in plans.values()] == [1, 4, 16]
+    costs = [one.capacity or 0 for one in plans.values()]
+    assert costs == sorted(costs)
+    assert costs[-1] >= 16 * 0.5
+    assert all(one.limit < 20 for one in plans[4].segments)
+    assert sum(one.share or 0 for one in plans[16].segments) == pytest.approx(1)
+
+
+def test_over_many_shards_a_coarser_index_is_cheaper() -> None:
+    """Sixteen Queries that throw a part away, instead of sixteen for each rating."""
+    assert over_shards(1, {1, 3}).index.name == "byRating"
+    spread = over_shards(16, {1, 3})
+    assert spread.index.name == "all"
+    assert len(spread.segments) == 16
+    assert over_shards(16, {1}).index.name == "byRating"
+
+
+def test_what_is_refused_does_not_depend_on_shards() -> None:
+    with pytest.raises(TooManySegmentsError, match="61 partitions"):
+        access_paths(
+            [replace(index, shards=4) for index in COMMENT.indexes], _wide(61, None).query()
+        )
+    wide = access_paths(
+        [replace(index, shards=16) for index in COMMENT.indexes], _wide(12, 4).query()
+    )
+    assert {path.index.name: path.size for path in wide} == {
+        "all": 16,
+        "byLang": 192,
+        "byRating": 64,
+    }
