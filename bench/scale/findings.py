@@ -36,6 +36,9 @@ from dal.table.ranges import UNBOUNDED
 
 SHARDS = (1, 4, 16)
 PAGE = 20
+_COUNTED_SECONDS = 10.0
+"""How long a comment may wait until Lambda has counted it."""
+
 PRODUCT = frozenset({"p"})
 
 _SHOWN: Mapping[str, Filters] = {
@@ -98,7 +101,7 @@ def _written(
 
 
 def _counted(effort: Effort) -> Found:
-    return _kept_up(Crowd(BY_LAMBDA, partitions(), polls=True), effort)
+    return _kept_up(Crowd(BY_LAMBDA, partitions(), polls=True, patience=_COUNTED_SECONDS), effort)
 
 
 def _kept_up(crowd: Crowd, effort: Effort) -> Found:

@@ -22,9 +22,6 @@ from dal.model import Comment
 _Lane: TypeAlias = tuple[int, int]
 """A server, and the rank of a product."""
 
-PATIENCE = 1.0
-"""Seconds that 99 of 100 comments may take."""
-
 _Waiting: TypeAlias = tuple[float, Comment]
 """When a comment came, and the comment."""
 
@@ -41,6 +38,8 @@ class Crowd:
     law: Zipf | None = None
     polls: bool = False
     """Whether a writer looks for more only a few times a second, as Lambda does."""
+    patience: float = 1.0
+    """Seconds that 99 of 100 comments may take."""
 
 
 @dataclass(slots=True)
@@ -50,18 +49,17 @@ class Tally:
     arrived: int = 0
     done: int = 0
     arrived_late: int = 0
+    """``late`` is what came, or was done, in the second half."""
     done_late: int = 0
-    waits: list[float] = field(default_factory=list)
-    """Seconds that comments of the second half took."""
+    impatient: int = 0
+    """How many of the second half took too long."""
     refused: dict[str, int] = field(default_factory=dict)
 
     @property
     def kept_up(self) -> bool:
         """Whether about as much was done as came, once it had settled, and nearly all in time."""
-        if self.arrived_late - self.done_late > 0.03 * self.arrived_late + 20:
-            return False
-        late = sum(wait > PATIENCE for wait in self.waits)
-        return late <= 0.01 * len(self.waits)
+        behind = self.arrived_late - self.done_late > 0.03 * self.arrived_late + 20
+        return not behind and self.impatient <= 0.01 * self.done_late
 
 
 class Simulation:
@@ -148,7 +146,8 @@ class Simulation:
         self._tally.done += len(group)
         if now > self._seconds / 2:
             self._tally.done_late += len(group)
-            self._tally.waits += [now - came for came, _ in group]
+            patience = self._crowd.patience
+            self._tally.impatient += sum(now - came > patience for came, _ in group)
         if self._waiting[lane]:
             self._begin(now, lane)
         else:
