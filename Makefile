@@ -16,14 +16,14 @@ CLIENTS := tests/clients
 EXAMPLES := examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run bench test soak fuzz faults kills neighbour overload cdn live audit conformance examples examples-check check format sdl docs pictures lock clean
+.PHONY: help setup setup-dev run bench test soak fuzz faults kills neighbour overload cdn live audit conformance examples examples-check function check format sdl docs pictures lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/installed node_modules/installed ## Install what the server needs
 
-setup-dev: setup .venv/installed-dev node_modules/installed-dev $(LINTERS)/node_modules/installed $(CLIENTS)/node_modules/installed ## Install what the tests and checks need too
+setup-dev: setup .venv/installed-dev .venv/installed-cfn-lint node_modules/installed-dev $(LINTERS)/node_modules/installed $(CLIENTS)/node_modules/installed ## Install what the tests and checks need too
 
 run: setup ## Serve http://127.0.0.1:8000 with storage in ./data and demo data
 	$(BIN)/marginalia serve --demo --explain
@@ -71,12 +71,21 @@ examples-check: setup-dev $(EXAMPLES)/node_modules/installed ## Compile the exam
 	cd $(EXAMPLES) && $(NPM) run codegen && $(NPM) run check && $(NPM) run build
 	$(BIN)/python -m tests.trials.examples $(ARGS)
 
-check: setup-dev ## Lint, types, import direction, SDL drift
+function: setup ## Build build/function.zip, the AWS Lambda function that counts
+	rm -rf build/function build/function.zip
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/function .
+	$(PIP) --constraint constraints.txt --target build/function/package --python-version 3.13 --only-binary=:all: \
+	  --platform manylinux2014_x86_64 --platform manylinux_2_28_x86_64 build/function/*.whl
+	cd build/function/package && $(CURDIR)/$(BIN)/python -m zipfile -c ../../function.zip *
+
+check: setup-dev ## Lint, types, import direction, drift of what is made from the code
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/marginalia schema | diff -u schema.graphql - || { echo "schema.graphql is behind the code: run 'make sdl' and commit it."; exit 1; }
+	$(BIN)/marginalia table cloudformation | diff -u deploy/cloudformation.yaml - || { echo "deploy/cloudformation.yaml is behind the code: run 'make docs' and commit it."; exit 1; }
+	.venv/cfn-lint/bin/cfn-lint deploy/cloudformation.yaml
 
 format: setup-dev ## Format and sort imports
 	$(BIN)/ruff check --fix --select I .
@@ -85,9 +94,10 @@ format: setup-dev ## Format and sort imports
 sdl: setup ## Export the schema to schema.graphql
 	$(BIN)/marginalia schema > schema.graphql
 
-docs: setup-dev ## Make the tables of docs/access-patterns.md and the model of NoSQL Workbench anew
+docs: setup-dev ## Make the tables of docs/access-patterns.md, NoSQL Workbench's model and CloudFormation's template anew
 	$(BIN)/python -m tests.integration.access_patterns_page
 	$(BIN)/python -m tests.server.cli.workbench_file
+	$(BIN)/marginalia table cloudformation > deploy/cloudformation.yaml
 
 pictures: setup-dev ## Take the README's pictures anew
 	$(BIN)/python -m tests.browser.pictures
@@ -97,6 +107,8 @@ lock: setup-dev ## Pin the newest releases that pyproject.toml and package.json 
 	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file constraints.txt pyproject.toml
 	$(BIN)/pip-compile --quiet --upgrade --strip-extras --no-annotate --no-header \
 	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file tests/engines/ministack.txt tests/engines/ministack.in
+	$(BIN)/pip-compile --quiet --upgrade --strip-extras --no-annotate --no-header \
+	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file deploy/cfn-lint.txt deploy/cfn-lint.in
 	$(NPM) update --package-lock-only
 
 clean: ## Remove what setup installed (./data stays)
@@ -116,6 +128,12 @@ clean: ## Remove what setup installed (./data stays)
 	$(PIP) --constraint constraints.txt --editable '.[dev,redis]'
 	$(PYTHON) -m venv .venv/engines
 	.venv/engines/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/engines/ministack.txt
+	@touch $@
+
+# It brings 180 MB of its own, hence its own environment.
+.venv/installed-cfn-lint: .venv/created deploy/cfn-lint.txt
+	$(PYTHON) -m venv .venv/cfn-lint
+	.venv/cfn-lint/bin/python -m pip install --quiet --disable-pip-version-check --requirement deploy/cfn-lint.txt
 	@touch $@
 
 # clairvoyance pins another release of rich than the server, hence its own environment; and it names a

@@ -1,0 +1,1 @@
+"""The stack of a deployment on AWS, made from the declared table."""

@@ -1,0 +1,187 @@
+"""Every command, with what it asks of DynamoDB recorded and held to what its role may do."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from dal.errors import StoreRefusedError
+from dal.stores import Stores
+from dal.table.client import Table, connect_streams
+from schema.build import build_schema
+from server.app import create_app
+from server.auth.authenticator import Authenticator
+from server.cli.main import build
+from server.cloudformation import permissions
+from server.cloudformation.permissions import Permissions
+from server.engine.storage import open_store, open_table
+from server.settings import Settings
+from stream import lambda_handler
+from stream.follower import caught_up, open_follower
+from tests.conftest import Clients, fresh_table
+from tests.integration.patterns import EXAMPLES, fill
+from tests.schema.conftest import ANN, STAFF, runner
+from tests.stream.histories import all_records, check_all, history, write_raw
+from tests.stream.test_lambda_handler import delivered
+
+Asked = set[tuple[str, str]]
+"""What was asked for: an action, and of what kind of resource."""
+
+OPERATIONS = [(one.pattern.operation, one.pattern.viewer) for one in EXAMPLES.values()] + [
+    (
+        """mutation { createOrganization(input: {name: "New", subscriptionPlan: "Pro", users: []})
+        { userErrors { code } } }""",
+        STAFF,
+    ),
+    (
+        """mutation { addOrganizationUser(input: {organizationName: "New", username: "zoe",
+        type: MEMBER}) { userErrors { code } } }""",
+        STAFF,
+    ),
+    (
+        """mutation { addComment(input: {productId: "42", rating: 4, language: "en", title: "Tea",
+        text: "Good", idempotencyKey: "k"}) { userErrors { code } } }""",
+        ANN,
+    ),
+]
+"""Every access pattern, and writes of each kind."""
+
+_TRANSACTED = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
+_OF_STREAMS = {"DescribeStream", "GetRecords", "GetShardIterator"}
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """What any client asks of DynamoDB from now on."""
+    found: Asked = set()
+    send = Table._send
+
+    async def noting(self: Table, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        found.update(actions_of(operation, arguments))
+        return await send(self, operation, arguments)
+
+    monkeypatch.setattr(Table, "_send", noting)
+    return found
+
+
+def actions_of(operation: str, arguments: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what IAM must allow for a request."""
+    if operation == "transact_write_items":
+        for entry in arguments["TransactItems"]:
+            (kind,) = entry
+            yield _TRANSACTED.get(kind, "ConditionCheckItem"), "table"
+        return
+    action = "".join(word.capitalize() for word in operation.split("_"))
+    if action in _OF_STREAMS:
+        yield action, "stream"
+    else:
+        yield action, "indexes" if "IndexName" in arguments else "table"
+
+
+def allowed(mine: Permissions) -> Asked:
+    kinds = {"table": mine.table, "indexes": mine.indexes, "stream": mine.stream}
+    return {(action, kind) for kind, actions in kinds.items() for action in actions}
+
+
+@pytest.fixture
+def settings(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """A table as servers and commands find it on AWS."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
+        monkeypatch.setenv(name, "test")
+    monkeypatch.setattr("server.cli.commands.stats.SETTLE_SECONDS", 0)
+    monkeypatch.setattr("dal.statistics.verify.PAUSE_SECONDS", 0)
+    return Settings(endpoint_url=dynoxide_url, table=table.name)
+
+
+async def run(settings: Settings, *arguments: str) -> None:
+    """Run a command as a person does."""
+    store = ("--endpoint-url", str(settings.endpoint_url), "--table", settings.table)
+    line = [*arguments, *store]
+    await asyncio.to_thread(build(line), line, standalone_mode=False)
+
+
+def check(asked: Asked, mine: Permissions) -> None:
+    assert asked == allowed(mine), "server/cloudformation/permissions.py says something else"
+
+
+async def test_serve(settings: Settings, asked: Asked, table: Table) -> None:
+    await fill(Stores(table))
+    asked.clear()
+    async with open_table(settings, share=False) as opened:
+        stores = Stores(opened)
+        app = create_app(settings, table=opened, authenticator=Authenticator(secret=lambda: None))
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://marginalia") as client:
+            assert (await client.get("/health/ready")).status_code == 200
+        await stores.documents.all()
+        ask = runner(build_schema(), stores)
+        for operation, viewer in OPERATIONS:
+            assert (await ask(operation, viewer))["errors"] == []
+    check(asked, permissions.SERVE)
+
+
+async def test_what_is_exported_is_loaded_by_others(
+    settings: Settings, asked: Asked, table: Table, clients: Clients, tmp_path: Path
+) -> None:
+    await fill(Stores(table))
+    asked.clear()
+    await run(settings, "export", "--output", str(tmp_path))
+    check(asked, permissions.EXPORT)
+    other = await fresh_table(clients, str(settings.endpoint_url))
+    asked.clear()
+    for kind in ("comments", "orders", "organizations", "tickets", "profiles"):
+        file = str(tmp_path / f"{kind}.jsonl")
+        for _ in range(2):
+            await run(replace(settings, table=other.name), "load", file, "--kind", kind)
+    check(asked, permissions.LOAD)
+
+
+async def test_looking(settings: Settings, asked: Asked, table: Table) -> None:
+    await fill(Stores(table))
+    asked.clear()
+    for command in ("stats verify", "explain 42 --rating 1", "table describe"):
+        await run(settings, *command.split())
+    check(asked, permissions.READ)
+
+
+async def test_rebuilding_following_and_counting(
+    settings: Settings, asked: Asked, table: Table
+) -> None:
+    await write_raw(table, history(1, 30))
+    asked.clear()
+    for mode in ("transactional", "stream"):
+        await run(settings, "stats", "rebuild", "--mode", mode)
+    begun = set(asked)
+    await write_raw(table, history(2, 30))
+
+    asked.clear()
+    async with (
+        open_store(settings, share=True) as store,
+        connect_streams(store.connection) as streams,
+    ):
+        await caught_up(store.table)
+        follower = await open_follower(store.table, streams)
+        while await follower.round():
+            pass
+        check(asked, permissions.FOLLOW)
+        await check_all(table)
+        await write_raw(table, history(3, 30))
+        found = delivered((await all_records(table, streams))[1])
+
+    asked.clear()
+    await lambda_handler.apply(Table(table._client, table.name), found[-20:])
+    counted = set(asked)
+
+    asked.clear()
+    asked |= begun
+    await run(settings, "stats", "rebuild", "--mode", "transactional")
+    check(asked, permissions.REBUILD)
+    asked.clear()
+    asked |= counted
+    with pytest.raises(StoreRefusedError, match="not kept from its stream"):
+        await lambda_handler.apply(Table(table._client, table.name), found[-20:])
+    check(asked, permissions.COUNT)
