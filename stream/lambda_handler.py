@@ -16,10 +16,11 @@ from contextlib import AsyncExitStack
 from functools import cache
 from typing import Any
 
-from dal.errors import ConditionFailedError, ConflictError, DalError
+from dal.errors import ConditionFailedError, ConflictError, DalError, StoreRefusedError
 from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.table.client import Table, TableAddress, connect
 from dal.table.retries import retry_on_conflict
+from dal.table.streams import WHOLE_IMAGES
 from stream.applier import apply_deltas
 from stream.checkpoints import label_of
 from stream.markers import mark
@@ -40,7 +41,19 @@ def handler(event: dict[str, Any], context: object) -> None:
     The table's name is in the environment: ``MARGINALIA_TABLE``.
     """
     del context
-    _runner().run(_handle(event["Records"], TableAddress(os.environ["MARGINALIA_TABLE"])))
+    records = _records_of(event)
+    _runner().run(_handle(records, TableAddress(os.environ["MARGINALIA_TABLE"])))
+
+
+def _records_of(event: dict[str, Any]) -> Sequence[Record]:
+    """Return the records of an event; StoreRefusedError where it is not of a table's stream."""
+    records: Sequence[Record] = event.get("Records", [])
+    if not records or not all("dynamodb" in record for record in records):
+        raise StoreRefusedError(
+            "The event has no records of a table's stream: invoke the function by an event source "
+            "mapping of one."
+        )
+    return records
 
 
 async def close() -> None:
@@ -57,6 +70,7 @@ async def _handle(records: Sequence[Record], address: TableAddress) -> None:
 
 async def apply(table: Table, records: Sequence[Record]) -> None:
     """Apply records of one shard in their order; where one raises DalError, none after it."""
+    _check_images(records)
     stream = label_of(records[0]["eventSourceARN"]) if records else ""
     maintenance = MaintenanceStore(table)
     for part in parts(changes_of(records), actions_each=1):
@@ -65,6 +79,16 @@ async def apply(table: Table, records: Sequence[Record]) -> None:
         except DalError as error:
             _log.error("From record %s on nothing is applied: %s", part[0].sequence, error)
             raise
+
+
+def _check_images(records: Sequence[Record]) -> None:
+    """Raise StoreRefusedError where the records lack images: they would count as no change."""
+    whole = WHOLE_IMAGES["StreamViewType"]
+    if any(record["dynamodb"].get("StreamViewType", whole) != whole for record in records):
+        raise StoreRefusedError(
+            f"The stream has not both images of each change: switch it off and on with {whole}, "
+            "then run `marginalia stats rebuild --mode stream`."
+        )
 
 
 async def _apply_once(

@@ -12,7 +12,9 @@ from typing import NamedTuple, TypeAlias
 
 from dal.errors import NoIndexError
 from dal.model import RATINGS, Comment
+from dal.model.rules import MAX_IDENTIFIER_BYTES
 from dal.query.query import Filters, Query
+from dal.table.keys import escape
 from dal.table.ranges import UNBOUNDED
 
 
@@ -89,11 +91,21 @@ def in_generation(changes: Deltas, generation: int) -> Deltas:
 
 
 def _counted(comment: Comment | None, sign: int) -> Deltas:
-    if comment is None:
+    if comment is None or not _has_counters(comment):
         return {}
     counts = _ONE.get((sign, comment.rating), RatingDeltas())  # others write others
     keys = (None, comment.language)
     return {StatisticsKey(comment.product_id, language): counts for language in keys}
+
+
+def _has_counters(comment: Comment) -> bool:
+    """Return whether counters can have its product and language in their keys.
+
+    Others write any. DynamoDB refuses such a counter for good, and with it the transaction that
+    changes it: a follower of the stream would never get past the comment.
+    """
+    names = (escape(comment.product_id), comment.language)
+    return all(len(name.encode()) <= MAX_IDENTIFIER_BYTES for name in names)
 
 
 @dataclass(frozen=True, slots=True)
