@@ -1,15 +1,20 @@
 """Entity: one kind of item, declared once: its keys, indexes, filter fields and codec."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
 
+from dal.errors import InvalidArgumentError
 from dal.table.index import Index
 from dal.table.item import Item, unchanged
 
 Model = TypeVar("Model")
+
+UNREADABLE = (AttributeError, InvalidArgumentError, KeyError, TypeError, ValueError)
+"""What decoding raises of an item that another program wrote under one of our keys."""
 
 
 class Row(NamedTuple):
@@ -59,6 +64,18 @@ class Entity(Generic[Model]):
         whole = self.indexes[0]
         position = item[whole.sort_key]["S"][len(whole.label) :]
         return self.decode_row(Row(position, item, whole.values_of(item)))
+
+    def recover(self, item: Item) -> Model | None:
+        """Return the object of a whole item by any index whose keys it has; None without one.
+
+        An older version wrote an item without the keys of indexes that are newer, and another
+        program writes what it likes.
+        """
+        for index in self.indexes:
+            with suppress(*UNREADABLE):
+                position, values = index.place_of(item)
+                return self.decode_row(Row(position, item, values))
+        return None
 
     @property
     def compared(self) -> tuple[str, ...]:

@@ -48,6 +48,12 @@ def user_key(organization: str, username: str) -> Item:
     return primary_key(_ORGANIZATION + escape(organization), _USER + escape(username))
 
 
+def is_organization_user(key: Item) -> bool:
+    """Return whether a key, or an item, is that of an organisation's user."""
+    keys = (str(key["PK"]["S"]), str(key["SK"]["S"]))
+    return keys[0].startswith(_ORGANIZATION) and keys[1].startswith(_USER)
+
+
 def user_position(user: OrganizationUser) -> str:
     """Return where a user stands among the organisation's: the name as it stands in keys."""
     return escape(user.username)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from dal.entities.comment import COMMENT, is_comment, is_tombstone
+from dal.entities.entity import UNREADABLE
 from dal.entities.order import ORDER, is_order
 from dal.entities.organization import decode_organization, is_organization
 from dal.entities.ticket import TICKET, is_ticket
-from dal.errors import InvalidArgumentError
 from dal.model import Organization, OrganizationUser, Roster
 from dal.query.pagination import Slice
 from dal.repositories.organizations import OrganizationRepository
@@ -20,9 +20,6 @@ from dal.repositories.users import decode_profile, is_profile
 from dal.table.client import Table
 from dal.table.item import Item
 from dal.table.parallel_scan import scan_pages
-
-_UNREADABLE = (AttributeError, InvalidArgumentError, KeyError, TypeError, ValueError)
-"""What decoding raises of an item that another program wrote under one of our keys."""
 
 _USERS_AT_ONCE = 1_000
 
@@ -83,7 +80,7 @@ class ExportRepository:
     async def _roster(self, organization: Organization) -> Roster | None:
         try:
             return Roster(organization, await self._users(organization.name))
-        except _UNREADABLE:
+        except UNREADABLE:
             return None
 
     async def _users(self, organization: str) -> list[OrganizationUser]:
@@ -108,7 +105,7 @@ def _decoded(
             if kind.holds(item):
                 try:
                     objects[name].append(kind.decode(item))
-                except _UNREADABLE:
+                except UNREADABLE:
                     unreadable[name] += 1
                 break
     return objects, unreadable

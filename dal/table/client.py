@@ -9,7 +9,7 @@ import logging
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -46,6 +46,8 @@ class TableAddress:
     endpoint_url: str | None = None
     embedded: bool = False
     """An embedded engine asks for no credentials, so fixed ones are sent."""
+    eventual: frozenset[str] = frozenset()
+    """Local indexes that this table has as global ones, which cannot be read consistently."""
 
 
 @asynccontextmanager
@@ -53,6 +55,7 @@ async def connect(address: TableAddress) -> AsyncIterator["Table"]:
     """Open a client for the table; its connections close with the context."""
     async with _opened(address) as sdk, quick(sdk) as service:
         table = Table(service, address.table)
+        table.eventual = address.eventual
         try:
             yield table
         finally:
@@ -77,6 +80,8 @@ class Table:
         self._id: str | None = None
         self.pace = Pace()
         """What writes of many items keep to."""
+        self.eventual: frozenset[str] = frozenset()
+        """Indexes that are declared as local and are global here."""
         self.damage: errors.StoreDamagedError | None = None
         """Set once any request has met damaged data, which stays."""
 
@@ -92,6 +97,8 @@ class Table:
 
     async def query(self, request: QueryRequest) -> QueryAnswer:
         """Run one Query; eventually consistent unless the request says otherwise."""
+        if request.consistent and request.index.name in self.eventual:
+            request = replace(request, consistent=False)
         return _rows(await self.call("query", **query_arguments(request)))
 
     async def count(self, request: QueryRequest, spend: Spend) -> int:

@@ -1,10 +1,14 @@
 """The table as DynamoDB is told of it: made from the declared indexes, and compared with them."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from dal.errors import StoreRefusedError
 from dal.table.index import TABLE_KEYS, Index
+
+_UNMADE = {"CREATING", "DELETING"}
+"""Statuses of a global index that cannot be read."""
 
 
 def table_definition(name: str, indexes: Sequence[Index]) -> dict[str, Any]:
@@ -15,13 +19,49 @@ def table_definition(name: str, indexes: Sequence[Index]) -> dict[str, Any]:
     return {
         "TableName": name,
         "BillingMode": "PAY_PER_REQUEST",
-        "AttributeDefinitions": [
-            {"AttributeName": attribute, "AttributeType": "S"} for attribute in sorted(attributes)
-        ],
+        "AttributeDefinitions": [string_attribute(name) for name in sorted(attributes)],
         "KeySchema": _key_schema(*TABLE_KEYS),
         "LocalSecondaryIndexes": [one for one in defined if one["IndexName"] in local],
         "GlobalSecondaryIndexes": [one for one in defined if one["IndexName"] not in local],
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What a table has not as it is declared; indexes are as CreateTable takes them."""
+
+    missing: Sequence[dict[str, Any]]
+    """Global indexes that it lacks, or that are still being made."""
+    missing_local: Sequence[dict[str, Any]]
+    """Local ones; DynamoDB makes these with the table alone."""
+    differing: Sequence[str]
+    """Indexes that have other keys or project less."""
+
+    @property
+    def lacking(self) -> list[str]:
+        """The names of all indexes that it lacks."""
+        return [one["IndexName"] for one in (*self.missing_local, *self.missing)]
+
+
+def differences(description: Mapping[str, Any], indexes: Sequence[Index]) -> Differences:
+    """Compare a table with the declared indexes; ``description`` is DescribeTable's ``Table``."""
+    there = {
+        one["IndexName"]: one
+        for kind in ("LocalSecondaryIndexes", "GlobalSecondaryIndexes")
+        for one in description.get(kind, [])
+    }
+    serving = {name for name, one in there.items() if one.get("IndexStatus") not in _UNMADE}
+    lacking = [one for one in _defined(indexes) if one["IndexName"] not in serving]
+    local = {one.name for one in indexes if one.local} - there.keys()
+    return Differences(
+        missing=[one for one in lacking if one["IndexName"] not in local],
+        missing_local=[one for one in lacking if one["IndexName"] in local],
+        differing=[
+            one["IndexName"]
+            for one in _defined(indexes)
+            if one["IndexName"] in there and not _serves(there[one["IndexName"]], one)
+        ],
+    )
 
 
 def refuse_outdated(description: Mapping[str, Any], indexes: Sequence[Index]) -> None:
@@ -29,24 +69,33 @@ def refuse_outdated(description: Mapping[str, Any], indexes: Sequence[Index]) ->
 
     ``description`` is DescribeTable's ``Table``. A table of an older version lacks some.
     """
-    there = {
-        index["IndexName"]: index
-        for kind in ("LocalSecondaryIndexes", "GlobalSecondaryIndexes")
-        for index in description.get(kind, [])
-    }
-    table, defined = description["TableName"], _defined(indexes)
-    missing = [one["IndexName"] for one in defined if one["IndexName"] not in there]
-    if missing:
+    table, found = description["TableName"], differences(description, indexes)
+    if found.lacking:
         raise StoreRefusedError(
-            f"The table {table} lacks {_listed(missing)}: an older version made it, and local "
-            "indexes cannot be added, so load the data into a new table."
+            f"The table {table} lacks {listed(found.lacking)}: an older version made it, so run "
+            "`marginalia table upgrade`."
         )
-    differing = [one["IndexName"] for one in defined if not _serves(there[one["IndexName"]], one)]
-    if differing:
+    if found.differing:
         raise StoreRefusedError(
-            f"In the table {table}, {_listed(differing)} has other keys or projects less than this "
-            "version reads: load the data into a new table, or make the index anew."
+            f"In the table {table}, {listed(found.differing)} has other keys or projects less than "
+            "this version reads: run `marginalia table upgrade`, which says what can be done."
         )
+
+
+def global_for_local(description: Mapping[str, Any], indexes: Sequence[Index]) -> frozenset[str]:
+    """Return the declared local indexes that a table has as global ones, as it is older."""
+    there = {one["IndexName"] for one in description.get("GlobalSecondaryIndexes", [])}
+    return frozenset(there & {one.name for one in indexes if one.local})
+
+
+def string_attribute(name: str) -> dict[str, str]:
+    """Return the definition of a key attribute; all are strings."""
+    return {"AttributeName": name, "AttributeType": "S"}
+
+
+def has_declared_keys(description: Mapping[str, Any]) -> bool:
+    """Return whether a table has the keys that all tables of this program have."""
+    return bool(description["KeySchema"] == _key_schema(*TABLE_KEYS))
 
 
 def _serves(index: Mapping[str, Any], declared: Mapping[str, Any]) -> bool:
@@ -58,7 +107,8 @@ def _serves(index: Mapping[str, Any], declared: Mapping[str, Any]) -> bool:
     return complete and index["KeySchema"] == declared["KeySchema"]
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Return the names of indexes as a sentence has them."""
     return f"the index{'es' if len(names) > 1 else ''} {', '.join(names)}"
 
 

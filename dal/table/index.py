@@ -105,6 +105,13 @@ class Index:
         """Return the shard of a row: it follows from the id, which ends its sort key."""
         return zlib.crc32(sort_key.rpartition("#")[2].encode()) % self.shards
 
+    def place_of(self, item: Item) -> tuple[str, dict[str, str]]:
+        """Return the position of an item with this index's keys, and the fields that they hold."""
+        rest = item[self.sort_key]["S"][len(self.label) :]
+        *prefix, position = rest.split("#", len(self.prefix))
+        held = dict(zip(self.prefix, map(unescape, prefix), strict=True))
+        return position, self.values_of(item) | held
+
 
 TABLE = Index(None, *TABLE_KEYS, entity="", partition=(), order=())
 """The table itself, for items that no entity lists."""

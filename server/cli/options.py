@@ -68,6 +68,19 @@ AnalyticsUrl = Annotated[
     ),
 ]
 
+WriteUnits = Annotated[
+    float | None,
+    typer.Option(
+        "--write-units",
+        envvar="MARGINALIA_WRITE_UNITS",
+        min=1,
+        metavar="N",
+        help="Consume at most so many WCU a second, by what DynamoDB tells of each write; no limit "
+        "if not given.",
+        show_default=False,
+    ),
+]
+
 _STORE_OPTIONS = {"data_dir": DataDir, "endpoint_url": EndpointUrl, "aws": Aws, "table": TableName}
 
 JwtSecret = Annotated[

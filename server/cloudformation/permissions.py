@@ -66,7 +66,19 @@ REBUILD = Permissions(
 UPGRADE = Permissions(
     "Upgrade",
     "marginalia table create and upgrade",
-    table=("DescribeTable", "UpdateTable"),
+    table=(
+        "BatchWriteItem",
+        "CreateTable",
+        "DeleteItem",
+        "DescribeTable",
+        "DescribeTimeToLive",
+        "GetItem",
+        "PutItem",
+        "Scan",
+        "UpdateItem",
+        "UpdateTable",
+        "UpdateTimeToLive",
+    ),
 )
 
 ROLES = (SERVE, LOAD, EXPORT, READ, COUNT, FOLLOW, REBUILD, UPGRADE)

@@ -4,14 +4,14 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dal.entities.declared import INDEXES
 from dal.errors import StoreFullError, StoreRefusedError, StoreUnavailableError
 from dal.statistics.maintenance_mode import MaintenanceStore, create_table
 from dal.table import admin
 from dal.table.client import Table, TableAddress, connect
-from dal.table.definition import refuse_outdated
+from dal.table.definition import global_for_local, refuse_outdated
 from server.engine.data_directory import DataDirectory
 from server.engine.engine import embedded_engine
 from server.settings import Settings
@@ -62,11 +62,18 @@ async def open_store(
     """
     opened = _embedded(settings, share=share) if settings.embedded else _remote(settings)
     async with opened as store:
-        if usable and not store.created:
-            refuse_outdated(await admin.describe(store.table), INDEXES)
-            if (await MaintenanceStore(store.table).read()).restored:
-                logger.warning("%s", _RESTORED)
-        yield store
+        yield await _checked(store) if usable and not store.created else store
+
+
+async def _checked(store: Store) -> Store:
+    """Return a store that can be used, with what its clients must know of its indexes."""
+    description = await admin.describe(store.table)
+    refuse_outdated(description, INDEXES)
+    if (await MaintenanceStore(store.table).read()).restored:
+        logger.warning("%s", _RESTORED)
+    eventual = global_for_local(description, INDEXES)
+    store.table.eventual = eventual
+    return replace(store, connection=replace(store.connection, eventual=eventual))
 
 
 @asynccontextmanager

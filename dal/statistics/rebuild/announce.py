@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 from dal.errors import DalError
 from dal.statistics.maintenance_mode import Maintenance, MaintenanceMode, MaintenanceStore
-from dal.statistics.rebuild.backfill import Backfill, progress_keys
+from dal.statistics.rebuild.backfill import Backfill, progress_of
 from dal.statistics.rebuild.cutover import counter_keys, cut_over
 from dal.table.client import Table
 from dal.table.concurrency import batched, in_parallel
@@ -66,6 +66,9 @@ async def _announce(maintenance: MaintenanceStore) -> Maintenance:
 
 
 async def _forget(table: Table, generation: int) -> None:
-    keys = [*progress_keys(generation), *[key async for key in counter_keys(table, generation)]]
+    keys = [
+        *progress_of(table, generation).keys,
+        *[key async for key in counter_keys(table, generation)],
+    ]
     for batch in batched(keys, 100):
         await table.write([{"Delete": {"Key": key}} for key in batch])

@@ -1,13 +1,11 @@
 """The backfill: a parallel scan that marks every comment, and counts it, once for one rebuild.
 
-How far a scan segment is done is kept in the table, so that an interrupted backfill can go on:
-``RECOUNT#<generation>`` / ``SEGMENT#<n>/<of>`` with ``last`` (M), the last key of what is marked,
-or ``done`` (BOOL).
+How far a scan segment is done is kept in the table under ``RECOUNT#<generation>``, so that an
+interrupted backfill can go on.
 """
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from time import time
 
 from dal.entities.comment import COMMENT, comment_in
 from dal.errors import ConditionFailedError
@@ -16,10 +14,10 @@ from dal.statistics.comment_changes import MOST_ACTIONS, fitting, generation_of
 from dal.statistics.counts import Deltas, RatingCounts, deltas, in_generation, summed
 from dal.table.client import Table
 from dal.table.concurrency import KeyedLocks, batched
-from dal.table.index import EXPIRES
-from dal.table.item import Action, Item, key_of, primary_key
-from dal.table.parallel_scan import SCAN_SEGMENTS, ProgressCount, scan_pages
+from dal.table.item import Action, Item, key_of
+from dal.table.parallel_scan import ProgressCount, scan_pages
 from dal.table.retries import MAINTENANCE_DEADLINE, retry_on_conflict
+from dal.table.scan_progress import ScanProgress
 
 
 class Backfill:
@@ -29,17 +27,17 @@ class Backfill:
         self._table = table
         self._generation = generation
         self._locks = KeyedLocks()
+        self._progress = progress_of(table, generation)
 
     async def segment(self, segment: int, count: ProgressCount) -> None:
         """Mark what is not marked in a scan segment, from where that was left."""
-        kept = await self._table.get(_progress_key(self._generation, segment)) or {}
-        if "done" in kept:
+        done, start = await self._progress.left_at(segment)
+        if done:
             return
-        start = kept["last"]["M"] if "last" in kept else None
         async for items, last in scan_pages(self._table, segment, start):
             await self._mark(items)
             await self._keep_zeros(items)
-            await self._keep_progress(segment, last)
+            await self._progress.keep(segment, last)
             count.add(items)
 
     async def _mark(self, items: Iterable[Item]) -> None:
@@ -78,17 +76,7 @@ class Backfill:
         mark = {"Key": key_of(item), "UpdateExpression": "SET #counted = :generation"}
         return {"Update": mark | update}
 
-    async def _keep_progress(self, segment: int, last: Item | None) -> None:
-        left: Item = {"done": {"BOOL": True}} if last is None else {"last": {"M": last}}
-        until = {"N": str(int(time()) + counter_items.REBUILD_KEPT_SECONDS)}
-        key = _progress_key(self._generation, segment)
-        await self._table.put_many([{**key, **left, EXPIRES: until}])
 
-
-def progress_keys(generation: int) -> list[Item]:
-    """Return the keys of the items that say how far each scan segment is done."""
-    return [_progress_key(generation, segment) for segment in range(SCAN_SEGMENTS)]
-
-
-def _progress_key(generation: int, segment: int) -> Item:
-    return primary_key(f"RECOUNT#{generation}", f"SEGMENT#{segment}/{SCAN_SEGMENTS}")
+def progress_of(table: Table, generation: int) -> ScanProgress:
+    """Return how far the backfill of a rebuild is."""
+    return ScanProgress(table, f"RECOUNT#{generation}", counter_items.REBUILD_KEPT_SECONDS)

@@ -90,17 +90,7 @@ def load(
             "Mended, this file loads itself, with the same options.",
         ),
     ] = None,
-    write_units: Annotated[
-        float | None,
-        typer.Option(
-            envvar="MARGINALIA_WRITE_UNITS",
-            min=1,
-            metavar="N",
-            help="Consume at most so many WCU a second, by what DynamoDB tells of each write; "
-            "no limit if not given.",
-            show_default=False,
-        ),
-    ] = None,
+    write_units: options.WriteUnits = None,
     format_: Annotated[
         FormatName | None,
         typer.Option(

@@ -9,8 +9,12 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
-from dal.statistics.maintenance_mode import announce_shards, create_table
+from dal.repositories.upgrade import Upgraded
+from dal.repositories.upgrade import upgrade as upgrade_table
+from dal.statistics.maintenance_mode import SETTLE_SECONDS, announce_shards, create_table
 from dal.table import admin
+from dal.table.index_creation import Tell
+from dal.table.pace import Pace
 from dal.table.streams import latest_stream
 from server.cli import options
 from server.cli.commands.reshard import Shards, reshard
@@ -19,9 +23,10 @@ from server.cloudformation import template
 from server.demo.samples import sample_items
 from server.engine.storage import open_store
 from server.errors import CommandError
+from server.progress import ProgressBar
 from server.settings import Settings
 
-__all__ = ["cloudformation", "create", "describe", "reshard", "workbench"]
+__all__ = ["cloudformation", "create", "describe", "reshard", "upgrade", "workbench"]
 
 _EXPIRES = "Expiry is on: DynamoDB deletes records whose time is over."
 _KEPT = "Expiry is off, so records of requests pile up: run `marginalia table create`."
@@ -43,6 +48,36 @@ def create(*, shards: Shards = 1, settings: Settings) -> None:
         if made
         else f"Table {settings.table} exists already; nothing was changed."
     )
+
+
+@options.of_store
+def upgrade(
+    *,
+    global_for_local: Annotated[
+        bool,
+        typer.Option(
+            "--global-for-local",
+            envvar="MARGINALIA_GLOBAL_FOR_LOCAL",
+            help="Make indexes that can only be local in a new table as global ones: a user's "
+            "orders then lag their writes by a moment.",
+        ),
+    ] = False,
+    write_units: options.WriteUnits = None,
+    settings: Settings,
+) -> None:
+    """Bring the table of an older version up to this one; servers of that version may go on.
+
+    Adds the indexes that it lacks, one at a time, lets records expire, and gives items the keys
+    that they lack. Interrupted, it is begun again with the same command. Where DynamoDB cannot
+    change what would have to be changed it says so, and changes nothing.
+    """
+    done = asyncio.run(_upgrade(settings, write_units, global_for_local=global_for_local))
+    typer.echo(
+        f"Table {settings.table} is what this version reads: {len(done.indexes)} indexes added, "
+        f"{done.items:,} items given keys."
+    )
+    if done.uncounted:
+        typer.echo("Its comments are not all counted: run `marginalia stats rebuild`.")
 
 
 @options.of_store
@@ -92,6 +127,40 @@ async def _create(settings: Settings, shards: int) -> bool:
                 f"`marginalia table reshard --shards {shards}`."
             )
         return made
+
+
+async def _upgrade(
+    settings: Settings, write_units: float | None, *, global_for_local: bool
+) -> Upgraded:
+    async with open_store(settings, share=True, usable=False) as store:
+        store.table.pace = Pace(write_units)
+        total = (await admin.describe(store.table))["ItemCount"] or None
+        with ProgressBar(store.table.name, total) as progress:
+
+            async def wait_for_writers() -> None:
+                if not store.alone:
+                    progress.say(f"Waiting {SETTLE_SECONDS:.0f} s until running servers take part.")
+                    await asyncio.sleep(SETTLE_SECONDS)
+
+            return await upgrade_table(
+                store.table,
+                global_for_local=global_for_local,
+                tell=_changes_of(progress),
+                seen=lambda items: progress.update(items, f"{items:,} items seen"),
+                wait_for_writers=wait_for_writers,
+            )
+
+
+def _changes_of(progress: ProgressBar) -> Tell:
+    """Return what prints how far each index is, whenever that is something new."""
+    told: dict[str, str] = {}
+
+    def tell(name: str, words: str) -> None:
+        if told.get(name) != words:
+            progress.say(f"{name}: {words}")
+        told[name] = words
+
+    return tell
 
 
 async def _describe(settings: Settings) -> tuple[dict[str, Any], bool]:

@@ -46,7 +46,7 @@ def test_a_table_of_an_older_version_is_refused_in_one_sentence(gone: int, named
     del definition["LocalSecondaryIndexes"][:gone]
     with pytest.raises(StoreRefusedError, match=f"The table t lacks {named}: ") as fault:
         refuse_outdated(definition, INDEXES)
-    assert "load the data into a new table" in str(fault.value)
+    assert "run `marginalia table upgrade`" in str(fault.value)
 
 
 def test_a_table_without_local_indexes_is_refused() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from dal.entities.comment import COMMENT
 from dal.errors import StoreRefusedError
 from dal.stores import Stores
 from dal.table.client import Table, connect_streams
@@ -22,7 +23,9 @@ from server.engine.storage import open_store, open_table
 from server.settings import Settings
 from stream import lambda_handler
 from stream.follower import caught_up, open_follower
+from tests import oracle
 from tests.conftest import Clients, fresh_table
+from tests.dal.repositories import first_release
 from tests.integration.patterns import EXAMPLES, fill
 from tests.schema.conftest import ANN, STAFF, runner
 from tests.stream.histories import all_records, check_all, history, write_raw
@@ -93,6 +96,7 @@ def settings(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
         monkeypatch.setenv(name, "test")
     monkeypatch.setattr("server.cli.commands.stats.SETTLE_SECONDS", 0)
+    monkeypatch.setattr("server.cli.commands.table.SETTLE_SECONDS", 0)
     monkeypatch.setattr("dal.statistics.verify.PAUSE_SECONDS", 0)
     return Settings(endpoint_url=dynoxide_url, table=table.name)
 
@@ -185,3 +189,17 @@ async def test_rebuilding_following_and_counting(
     with pytest.raises(StoreRefusedError, match="not kept from its stream"):
         await lambda_handler.apply(Table(table._client, table.name), found[-20:])
     check(asked, permissions.COUNT)
+
+
+async def test_making_and_upgrading_a_table(
+    settings: Settings, asked: Asked, table: Table, dynoxide_url: str
+) -> None:
+    older = Table(table._client, f"{table.name}-older")
+    await first_release.create(older, oracle.make_comments("42", 5, seed=1), "all")
+    mended = COMMENT.encode(oracle.make_comments("43", 1, seed=1)[0])
+    await table.put_many([{name: mended[name] for name in mended if name != "GSI4PK"}])
+    asked.clear()
+    await run(replace(settings, table=older.name), "table", "upgrade", "--global-for-local")
+    await run(settings, "table", "upgrade")
+    await run(replace(settings, table=f"{table.name}-new"), "table", "create")
+    check(asked, permissions.UPGRADE)

@@ -1,0 +1,82 @@
+"""The upgrade of a table that an older version made: its indexes, its expiry, its items' keys."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dal.entities.declared import INDEXES
+from dal.errors import StoreRefusedError
+from dal.repositories.key_backfill import KeyBackfill
+from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
+from dal.statistics.rebuild.announce import WaitForWriters
+from dal.table import admin
+from dal.table.client import Table
+from dal.table.definition import Differences, differences, has_declared_keys, listed
+from dal.table.index_creation import Tell, add_index
+from dal.table.parallel_scan import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Upgraded:
+    """What an upgrade has done, and whether a rebuild of the counts is to follow."""
+
+    indexes: list[str]
+    expiry: bool
+    items: int
+    uncounted: bool
+
+
+async def upgrade(
+    table: Table,
+    *,
+    global_for_local: bool,
+    tell: Tell,
+    seen: Progress,
+    wait_for_writers: WaitForWriters,
+) -> Upgraded:
+    """Make a table what this version reads, as far as DynamoDB can; live servers may go on.
+
+    ``tell`` hears of each index, ``seen`` of the scan. Nothing is changed where DynamoDB cannot do
+    all of it: that is StoreRefusedError. Begun again after an interruption, it goes on.
+    """
+    description = await admin.describe(table)
+    found = differences(description, INDEXES)
+    _refuse(description, found, global_for_local=global_for_local)
+    maintenance = MaintenanceStore(table)
+    if (await maintenance.read()).rebuilding:
+        raise StoreRefusedError(
+            "A rebuild of the statistics is not done: let it end, or run `marginalia stats "
+            "rebuild` again, then run this again."
+        )
+    for definition in (*found.missing, *found.missing_local):
+        await add_index(table, definition, tell)
+    expiry = await admin.let_expire(table)
+    backfill = KeyBackfill(table, wait_for_writers)
+    await backfill.run(seen)
+    state = await maintenance.read()
+    counted = state.complete or state.mode is MaintenanceMode.STREAM
+    return Upgraded(found.lacking, expiry, backfill.changed, uncounted=not counted)
+
+
+def _refuse(description: Mapping[str, Any], found: Differences, *, global_for_local: bool) -> None:
+    """Raise StoreRefusedError where DynamoDB cannot make the table what is declared."""
+    table = description["TableName"]
+    if not has_declared_keys(description):
+        raise StoreRefusedError(
+            f"The table {table} has other keys, which DynamoDB cannot change: load its data into a "
+            "new table with `marginalia load --from-table`."
+        )
+    if found.differing:
+        raise StoreRefusedError(
+            f"In the table {table}, {listed(found.differing)} has other keys or projects less than "
+            "this version reads, and DynamoDB cannot change that. Delete a global index with `aws "
+            "dynamodb update-table` and run this again, which makes it anew; what reads it fails "
+            "meanwhile. A local one needs a new table."
+        )
+    if found.missing_local and not global_for_local:
+        names = listed([one["IndexName"] for one in found.missing_local])
+        raise StoreRefusedError(
+            f"The table {table} lacks the local {names.removeprefix('the ')}, and DynamoDB makes "
+            "these with a table alone. With --global-for-local they become global ones: a user's "
+            "orders then lag their writes by a moment."
+        )

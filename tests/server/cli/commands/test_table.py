@@ -1,0 +1,68 @@
+"""``marginalia table`` as a person runs it."""
+
+import asyncio
+
+import pytest
+
+from dal.errors import StoreRefusedError
+from dal.repositories.orders import OrderRepository, OrderSelection
+from dal.table.client import Table
+from server.cli.main import build
+from server.cloudformation.template import cloudformation
+from server.engine.storage import open_store
+from server.settings import Settings
+from tests import oracle
+from tests.dal.repositories import first_release
+from tests.strategies import order
+
+
+def run(*arguments: str) -> None:
+    """Run a command in this process; what it prints is captured."""
+    build(list(arguments))(arguments, standalone_mode=False)
+
+
+@pytest.fixture
+async def settings(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """A table of the first release, somewhere else than in the embedded engine."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
+        monkeypatch.setenv(name, "test")
+    older = Table(table._client, f"{table.name}-older")
+    await first_release.create(older, oracle.make_comments("42", 30, seed=1))
+    return Settings(endpoint_url=dynoxide_url, table=older.name)
+
+
+def of(settings: Settings) -> tuple[str, ...]:
+    return "--endpoint-url", str(settings.endpoint_url), "--table", settings.table
+
+
+async def test_a_table_of_the_first_release_is_upgraded_and_served(
+    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.cli.commands.stats.SETTLE_SECONDS", 0)
+    with pytest.raises(StoreRefusedError, match="run `marginalia table upgrade`"):
+        await asyncio.to_thread(run, "explain", "42", *of(settings))
+    with pytest.raises(StoreRefusedError, match="--global-for-local"):
+        await asyncio.to_thread(run, "table", "upgrade", *of(settings))
+    options = ("--global-for-local", "--write-units", "500", *of(settings))
+    await asyncio.to_thread(run, "table", "upgrade", *options)
+    said = capsys.readouterr().out
+    assert said.splitlines() == [
+        f"Table {settings.table} is what this version reads: 4 indexes added, 0 items given keys.",
+        "Its comments are not all counted: run `marginalia stats rebuild`.",
+    ]
+    await asyncio.to_thread(run, "stats", "rebuild", *of(settings))
+    await asyncio.to_thread(run, "stats", "verify", *of(settings))
+    assert "equal a recount" in capsys.readouterr().out
+    async with open_store(settings, share=False) as store:
+        placed = order("1")
+        await OrderRepository(store.table).put_many([placed])
+        page = await OrderRepository(store.table).page(
+            OrderSelection(placed.username), oracle.next_cut(5, None, backward=False)
+        )
+        assert page.nodes == [placed]
+        assert store.connection.eventual == store.table.eventual == {"byDate", "byStatusDate"}
+
+
+def test_the_template_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    run("table", "cloudformation")
+    assert capsys.readouterr().out == cloudformation()
