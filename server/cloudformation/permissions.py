@@ -26,8 +26,8 @@ class Permissions:
 
 SERVE = Permissions(
     "Serve",
-    "marginalia serve",
-    table=("BatchGetItem", *_READ, *_WRITE),
+    "marginalia serve and documents add",
+    table=("BatchGetItem", "BatchWriteItem", *_READ, *_WRITE),
     indexes=("Query",),
 )
 LOAD = Permissions(
@@ -37,7 +37,7 @@ LOAD = Permissions(
 )
 EXPORT = Permissions(
     "Export",
-    "marginalia export",
+    "marginalia export and analytics refresh",
     table=("DescribeTable", "GetItem", "Query", "Scan"),
 )
 READ = Permissions(

@@ -9,10 +9,18 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
+from dal.entities.declared import INDEXES
 from dal.repositories.upgrade import Upgraded
 from dal.repositories.upgrade import upgrade as upgrade_table
-from dal.statistics.maintenance_mode import SETTLE_SECONDS, announce_shards, create_table
+from dal.statistics.maintenance_mode import (
+    SETTLE_SECONDS,
+    Maintenance,
+    MaintenanceStore,
+    announce_shards,
+    create_table,
+)
 from dal.table import admin
+from dal.table.definition import differences, listed
 from dal.table.index_creation import Tell
 from dal.table.pace import Pace
 from dal.table.streams import latest_stream
@@ -31,6 +39,7 @@ __all__ = ["cloudformation", "create", "describe", "reshard", "upgrade", "workbe
 _EXPIRES = "Expiry is on: DynamoDB deletes records whose time is over."
 _KEPT = "Expiry is off, so records of requests pile up: run `marginalia table create`."
 _STREAM = "The stream of changes is on."
+_RESTORED = "It was restored from a backup: no count is certain before `marginalia stats rebuild`."
 _NO_STREAM = "The stream of changes is off; only counts in stream mode need it."
 
 
@@ -92,13 +101,17 @@ def describe(
     settings: Settings,
 ) -> None:
     """Show the table's keys and indexes and how many items it holds."""
-    description, expires = asyncio.run(_describe(settings))
+    description, expires, maintenance = asyncio.run(_describe(settings))
     if as_json:
         typer.echo(json.dumps(description, indent=2, default=str))
         return
     Console().print(_grid(description))
     typer.echo(_EXPIRES if expires else _KEPT)
     typer.echo(_STREAM if latest_stream(description) else _NO_STREAM)
+    if lacking := differences(description, INDEXES).lacking:
+        typer.echo(f"It lacks {listed(lacking)}: run `marginalia table upgrade`.")
+    if maintenance.restored:
+        typer.echo(_RESTORED)
 
 
 def workbench(*, table: options.TableName = options.DEFAULTS.table) -> None:
@@ -163,9 +176,10 @@ def _changes_of(progress: ProgressBar) -> Tell:
     return tell
 
 
-async def _describe(settings: Settings) -> tuple[dict[str, Any], bool]:
+async def _describe(settings: Settings) -> tuple[dict[str, Any], bool, Maintenance]:
     async with open_store(settings, share=True, usable=False) as store:
-        return await admin.describe(store.table), await admin.expires(store.table)
+        maintenance = await MaintenanceStore(store.table).read()
+        return await admin.describe(store.table), await admin.expires(store.table), maintenance
 
 
 def _grid(description: dict[str, Any]) -> Grid:

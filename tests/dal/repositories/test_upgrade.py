@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dal.entities.comment import COMMENT, comment_key
+from dal.entities.comment import COMMENT, KEYED, comment_key
 from dal.entities.declared import INDEXES
 from dal.entities.order import ORDER, ORDERS_BY_DATE
 from dal.entities.organization import ORGANIZATION_USER
@@ -144,11 +144,12 @@ async def test_items_get_the_keys_that_they_lack(absent: Table) -> None:
         without(whole["user"], "GSI1PK", "GSI1SK"),
     ]
     strange = {**comment_key("strange"), "GSISK": {"S": "?"}, "data": {"S": "{}"}}
-    await absent.put_many([*older, strange])
+    tombstone = {**comment_key("gone"), KEYED: {"S": "digest"}}
+    await absent.put_many([*older, strange, tombstone])
     done = await upgraded(absent)
     assert done.indexes == ["byDate", "byStatusDate", "all", "byRating", "GSI1", "openOrders"]
     assert done.items == len(COMMENTS) + 4
-    for item in (*whole.values(), strange, *map(COMMENT.encode, COMMENTS)):
+    for item in (*whole.values(), strange, tombstone, *map(COMMENT.encode, COMMENTS)):
         assert await absent.get({"PK": item["PK"], "SK": item["SK"]}) == item
     await walk_all(absent, COMMENTS)
     assert (await upgraded(absent)).items == 0

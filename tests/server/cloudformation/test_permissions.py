@@ -122,6 +122,7 @@ async def test_serve(settings: Settings, asked: Asked, table: Table) -> None:
         async with httpx.AsyncClient(transport=transport, base_url="http://marginalia") as client:
             assert (await client.get("/health/ready")).status_code == 200
         await stores.documents.all()
+        await stores.documents.put({"1": "{ __typename }"})  # as with --apq
         ask = runner(build_schema(), stores)
         for operation, viewer in OPERATIONS:
             assert (await ask(operation, viewer))["errors"] == []
@@ -142,6 +143,19 @@ async def test_what_is_exported_is_loaded_by_others(
         for _ in range(2):
             await run(replace(settings, table=other.name), "load", file, "--kind", kind)
     check(asked, permissions.LOAD)
+
+
+async def test_what_has_no_policy_of_its_own_does_with_anothers(
+    settings: Settings, asked: Asked, tmp_path: Path
+) -> None:
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text('{"1": "query One { __typename }"}')
+    asked.clear()
+    await run(settings, "documents", "add", str(manifest))
+    assert asked <= allowed(permissions.SERVE)
+    asked.clear()
+    await run(settings, "analytics", "refresh", "--data-dir", str(tmp_path))
+    assert asked <= allowed(permissions.EXPORT)
 
 
 async def test_looking(settings: Settings, asked: Asked, table: Table) -> None:

@@ -1,11 +1,15 @@
 """``marginalia table`` as a person runs it."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
+from dal.entities.declared import INDEXES
 from dal.errors import StoreRefusedError
+from dal.repositories.comments import CommentRepository
 from dal.repositories.orders import OrderRepository, OrderSelection
+from dal.table import admin
 from dal.table.client import Table
 from server.cli.main import build
 from server.cloudformation.template import cloudformation
@@ -43,6 +47,9 @@ async def test_a_table_of_the_first_release_is_upgraded_and_served(
         await asyncio.to_thread(run, "explain", "42", *of(settings))
     with pytest.raises(StoreRefusedError, match="--global-for-local"):
         await asyncio.to_thread(run, "table", "upgrade", *of(settings))
+    await asyncio.to_thread(run, "table", "describe", *of(settings))
+    said = capsys.readouterr().out
+    assert "It lacks the indexes byDate, byStatusDate, GSI1, openOrders: run `mar" in said
     options = ("--global-for-local", "--write-units", "500", *of(settings))
     await asyncio.to_thread(run, "table", "upgrade", *options)
     said = capsys.readouterr().out
@@ -61,6 +68,37 @@ async def test_a_table_of_the_first_release_is_upgraded_and_served(
         )
         assert page.nodes == [placed]
         assert store.connection.eventual == store.table.eventual == {"byDate", "byStatusDate"}
+
+
+async def test_the_restore_drill(
+    table: Table,
+    settings: Settings,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A restored copy has the items, and here not all counts; no expiry, and an id of its own."""
+    monkeypatch.setattr("server.cli.commands.stats.SETTLE_SECONDS", 0)
+    await CommentRepository(table).put_many(oracle.make_comments("42", 30, seed=1))
+    items = (await table.scan(0, 1, None)).items
+    copy = Table(table._client, f"{table.name}-copy")
+    await admin.create(copy, INDEXES)
+    await copy.put_many([one for one in items if one["SK"]["S"] != "S#en"])
+    line = of(replace(settings, table=copy.name))
+
+    async def said(*command: str) -> str:
+        await asyncio.to_thread(run, *command, *line)
+        return capsys.readouterr().out
+
+    described = await said("table", "describe")
+    assert "Expiry is off" in described
+    assert "It was restored from a backup: no count is certain" in described
+    assert "Expiry is on" not in described
+    await said("table", "create")
+    await said("stats", "rebuild")
+    assert "equal a recount" in await said("stats", "verify")
+    described = await said("table", "describe")
+    assert "Expiry is on" in described
+    assert "restored" not in described
 
 
 def test_the_template_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
