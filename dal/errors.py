@@ -77,6 +77,10 @@ class InvalidRequestError(StoreRefusedError):
     """DynamoDB refused what was asked or written, such as an item that is too large."""
 
 
+class UnknownOperationError(StoreRefusedError):
+    """The endpoint does not have an operation of DynamoDB's."""
+
+
 class NoTableError(StoreRefusedError):
     """The table, or the stream, is not there."""
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
+from math import isnan
 from typing import Annotated, Any, TypeAlias
 
 import strawberry
@@ -136,6 +137,20 @@ def _paced(info: Info, rows: Sequence[Any]) -> Any:
 def plan(root: strawberry.Parent[Page[Any]], info: Info) -> ExecutionStatistics | None:
     """Return what reading the page has cost; None unless the server explains."""
     return root.stats if info.context.explain else None
+
+
+def consumed_capacity(root: strawberry.Parent[ExecutionStatistics]) -> float | None:
+    """Return what reading the page consumed; None where the endpoint does not tell."""
+    return _told(root.consumed_capacity)
+
+
+def planning_capacity(root: strawberry.Parent[ExecutionStatistics]) -> float | None:
+    """Return what statistics consumed; None where the endpoint does not tell."""
+    return _told(root.planning_capacity)
+
+
+def _told(capacity: float) -> float | None:
+    return None if isnan(capacity) else capacity
 
 
 def _size(argument: str, value: int | None) -> int:

@@ -162,7 +162,10 @@ class QueryPlan:
     items_read: int = strawberry.field(
         description="The rows that DynamoDB returned, of all segments."
     )
-    consumed_capacity: float = strawberry.field(description="In read capacity units.")
+    consumed_capacity: float | None = strawberry.field(
+        resolver=connections.consumed_capacity,
+        description="In read capacity units; null where the endpoint does not tell.",
+    )
     estimated_capacity: float | None = strawberry.field(
         description="What the planner expected; null where it had nothing to choose or to go by."
     )
@@ -172,8 +175,10 @@ class QueryPlan:
     planning_requests: int = strawberry.field(
         description="Calls for statistics, which serve the pages of some seconds."
     )
-    planning_capacity: float = strawberry.field(
-        description="What these calls took, in read capacity units."
+    planning_capacity: float | None = strawberry.field(
+        resolver=connections.planning_capacity,
+        description="What these calls took, in read capacity units; null where the endpoint does "
+        "not tell.",
     )
     steps: list[trace.Step] = strawberry.field(
         resolver=plans.steps,

@@ -41,7 +41,10 @@ class SegmentStatistics:
 
 @dataclass(slots=True)
 class ExecutionStatistics:
-    """What one page cost: counts, and capacity in RCU (0.5 for each started 4 KB of a Query)."""
+    """What one page cost: counts, and capacity in RCU (0.5 for each started 4 KB of a Query).
+
+    Capacity is ``nan`` where the endpoint does not tell it.
+    """
 
     access_pattern: str
     index: str = ""

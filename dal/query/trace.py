@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import isnan
 from typing import NamedTuple
 
 from dal.entities.entity import Row
@@ -156,7 +157,8 @@ class Trace:
         rows, capacity = 0.0, 0.0
         for number, expected in enumerate(full.rows):
             ask = first.get(number) if measured else None
-            if ask is not None and (ask.ended or len(ask.rows) >= full.limit):
+            whole = ask is not None and (ask.ended or len(ask.rows) >= full.limit)
+            if ask is not None and whole and not isnan(ask.capacity):
                 rows, capacity = rows + len(ask.rows), capacity + ask.capacity
             else:
                 size = round(expected * (full.row_bytes or self._row_bytes()))

@@ -176,12 +176,18 @@ class MaintenanceStore:
 async def create_table(table: Table) -> bool:
     """Create the table where there is none, complete from the start.
 
+    On an endpoint without transactions it is in mode stream, also one that was there before.
     Return whether anything was missing: what an interrupted call left undone is done, too.
     """
     created = await admin.create(table, INDEXES)
     expiry = await admin.let_expire(table)
     store = MaintenanceStore(table)
     state = await store.read()
+    if not await table.has_transactions():
+        if state.mode is MaintenanceMode.STREAM:
+            return created or expiry
+        await store.announce(state, mode=MaintenanceMode.STREAM, rebuilding=False, complete=False)
+        return True
     if created or (state == Maintenance() and not await _any_item(table)):
         await store.announce(state, complete=True)
         return True

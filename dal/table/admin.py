@@ -10,6 +10,7 @@ from dal.errors import (
     ConflictError,
     NoTableError,
     StoreUnavailableError,
+    UnknownOperationError,
 )
 from dal.table.client import Table
 from dal.table.definition import table_definition
@@ -36,16 +37,22 @@ async def let_expire(table: Table) -> bool:
     """Let DynamoDB delete the items whose time is over; False when it does so already."""
     if await expires(table):
         return False
-    await table.call(
-        "update_time_to_live",
-        TimeToLiveSpecification={"Enabled": True, "AttributeName": EXPIRES},
-    )
+    try:
+        await table.call(
+            "update_time_to_live",
+            TimeToLiveSpecification={"Enabled": True, "AttributeName": EXPIRES},
+        )
+    except UnknownOperationError:  # of a service that deletes nothing
+        return False
     return True
 
 
 async def expires(table: Table) -> bool:
     """Return whether DynamoDB deletes the items whose time is over."""
-    answer = await table.call("describe_time_to_live")
+    try:
+        answer = await table.call("describe_time_to_live")
+    except UnknownOperationError:
+        return False
     return answer["TimeToLiveDescription"]["TimeToLiveStatus"] in {"ENABLED", "ENABLING"}
 
 

@@ -14,6 +14,7 @@ import orjson
 
 from dal.errors import StoreUnavailableError
 
+_CAPACITY = "ConsumedCapacity"
 _ROWS: Mapping[str, type] = {"Count": int, "ConsumedCapacity": dict}
 REQUIRED: Mapping[str, Mapping[str, type]] = {
     "Query": _ROWS,
@@ -31,8 +32,22 @@ REQUIRED: Mapping[str, Mapping[str, type]] = {
 """Members that a whole answer has, with those that are there because a request asks for them."""
 
 
+class CapacityUntoldError(StoreUnavailableError):
+    """An answer lacks its capacity alone: it is whole where the endpoint never tells it."""
+
+    def __init__(self, operation: str, answer: dict[str, Any]) -> None:
+        self.malformed = _malformed(f"it lacks members of {operation}'s answers")
+        super().__init__(str(self.malformed))
+        self.answer = answer
+        self.counts = REQUIRED[operation] is _ROWS
+        """Whether it counts its rows, which no answer of another kind does."""
+
+
 def whole_answer(operation: str, status: int, body: bytes, checksum: bytes) -> dict[str, Any]:
-    """Return what an answer says; StoreUnavailableError for one that is not whole."""
+    """Return what an answer says; StoreUnavailableError for one that is not whole.
+
+    CapacityUntoldError when that depends on the endpoint.
+    """
     if status != HTTPStatus.OK:
         raise _malformed(f"its status is {status}")
     if checksum.isdigit() and int(checksum) != zlib.crc32(body):
@@ -45,10 +60,12 @@ def whole_answer(operation: str, status: int, body: bytes, checksum: bytes) -> d
         raise _malformed("it is no object")
     members = REQUIRED.get(operation, {})
     for member, kind in members.items():
-        if not isinstance(answer.get(member), kind):
+        if not isinstance(answer.get(member), kind) and (member != _CAPACITY or member in answer):
             raise _malformed(f"it lacks members of {operation}'s answers")
     if members is _ROWS and len(answer.get("Items", ())) not in {0, answer["Count"]}:
         raise _malformed("it has other rows than it counts")
+    if _CAPACITY in members and _CAPACITY not in answer:
+        raise CapacityUntoldError(operation, answer)
     return answer
 
 

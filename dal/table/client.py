@@ -11,10 +11,13 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from math import nan
 from typing import Any
 
 from dal import errors
+from dal.table.abilities import NO_TRANSACTIONS, Abilities
 from dal.table.account import note_answer, note_request
+from dal.table.answers import CapacityUntoldError
 from dal.table.concurrency import batched, in_parallel
 from dal.table.embedded import open_embedded
 from dal.table.gate import Gate
@@ -54,7 +57,9 @@ class TableAddress:
 async def connect(address: TableAddress) -> AsyncIterator["Table"]:
     """Open a client for the table; its connections close with the context."""
     async with _opened(address) as sdk, quick(sdk) as service:
-        table = Table(service, address.table)
+        # Amazon's and the embedded engine have them; others are asked when it matters.
+        known = address.embedded or address.endpoint_url is None
+        table = Table(service, address.table, transactions=True if known else None)
         table.eventual = address.eventual
         try:
             yield table
@@ -73,9 +78,10 @@ def _opened(address: TableAddress) -> AbstractAsyncContextManager[Sdk]:
 class Table:
     """The one table: requests by key, by index, and conditional writes."""
 
-    def __init__(self, client: Service, name: str) -> None:
+    def __init__(self, client: Service, name: str, *, transactions: bool | None = True) -> None:
         self._client = client
         self.name = name
+        self._abilities = Abilities(name, self._send_once, transactions=transactions)
         self._gate = Gate()
         self._id: str | None = None
         self.pace = Pace()
@@ -92,8 +98,13 @@ class Table:
     async def id(self) -> str:
         """Return what tells this table from others of its name, before it and after it."""
         if self._id is None:
-            self._id = str((await self.call("describe_table"))["Table"]["TableId"])
+            table = (await self.call("describe_table"))["Table"]
+            self._id = str(table.get("TableId") or table["CreationDateTime"])
         return self._id
+
+    async def has_transactions(self) -> bool:
+        """Return whether the endpoint has transactions, without which counters cannot be kept."""
+        return await retry(self._abilities.transactions, "transact_write_items")
 
     async def query(self, request: QueryRequest) -> QueryAnswer:
         """Run one Query; eventually consistent unless the request says otherwise."""
@@ -108,7 +119,7 @@ class Table:
         while True:
             answer = await self.call("query", **arguments)
             counted += answer["Count"]
-            spend(answer["ConsumedCapacity"]["CapacityUnits"])
+            spend(_capacity(answer))
             last_key = answer.get("LastEvaluatedKey")
             if last_key is None or counted >= request.limit:
                 return counted
@@ -171,7 +182,10 @@ class Table:
             **_ACCOUNT,
         }
         operation = "transact_write_items"
-        await retry(partial(self.once, operation, **transaction), operation)
+        try:
+            await retry(partial(self.once, operation, **transaction), operation)
+        except errors.UnknownOperationError:
+            raise errors.UnknownOperationError(NO_TRANSACTIONS) from None
 
     async def put_many(self, items: Sequence[Item]) -> None:
         """Write items of distinct keys over what is there, 25 a request, a few at a time."""
@@ -208,14 +222,20 @@ class Table:
         await self._gate.drain()
 
     async def _send(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        note_request()
         try:
-            answer = await self._client.call(operation, arguments)
+            answer = await self._send_once(operation, arguments)
+        except CapacityUntoldError as untold:
+            answer = await self._abilities.believe(untold)
         except errors.StoreDamagedError as error:
             self._note_damage(error)
             raise
+        self._abilities.note(answer)
         note_answer(operation, answer)
         return answer
+
+    async def _send_once(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        note_request()
+        return await self._client.call(operation, arguments)
 
     def _note_damage(self, error: errors.StoreDamagedError) -> None:
         if self.damage is None:
@@ -224,11 +244,13 @@ class Table:
 
 
 def _rows(answer: dict[str, Any]) -> QueryAnswer:
-    return QueryAnswer(
-        answer["Items"],
-        answer.get("LastEvaluatedKey"),
-        answer["ConsumedCapacity"]["CapacityUnits"],
-    )
+    return QueryAnswer(answer["Items"], answer.get("LastEvaluatedKey"), _capacity(answer))
+
+
+def _capacity(answer: dict[str, Any]) -> float:
+    """Return what an answer says that it consumed; ``nan`` where the endpoint does not tell."""
+    told = answer.get("ConsumedCapacity")
+    return nan if told is None else float(told["CapacityUnits"])
 
 
 # --- DynamoDB Streams: a service of its own, with a client of its own ---

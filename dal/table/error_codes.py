@@ -36,6 +36,10 @@ _BY_CODE: dict[str, tuple[type[errors.DalError], str]] = {
     "TransactionConflict": _CONTENDED,
     "TransactionConflictException": _CONTENDED,
     "TransactionInProgressException": _CONTENDED,
+    "UnknownOperationException": (
+        errors.UnknownOperationError,
+        "This endpoint lacks an operation of DynamoDB that is needed here.",
+    ),
     "ExpiredIteratorException": (
         errors.IteratorExpiredError,
         "The iterator expired: take another.",

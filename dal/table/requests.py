@@ -30,7 +30,10 @@ class QueryRequest:
 
 @dataclass(frozen=True, slots=True)
 class QueryAnswer:
-    """The rows of one Query; ``last_key`` is None once the range has no more of them."""
+    """The rows of one Query; ``last_key`` is None once the range has no more of them.
+
+    ``capacity`` is in RCU, and ``nan`` where the endpoint does not tell it, as are sums with it.
+    """
 
     items: Sequence[Item]
     last_key: Item | None

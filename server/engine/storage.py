@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from dal.entities.declared import INDEXES
 from dal.errors import StoreFullError, StoreRefusedError, StoreUnavailableError
-from dal.statistics.maintenance_mode import MaintenanceStore, create_table
+from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore, create_table
 from dal.table import admin
 from dal.table.client import Table, TableAddress, connect
 from dal.table.definition import global_for_local, refuse_outdated
@@ -21,6 +21,10 @@ logger = logging.getLogger(__name__)
 _RESTORED = (
     "This table was restored from a backup, which is not of one moment: its statistics may be "
     "wrong, and nothing expires. Run `marginalia stats rebuild` and `marginalia table create`."
+)
+_NO_TRANSACTIONS = (
+    "This endpoint has no transactions, in which counters change with their comments: run "
+    "`marginalia table create`, which sets stream mode there."
 )
 
 
@@ -69,8 +73,12 @@ async def _checked(store: Store) -> Store:
     """Return a store that can be used, with what its clients must know of its indexes."""
     description = await admin.describe(store.table)
     refuse_outdated(description, INDEXES)
-    if (await MaintenanceStore(store.table).read()).restored:
+    maintenance = await MaintenanceStore(store.table).read()
+    if maintenance.restored:
         logger.warning("%s", _RESTORED)
+    streamed = maintenance.mode is MaintenanceMode.STREAM
+    if not streamed and not await store.table.has_transactions():
+        raise StoreRefusedError(_NO_TRANSACTIONS)
     eventual = global_for_local(description, INDEXES)
     store.table.eventual = eventual
     return replace(store, connection=replace(store.connection, eventual=eventual))

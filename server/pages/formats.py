@@ -14,9 +14,9 @@ def number(value: float) -> str:
     return f"{value:,}"
 
 
-def decimal(value: float) -> str:
-    """Return a mean or a cost to one place, such as ``4.3``."""
-    return f"{value:.1f}"
+def decimal(value: float | None) -> str:
+    """Return a mean or a cost to one place, such as ``4.3``; None is not known."""
+    return "unknown" if value is None else f"{value:.1f}"
 
 
 def day(instant: str) -> str:

@@ -136,7 +136,7 @@ def _ways(plan: Plan) -> list[dict[str, Any]]:
     for name, of in (("Plan of the articles", plan["fullPages"]), ("The ideal", plan["ideal"])):
         if of is not None:
             ways.append((name, of["requests"], of["capacity"]))
-    queries, capacity = (max(one[figure] for one in ways) or 1 for figure in (1, 2))
+    queries, capacity = (max(one[figure] or 0 for one in ways) or 1 for figure in (1, 2))
     return [
         {"name": name, "requests": requests, "capacity": units, "most": (queries, capacity)}
         for name, requests, units in ways

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 from datetime import datetime
+from math import isnan
 from typing import Annotated
 
 import typer
@@ -126,16 +127,20 @@ def _grid(stats: ExecutionStatistics) -> Grid:
     return grid
 
 
+def _told(capacity: float) -> str:
+    return "not told by this endpoint" if isnan(capacity) else f"{capacity:g}"
+
+
 def _summary(page: Page[Comment]) -> str:
     stats = page.stats
     read = (
         f"Rows: {len(page.edges)}. Requests: {stats.requests}. "
-        f"Items read: {stats.items_read:,}. Read capacity units: {stats.consumed_capacity:g}."
+        f"Items read: {stats.items_read:,}. Read capacity units: {_told(stats.consumed_capacity)}."
     )
     if stats.estimated_capacity is not None:
         read += (
             f" Expected: {stats.estimated_capacity:.2f}, from statistics that took "
-            f"{stats.planning_capacity:g} more."
+            f"{_told(stats.planning_capacity)} more."
         )
     return read
 

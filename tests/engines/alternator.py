@@ -1,0 +1,53 @@
+"""An endpoint that lacks what ScyllaDB's Alternator lacks, before an engine that has it.
+
+By its documentation: no transactions, no ConsumedCapacity in answers, no checksums. It refuses
+unknown operations as it does, and tells no TableId. Alternator itself was never run here.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from tests.proxy import Choose, Fault, Forward, Proxy, proxy_of, refuse
+
+LACKING = frozenset({"TransactWriteItems", "TransactGetItems"})
+EXPIRY = frozenset({"DescribeTimeToLive", "UpdateTimeToLive"})
+"""Operations that releases before 5 lack too."""
+
+_UNTOLD = {"ConsumedCapacity", "TableId"}
+
+
+def lacking(operations: frozenset[str] = LACKING) -> Choose:
+    """Return what an endpoint without some operations answers."""
+    unknown = refuse(400, "UnknownOperationException")
+
+    def choose(operation: str, _: bytes) -> Fault:
+        return unknown if operation in operations else _bare
+
+    return choose
+
+
+async def _bare(request: web.Request, forward: Forward) -> web.StreamResponse:
+    """Answer without what it does not tell."""
+    answer = await forward()
+    assert isinstance(answer.body, bytes)
+    return web.Response(
+        body=orjson.dumps(_without(orjson.loads(answer.body))), status=answer.status
+    )
+
+
+def _without(told: Any) -> Any:
+    if not isinstance(told, dict):
+        return told
+    return {name: _without(value) for name, value in told.items() if name not in _UNTOLD}
+
+
+@asynccontextmanager
+async def alternator(engine: str) -> AsyncIterator[Proxy]:
+    """Open such an endpoint before an engine."""
+    async with proxy_of(engine) as proxy:
+        proxy.choose = lacking()
+        yield proxy
