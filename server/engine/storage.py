@@ -66,7 +66,7 @@ async def open_store(
     """
     opened = _embedded(settings, share=share) if settings.embedded else _remote(settings)
     async with opened as store:
-        yield await _checked(store) if usable and not store.created else store
+        yield await _checked(store) if usable else store
 
 
 async def _checked(store: Store) -> Store:

@@ -11,6 +11,7 @@ import pytest
 
 from dal.entities.comment import COMMENT
 from dal.errors import StoreRefusedError
+from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
 from dal.stores import Stores
 from dal.table.client import Table, connect_streams
 from schema.build import build_schema
@@ -34,6 +35,9 @@ from tests.stream.test_lambda_handler import delivered
 Asked = set[tuple[str, str]]
 """What was asked for: an action, and of what kind of resource."""
 
+ADD = """mutation { addComment(input: {productId: "42", rating: 4, language: "en", title: "Tea",
+text: "Good", idempotencyKey: "k"}) { userErrors { code } } }"""
+
 OPERATIONS = [(one.pattern.operation, one.pattern.viewer) for one in EXAMPLES.values()] + [
     (
         """mutation { createOrganization(input: {name: "New", subscriptionPlan: "Pro", users: []})
@@ -45,11 +49,7 @@ OPERATIONS = [(one.pattern.operation, one.pattern.viewer) for one in EXAMPLES.va
         type: MEMBER}) { userErrors { code } } }""",
         STAFF,
     ),
-    (
-        """mutation { addComment(input: {productId: "42", rating: 4, language: "en", title: "Tea",
-        text: "Good", idempotencyKey: "k"}) { userErrors { code } } }""",
-        ANN,
-    ),
+    (ADD, ANN),
 ]
 """Every access pattern, and writes of each kind."""
 
@@ -126,6 +126,11 @@ async def test_serve(settings: Settings, asked: Asked, table: Table) -> None:
         ask = runner(build_schema(), stores)
         for operation, viewer in OPERATIONS:
             assert (await ask(operation, viewer))["errors"] == []
+        counting = MaintenanceStore(table)
+        await counting.announce(await counting.read(), mode=MaintenanceMode.STREAM)
+        ask = runner(build_schema(), Stores(opened))
+        for operation in (ADD, EXAMPLES["AP5"].pattern.operation):
+            assert (await ask(operation, ANN))["errors"] == []
     check(asked, permissions.SERVE)
 
 

@@ -2,17 +2,19 @@
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from dal.entities.declared import INDEXES
 from dal.errors import StoreRefusedError
-from dal.repositories.comments import CommentRepository
+from dal.repositories.comments import CommentRepository, Selection
 from dal.repositories.orders import OrderRepository, OrderSelection
 from dal.table import admin
-from dal.table.client import Table
+from dal.table.client import Table, TableAddress, connect
 from server.cli.main import build
 from server.cloudformation.template import cloudformation
+from server.engine.engine import embedded_engine
 from server.engine.storage import open_store
 from server.settings import Settings
 from tests import oracle
@@ -68,6 +70,26 @@ async def test_a_table_of_the_first_release_is_upgraded_and_served(
         )
         assert page.nodes == [placed]
         assert store.connection.eventual == store.table.eventual == {"byDate", "byStatusDate"}
+
+
+async def test_an_older_table_of_the_embedded_engine_is_refused_at_the_first_start(
+    tmp_path: Path,
+) -> None:
+    async with embedded_engine(tmp_path, share=False) as engine:
+        address = TableAddress("marginalia", engine.endpoint_url, embedded=True)
+        async with connect(address) as table:
+            await first_release.create(table, oracle.make_comments("42", 3, seed=1))
+    for _ in range(2):
+        with pytest.raises(StoreRefusedError, match="run `marginalia table upgrade`"):
+            async with open_store(Settings(data_dir=tmp_path), share=False):
+                pass
+    options = ("--global-for-local", "--data-dir", str(tmp_path))
+    await asyncio.to_thread(run, "table", "upgrade", *options)
+    async with open_store(Settings(data_dir=tmp_path), share=False) as store:
+        page = await CommentRepository(store.table).page(
+            Selection("42"), oracle.next_cut(5, None, backward=False)
+        )
+    assert len(page.edges) == 3
 
 
 async def test_the_restore_drill(
