@@ -70,6 +70,7 @@ async def _take(url: str) -> None:
             executable_path=CHROMIUM, args=["--headless", "--no-sandbox", "--disable-gpu"]
         )
         await _page(browser, url)
+        await _plan(browser, url)
         await _phone(browser, url)
         await _graphiql(browser, url)
         await browser.close()
@@ -79,6 +80,13 @@ async def _page(browser: Browser, url: str) -> None:
     page = await browser.new_page(viewport={"width": 1200, "height": 860})
     await page.goto(url + ADDRESS)
     await page.screenshot(path=PICTURES / "page.png")
+
+
+async def _plan(browser: Browser, url: str) -> None:
+    page = await browser.new_page(viewport={"width": 1280, "height": 860})
+    await page.goto(url + ADDRESS)
+    await page.locator("#plan > summary").click()
+    await page.screenshot(path=PICTURES / "plan.png")
 
 
 async def _phone(browser: Browser, url: str) -> None:
