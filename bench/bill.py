@@ -159,6 +159,11 @@ def _first(selection: Selection) -> Act:
     return lambda one: one.comments.page(selection, Slice(2))
 
 
+async def _move_and_add_a_five(stores: Stores) -> None:
+    await stores.comments.boards.put_right([PRODUCT])
+    await stores.comments.add(comment("moved", 5))
+
+
 async def _leave_counters_to_the_stream(stores: Stores) -> None:
     maintenance = stores.comments.maintenance
     await maintenance.announce(await maintenance.read(), mode=MaintenanceMode.STREAM)
@@ -177,6 +182,11 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         Operation("edit the language of one rated 5", _edit(_A, language="de")),
         Operation("delete one rated 1 to 4 of a key", _delete(_KEYED)),
         Operation("delete one rated 5", _delete(_B)),
+        Operation(
+            "move a product on two leaderboards",
+            lambda one: one.comments.boards.put_right([PRODUCT]),
+            _move_and_add_a_five,
+        ),
         Operation(
             f"load a row, {LOADED} of a product at once",
             lambda one: one.comments.put_many(stored("loaded", LOADED)),

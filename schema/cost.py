@@ -24,8 +24,10 @@ from graphql import (
     value_from_ast_untyped,
 )
 
+from dal.entities.leaderboard import BOARD_SHARDS
 from dal.entities.order import OPEN_SHARDS
 from dal.query.access_paths import MAX_SEGMENTS
+from dal.repositories.leaderboard import RANKS_BYTES
 from resolvers.connections import DEFAULT_SIZE, MAX_SIZE
 from schema.fragments import fields_of, fragments_of, nodes_of
 from schema.introspection_size import introspected_rows
@@ -53,13 +55,15 @@ class QueryTooCostlyError(Exception):
 class Reads:
     """The requests of one field, as they usually are, and what 4 KB cost each of them in RCU.
 
-    A ``paged`` field reads the rows that it is asked for, any other one row. ``questions`` are
-    those to the analytics store.
+    A ``paged`` field reads the rows that it is asked for, any other one row. ``further`` is what a
+    page that does not begin its list reads besides, in requests of 4 KB. ``questions`` are those to
+    the analytics store.
     """
 
     requests: int = 1
     unit: float = 1.0
     paged: bool = False
+    further: int = 0
     questions: int = 0
 
 
@@ -73,7 +77,9 @@ READS: Mapping[str, Reads] = {
     "Query.node": _KEY,
     "Query.nodes": _KEY,  # for each id
     "Query.comment": _KEY,
-    "Query.leaderboard": Reads(2, 0.5, paged=True),
+    "Query.leaderboard": Reads(
+        2 * BOARD_SHARDS, 0.5, paged=True, further=ceil(RANKS_BYTES / _UNIT_BYTES)
+    ),
     "Query.user": Reads(0),
     "Query.order": _ROW,
     "Query.openOrders": Reads(OPEN_SHARDS, 0.5, paged=True),
@@ -124,8 +130,9 @@ _ROWS: Mapping[str, float] = {
 _FILTERS = ("rating", "language", "status")
 """Arguments of which each value may be a partition of its own."""
 
-_SIZING = frozenset({"first", "last", "ids", *_FILTERS})
-"""Arguments that say how many rows are read, and from how many partitions."""
+_SIZING = frozenset({"first", "last", "after", "ids", *_FILTERS})
+"""Arguments that say how many rows are read, and from how many partitions; or that a page does not
+begin its list."""
 
 _MAX_KEPT = 50
 
@@ -275,6 +282,8 @@ class _Prediction:
         if reads.paged:
             requests *= _partitions(arguments)
             units = max(requests, ceil(size * ROW_BYTES / _UNIT_BYTES))
+        if arguments.keys() & {"after", "last"}:
+            requests, units = requests + reads.further, units + reads.further
         self.cost.requests += times * requests
         self.cost.rcu += times * units * reads.unit
         self.cost.questions += times * reads.questions

@@ -16,7 +16,7 @@ class ProductRank:
     count: int = strawberry.field(description="How many comments with rating 5 it has.")
     rank: int | None = strawberry.field(
         description="1 for the first; products of one count stand in the reverse order of their "
-        "ids. Null on pages that begin beyond the first 10,000 products, read either way."
+        "ids. Null on pages that begin beyond the first 1,000 products, read either way."
     )
 
 

@@ -49,15 +49,18 @@ def create_app(
     directory: DataDirectory | None = None,
     documents: Mapping[str, str] | None = None,
     broker: Broker | None = None,
+    stores: Stores | None = None,
 ) -> ASGIApp:
     """Return the application over an open table.
 
     ``directory`` has the embedded engine's file, which then counts among what makes it ready.
     ``documents`` are those that the table keeps; ``broker`` brings the writes of other processes;
-    without it there are none. CommandError where one of the settings is broken.
+    without it there are none. ``stores`` are those over the table that somebody has made already.
+    CommandError where one of the settings is broken.
     """
     broker = broker or InProcessBroker()
-    schema, stores = build_schema(introspection=settings.introspection), Stores(table, broker)
+    schema = build_schema(introspection=settings.introspection)
+    stores = stores or Stores(table, broker)
     view = GraphQLView(
         schema,
         stores=stores,

@@ -49,13 +49,16 @@ async def application(
         secret=secret, jwks_url=settings.jwks_url, audience=settings.jwt_audience
     )
     directory = DataDirectory(settings.data_dir) if settings.embedded else None
+    stores = Stores(table, broker)
+    stores.comments.boards.start()
     return create_app(
         settings,
         table=table,
         authenticator=authenticator,
         directory=directory,
         broker=broker,
-        documents=await Stores(table).documents.all(),
+        stores=stores,
+        documents=await stores.documents.all(),
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from dal.errors import ConditionFailedError, ConflictError, StoreRefusedError
+from dal.statistics.boards import Boards
 from dal.statistics.comment_changes import CountedWrite
 from dal.statistics.counter_transaction import commit
 from dal.statistics.counts import Deltas
@@ -29,10 +30,15 @@ class Applier:
     """Applies records of any shard of one stream; any number of appliers may run at once."""
 
     def __init__(
-        self, table: Table, checkpoints: Checkpoints, maintenance: MaintenanceStore
+        self,
+        table: Table,
+        checkpoints: Checkpoints,
+        maintenance: MaintenanceStore,
+        boards: Boards | None = None,
     ) -> None:
         self._table = table
         self._maintenance = maintenance
+        self._boards = boards or Boards(table)
         self.checkpoints = checkpoints
 
     async def check(self) -> None:
@@ -70,7 +76,9 @@ class Applier:
             left = [change for change in part if not held.covers(change.sequence)]
             try:
                 action = self.checkpoints.move(held, moved)
-                await apply_deltas(self._table, self._maintenance, [action], total(left))
+                await apply_deltas(
+                    self._table, self._maintenance, self._boards, [action], total(left)
+                )
             except ConditionFailedError:
                 held = (await self.checkpoints.read([held.shard]))[held.shard]
                 raise ConflictError("Another follower of this stream keeps ahead.") from None
@@ -80,20 +88,23 @@ class Applier:
 
 
 async def apply_deltas(
-    table: Table, maintenance: MaintenanceStore, actions: Sequence[Action], changes: Deltas
+    table: Table,
+    maintenance: MaintenanceStore,
+    boards: Boards,
+    actions: Sequence[Action],
+    changes: Deltas,
 ) -> None:
     """Do ``actions`` and change the counters by deltas, in one transaction.
 
     Raises ConditionFailedError when the condition of one of ``actions`` does not hold,
-    ConflictError when others keep changing the counters, and StoreRefusedError unless the
-    maintenance mode is stream, without a rebuild.
+    and StoreRefusedError unless the maintenance mode is stream, without a rebuild.
     """
 
     def build(now: Maintenance) -> CountedWrite:
         check_stream_mode(now)
         return CountedWrite(actions, changes)
 
-    await commit(table, maintenance, build)
+    await commit(table, maintenance, boards, build)
 
 
 def check_stream_mode(now: Maintenance) -> None:

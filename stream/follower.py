@@ -19,6 +19,7 @@ from dal.errors import (
     StoreUnavailableError,
     ThrottledError,
 )
+from dal.statistics.boards import Boards
 from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.table import admin
 from dal.table.client import Table
@@ -92,14 +93,17 @@ async def follow(table: Table, streams: Streams, open_log: OpenLog | None = None
     is no longer stream, and ChangesLostError when records are gone before they were applied. When
     DynamoDB does not answer, it goes on trying.
     """
-    follower = await open_follower(table, streams)
+    boards = Boards(table)
+    follower = await open_follower(table, streams, boards=boards)
+    boards.start()
     opening = open_log and asyncio.create_task(_log_with_all(table, streams, open_log))
     pause = SHORTEST_PAUSE
     try:
         while True:
             try:
                 if opening and opening.done():
-                    follower = await open_follower(table, streams, beside=opening.result())
+                    log = opening.result()
+                    follower = await open_follower(table, streams, beside=log, boards=boards)
                     opening = None
                 elif open_log and not opening and follower.log_failed:
                     again = _log_with_all(table, streams, open_log, later=True)
@@ -117,6 +121,7 @@ async def follow(table: Table, streams: Streams, open_log: OpenLog | None = None
         if opening:
             opening.cancel()
             await asyncio.wait([opening])
+        await boards.finish()
 
 
 async def _log_with_all(
@@ -153,10 +158,14 @@ async def open_follower(
     clock: Callable[[], datetime] = now,
     *,
     beside: Sink | None = None,
+    boards: Boards | None = None,
 ) -> "Follower":
-    """Return a follower of the table's stream; StoreRefusedError where there is none."""
+    """Return a follower of the table's stream; StoreRefusedError where there is none.
+
+    ``boards`` is told whose places on leaderboards change.
+    """
     arn = await _stream_of(table)
-    applier = Applier(table, Checkpoints(table, label_of(arn)), MaintenanceStore(table))
+    applier = Applier(table, Checkpoints(table, label_of(arn)), MaintenanceStore(table), boards)
     return Follower(streams, arn, FanOut(applier, beside) if beside else applier, clock)
 
 

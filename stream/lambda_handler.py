@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any
 
 from dal.errors import ConditionFailedError, ConflictError, DalError, StoreRefusedError
+from dal.statistics.boards import Boards
 from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.table.client import Table, TableAddress, connect
 from dal.table.retries import retry_on_conflict
@@ -72,13 +73,16 @@ async def apply(table: Table, records: Sequence[Record]) -> None:
     """Apply records of one shard in their order; where one raises DalError, none after it."""
     _check_images(records)
     stream = label_of(records[0]["eventSourceARN"]) if records else ""
-    maintenance = MaintenanceStore(table)
-    for part in parts(changes_of(records), actions_each=1):
-        try:
-            await _apply_once(table, maintenance, stream, part)
-        except DalError as error:
-            _log.error("From record %s on nothing is applied: %s", part[0].sequence, error)
-            raise
+    maintenance, boards = MaintenanceStore(table), Boards(table)
+    try:
+        for part in parts(changes_of(records), actions_each=1):
+            try:
+                await _apply_once(table, maintenance, boards, stream, part)
+            except DalError as error:
+                _log.error("From record %s on nothing is applied: %s", part[0].sequence, error)
+                raise
+    finally:  # nothing runs between invocations
+        await boards.finish()
 
 
 def _check_images(records: Sequence[Record]) -> None:
@@ -92,7 +96,7 @@ def _check_images(records: Sequence[Record]) -> None:
 
 
 async def _apply_once(
-    table: Table, maintenance: MaintenanceStore, stream: str, part: Sequence[Change]
+    table: Table, maintenance: MaintenanceStore, boards: Boards, stream: str, part: Sequence[Change]
 ) -> None:
     """Apply those changes of a part that have no marker yet."""
     left = list({change.event: change for change in part}.values())
@@ -100,9 +104,8 @@ async def _apply_once(
     async def attempt() -> None:
         nonlocal left
         try:
-            await apply_deltas(
-                table, maintenance, [mark(stream, change.event) for change in left], total(left)
-            )
+            marks = [mark(stream, change.event) for change in left]
+            await apply_deltas(table, maintenance, boards, marks, total(left))
         except ConditionFailedError as error:
             left = [one for number, one in enumerate(left) if number not in error.failed]
             if left:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from dal.errors import ConflictError
-from dal.statistics.counter_items import decode, encode, is_statistics
+from dal.statistics.counter_items import decode, encode_all, is_statistics
 from dal.statistics.counts import RatingCounts, StatisticsKey
 from dal.statistics.maintenance_mode import Maintenance, MaintenanceMode, MaintenanceStore
 from dal.statistics.rebuild.announce import WaitForWriters
@@ -56,7 +56,7 @@ async def rebuild(
         )
     zeros = dict.fromkeys(stale, RatingCounts())
     counts = {**zeros, **replay.counts()}
-    await table.put_many([encode(key, held) for key, held in counts.items()])
+    await table.put_many(list(encode_all(counts)))
     await table.put_many([marker(label_of(arn), event) for event in set(replay.events)])
     await Checkpoints(table, label_of(arn)).begin(replay.reached.values(), scanned)
     await maintenance.announce(announced, rebuilding=False)

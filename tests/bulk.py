@@ -13,4 +13,4 @@ async def fill(table: Table, comments: Sequence[Comment]) -> None:
     """Store comments of an empty table, and the counters that their writes would have left."""
     counted = summed(deltas(None, comment) for comment in comments)
     await table.put_many([COMMENT.encode(comment) for comment in comments])
-    await table.put_many([counter_items.encode(key, counts) for key, counts in counted.items()])
+    await table.put_many(list(counter_items.encode_all(counted)))

@@ -1,4 +1,7 @@
-"""The recount: what a product's statistics items must be, from its comments alone."""
+"""The recount: what a product's statistics items must be, from its comments alone.
+
+Leaderboards follow the counters: ``check`` has the product moved before it looks at its places.
+"""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -7,6 +10,7 @@ from typing import Any
 from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
+from dal.statistics.boards import Boards
 from dal.table.client import Table
 from dal.table.index import TABLE
 from dal.table.requests import QueryRequest
@@ -31,13 +35,16 @@ def expected(product_id: str, comments: Iterable[Comment]) -> Counts:
     """The items that these comments ask for; ``product_id`` needs no escaping."""
     items: dict[str, Counter[str]] = {}
     for comment in comments:
-        for sort_key in ("S", f"S#{comment.language}"):
-            counts = items.setdefault(sort_key, Counter())
-            counts.update([f"count_{comment.rating}", "count_total"])
-    shown: Counts = {}
+        counts = items.setdefault(f"S#{comment.language}", Counter())
+        counts.update([f"count_{comment.rating}", "count_total"])
+    shown: Counts = {
+        sort_key: {name: str(number) for name, number in counts.items()}
+        for sort_key, counts in items.items()
+    }
+    items["S"] = sum(items.values(), Counter())
     for sort_key, counts in items.items():
-        shown[sort_key] = {name: str(number) for name, number in counts.items()}
         if fives := counts["count_5"]:
+            shown.setdefault(sort_key, {})
             shown[sort_key]["GSIPK"] = "LEADERS" + sort_key[1:]
             shown[sort_key]["GSISK"] = f"{fives:012}#{product_id}"
     return shown
@@ -54,6 +61,7 @@ async def stored(table: Table, product_id: str) -> Counts:
 async def check(table: Table, product_id: str) -> list[Comment]:
     """Assert that the counters are those of the comments; return these."""
     comments = await comments_of(CommentRepository(table), product_id)
+    await Boards(table).put_right([product_id])
     assert await stored(table, product_id) == expected(product_id, comments)
     return comments
 

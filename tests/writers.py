@@ -148,7 +148,7 @@ async def spoil(table: Table, seed: int) -> None:
     await table.put_many([COMMENT.encode(row) for row in ROWS[::9]])
     for product in PRODUCTS:
         for language in (None, *LANGUAGES):
-            key = StatisticsKey(product, language)
+            key = StatisticsKey(product, language)  # of all: the place on the leaderboard
             match chance.choice(["missing", "wrong", "kept"]):
                 case "missing":
                     await table.write([{"Delete": {"Key": item_key(key)}}])

@@ -63,8 +63,7 @@ def _items(comments: Iterable[Comment], progress: Callable[[int], None]) -> Iter
             counts[key] = counts.get(key, RatingDeltas()) + change
         if number % _SHOWN_EVERY == 0:
             progress(number)
-    for key, held in counts.items():
-        yield counter_items.encode(key, held)
+    yield from counter_items.encode_all(counts)
 
 
 def import_export(engine: Path, directory: Path, database: Path) -> None:

@@ -123,7 +123,7 @@ def _batches(of_product: Iterable[Comment]) -> Iterator[list[Comment]]:
 
 def _weight(of_product: Sequence[Comment]) -> int:
     """Return the actions of a transaction, with those of a rebuild's counters."""
-    return len(of_product) + 2 * len({None, *(one.language for one in of_product)})
+    return len(of_product) + 2 * len({one.language for one in of_product})
 
 
 def transactions(changes: Iterable[CommentChange]) -> Iterator[list[CommentChange]]:

@@ -18,6 +18,7 @@ from dal.repositories.bulk_write import BulkWriter
 from dal.repositories.comment_pages import CommentPages
 from dal.repositories.leaderboard import LeaderboardRepository
 from dal.repositories.outcome import Outcome
+from dal.statistics.boards import Boards
 from dal.statistics.comment_changes import CommentChange, CommentObserver
 from dal.statistics.counter_transaction import CounterTransactions
 from dal.statistics.maintenance_mode import MaintenanceStore
@@ -67,9 +68,12 @@ class CommentRepository:
 
     def __init__(self, table: Table, observer: CommentObserver | None = None) -> None:
         self._table = table
-        self.statistics = StatisticsReader(table.query)
+        self.boards = Boards(table)
+        self.statistics = StatisticsReader(table.query, self.boards.seen)
         self.maintenance = MaintenanceStore(table)
-        self._writes = CounterTransactions(table, self._written, self.maintenance, observer)
+        self._writes = CounterTransactions(
+            table, self._written, self.maintenance, self.boards, observer
+        )
         self._bulk = BulkWriter(table, self._writes)
         self.leaderboard = LeaderboardRepository(table)
         self._pages = CommentPages(table, self.statistics, self.maintenance)

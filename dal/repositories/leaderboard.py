@@ -18,8 +18,11 @@ from dal.table.client import Table
 from dal.table.ranges import Range
 from dal.table.requests import QueryRequest, Spend
 
-RANKED = 10_000
-"""Products whose ranks are told: counting them reads about 1 MB, 128 RCU."""
+RANKED = 1_000
+"""Products whose ranks are told."""
+
+RANKS_BYTES = 100 * RANKED
+"""What counting them reads, about: 12.5 RCU."""
 
 
 class LeaderboardRepository:
@@ -33,7 +36,7 @@ class LeaderboardRepository:
     async def page(self, language: str | None, cut: Slice, *, ranked: bool) -> Page[ProductRank]:
         """Return one page of a board, most comments rated 5 first; ranks when ``ranked``.
 
-        Pages that begin beyond the 10,000th product have none.
+        Pages that begin beyond the first RANKED products have none.
         """
         filters = {} if language is None else {"language": frozenset({language})}
         page = await self._pages.read(query_of(filters), cut)
@@ -51,15 +54,17 @@ class LeaderboardRepository:
         return replace(page, edges=edges)
 
     async def _above(self, language: str | None, position: str, spend: Spend) -> int | None:
-        """Return how many products stand above a position; None for 10,000 or more."""
+        """Return how many products stand above a position; None for RANKED or more."""
         board, values = board_of(language)
-        above = await self._table.count(
-            QueryRequest(
+        above = 0
+        for shard in range(board.shards):
+            request = QueryRequest(
                 board,
-                board.partition_of(values),
+                board.partition_of(values, shard),
                 Range(low=position, low_open=True),
-                limit=RANKED,
-            ),
-            spend,
-        )
-        return above if above < RANKED else None
+                limit=RANKED - above,
+            )
+            above += await self._table.count(request, spend)
+            if above >= RANKED:
+                return None
+        return above

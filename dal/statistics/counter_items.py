@@ -1,16 +1,19 @@
-"""Counters: statistics as items, and deltas as actions of a transaction.
+"""Counters: statistics as items, deltas as actions of a transaction, and places on leaderboards.
 
-A statistics item has ``count_1`` to ``count_5`` and ``count_total`` (N; one that was never changed
-is absent). While its ``count_5`` is above 0 it also has the two keys of a leaderboard, whose sort
-key is ``<count_5>#<product>``. No update expression can compute that string, so a change of
-``count_5`` holds on condition that the count is what was read. Other changes have no condition.
+The statistics item of a language has ``count_1`` to ``count_5`` and ``count_total`` (N; one that
+was never changed is absent). Counts change by ``ADD``, without any condition. Those of all
+languages are the sum: they stand in one partition, which one Query reads.
+
+While there are comments rated 5, the item also has the two keys of its language's leaderboard, and
+the item ``S`` those of the leaderboard of all languages. Their sort key is ``<count>#<product>``:
+no update expression can compute that, so ``boards`` moves them after the counts.
 
 The counters of a rebuild are other items, under ``RECOUNT#<generation>#<part>``. They are on no
-leaderboard, so their changes have no condition. Those that a rebuild leaves behind expire.
+leaderboard. Those that a rebuild leaves behind expire.
 """
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from zlib import crc32
 
 from dal.entities.leaderboard import board_of, rank_position
@@ -35,8 +38,6 @@ _PRODUCT = "PRODUCT#"
 _REBUILD = "RECOUNT#"
 
 _TOTAL = "count_total"
-
-_FIVES = "count_5"
 
 COUNTS = tuple(f"count_{rating}" for rating in RATINGS)
 """The attributes of the five counts."""
@@ -73,9 +74,40 @@ def rebuild_partition(generation: int, part: int) -> str:
 
 
 def encode(key: StatisticsKey, counts: RatingCounts) -> Item:
-    """Return the whole item of some counts."""
-    item = item_key(key) | {name: {"N": str(value)} for name, value in numbers_of(counts).items()}
-    return item | _board_keys(key, counts.fives) if counts.fives > 0 else item
+    """Return the whole item of some counts; that of all languages has a place alone."""
+    item = item_key(key) | place_of(key, counts.fives)
+    return item if _uncounted(key) else item | _numbers(counts)
+
+
+def encode_all(counts: Mapping[StatisticsKey, RatingCounts]) -> Iterator[Item]:
+    """Yield the whole items of the counts of languages, and of their products.
+
+    A product's own counts add nothing to those.
+    """
+    overall: dict[StatisticsKey, RatingCounts] = {}
+    for key, held in counts.items():
+        if key.language is not None:
+            yield encode(key, held)
+        product = key._replace(language=None)
+        overall[product] = overall.get(product, RatingCounts()) + held
+    for key, held in overall.items():
+        yield encode(key, held)
+
+
+def _uncounted(key: StatisticsKey) -> bool:
+    return key.language is None and key.generation is None
+
+
+def _numbers(counts: RatingCounts) -> Item:
+    return {name: {"N": str(value)} for name, value in numbers_of(counts).items()}
+
+
+def place_of(key: StatisticsKey, fives: int) -> Item:
+    """Return the two keys of an item on its leaderboard, where it is on one."""
+    if fives <= 0 or key.generation is not None:
+        return {}
+    board, values = board_of(key.language)
+    return board.keys_of(values, rank_position(key.product_id, fives))
 
 
 def numbers_of(counts: RatingCounts) -> dict[str, int]:
@@ -85,14 +117,13 @@ def numbers_of(counts: RatingCounts) -> dict[str, int]:
 
 def decode(item: Item) -> tuple[StatisticsKey, RatingCounts]:
     """Return the key and the counts of a statistics item, or of a rebuild's counter."""
-    first, _, language = item["SK"]["S"].partition("#")
-    counts = tuple(_number(item, f"count_{rating}") for rating in RATINGS)
+    first, in_language, language = item["SK"]["S"].partition("#")
+    counts = RatingCounts(tuple(_number(item, f"count_{rating}") for rating in RATINGS))
+    named = unescape(language) if in_language else None
     if item["PK"]["S"].startswith(_REBUILD):
-        product, generation = unescape(first), int(item["PK"]["S"].split("#")[1])
-    else:
-        product, generation = product_of(item), None
-    key = StatisticsKey(product, unescape(language) or None, generation)
-    return key, RatingCounts(counts)
+        generation = int(item["PK"]["S"].split("#")[1])
+        return StatisticsKey(unescape(first), named, generation), counts
+    return StatisticsKey(product_of(item), named), counts
 
 
 def is_statistics(item: Item) -> bool:
@@ -110,78 +141,42 @@ def is_statistics(item: Item) -> bool:
 def statistics_of(items: Iterable[Item]) -> CommentStatistics:
     """Return the statistics that a product's items hold; a count below 0 is wrong, and 0 here.
 
-    They are sound when each item's total is the sum of its counts, none of which is below 0, and
-    the counts of all languages are the sums of the languages' counts.
+    They are sound when each item's total is the sum of its counts, none of which is below 0.
     """
-    overall, by_language, sound = RatingCounts(), {}, True
+    by_language, sound = dict[str, RatingCounts](), True
     for item in items:
         key, held = decode(item)
-        counts = RatingCounts(tuple(max(0, count) for count in held.by_rating))
-        sound = sound and counts == held and _number(item, _TOTAL) == held.of()
-        if key.language is None:
-            overall = counts
-        else:
-            by_language[key.language] = counts
-    sound = sound and overall == sum(by_language.values(), RatingCounts())
-    return CommentStatistics(overall, by_language, sound)
+        if key.language is not None:
+            counts = by_language[key.language] = shown(held)
+            sound = sound and counts == held and _number(item, _TOTAL) == held.of()
+    return CommentStatistics.summed(by_language, sound=sound)
+
+
+def shown(held: RatingCounts) -> RatingCounts:
+    """Return counts as they are shown: one below 0 is wrong, and nobody has minus one comment."""
+    if min(held.by_rating) >= 0:
+        return held
+    return RatingCounts(tuple(max(0, count) for count in held.by_rating))
 
 
 def _number(item: Item, name: str) -> int:
     return int(item[name]["N"]) if name in item else 0
 
 
-def conditional(changes: Deltas) -> list[StatisticsKey]:
-    """Return the items that ``actions`` must be given: those whose place on a board changes."""
-    return [key for key, change in changes.items() if change.fives and key.generation is None]
+def actions(changes: Deltas) -> list[Action]:
+    """Return one Update for each item whose counts change."""
+    return [{"Update": _update(key, change)} for key, change in changes.items()]
 
 
-def actions(changes: Deltas, current: Mapping[StatisticsKey, RatingCounts]) -> list[Action]:
-    """Return one Update for each item that changes.
-
-    ``current`` holds what the ``conditional`` items were just read to be; an absent one is missing
-    in the table too.
-    """
-    return [
-        {"Update": _update(key, change, current.get(key, RatingCounts()).fives)}
-        for key, change in changes.items()
-    ]
-
-
-def _update(key: StatisticsKey, change: RatingDeltas, fives: int) -> Item:
+def _update(key: StatisticsKey, change: RatingDeltas) -> Item:
     added = numbers_of(change)
     values = {f":{name}": {"N": str(number)} for name, number in added.items() if number}
-    update: Item = {
-        "Key": item_key(key),
-        "UpdateExpression": "ADD " + ", ".join(f"{name[1:]} {name}" for name in values),
-        "ExpressionAttributeValues": values,
-    }
-    if key.generation is not None:
+    expression = "ADD " + ", ".join(f"{name[1:]} {name}" for name in values) if values else ""
+    if key.generation is not None:  # zero makes the item
         values[":until"] = {"N": str(int(time.time()) + REBUILD_KEPT_SECONDS)}
-        added_to = update["UpdateExpression"] if len(values) > 1 else ""  # zero makes the item
-        update["UpdateExpression"] = f"{added_to} SET {EXPIRES} = :until".strip()
-        return update
-    if not change.fives:
-        return update
-    values[":read"] = {"N": str(fives)}
-    update["ConditionExpression"] = f"{_FIVES} = :read" + (
-        "" if fives else f" OR attribute_not_exists({_FIVES})"
-    )
-    update["UpdateExpression"] += _move(key, fives + change.fives, values)
-    return update
-
-
-def _move(key: StatisticsKey, fives: int, values: Item) -> str:
-    """Return the clause that puts an item in its place on the leaderboard, or takes it off."""
-    keys = _board_keys(key, fives)
-    if fives <= 0:
-        return " REMOVE " + ", ".join(keys)
-    values |= {f":{name}": place for name, place in keys.items()}
-    return " SET " + ", ".join(f"{name} = :{name}" for name in keys)
-
-
-def _board_keys(key: StatisticsKey, fives: int) -> Item:
-    board, values = board_of(key.language)
+        expression = f"{expression} SET {EXPIRES} = :until".strip()
     return {
-        board.partition_key: {"S": board.partition_of(values)},
-        board.sort_key: {"S": rank_position(key.product_id, fives)},
+        "Key": item_key(key),
+        "UpdateExpression": expression,
+        "ExpressionAttributeValues": values,
     }

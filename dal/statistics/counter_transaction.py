@@ -2,8 +2,8 @@
 
 All comments of a product change the same counters, so one transaction of a product runs at a time
 in a process. Changes that arrive meanwhile do not follow one by one: the next transaction does all
-of them. Other processes get in between: a transaction whose counters they have changed is built
-anew, and so is one that finds another maintenance mode.
+of them. A transaction that meets one of another process is tried again: counters change by ``ADD``,
+so it matters to neither which of them is first.
 
 A change of no counter is a write of its own item alone, and in mode stream every one is. They go
 side by side; only those of one comment follow each other.
@@ -22,6 +22,7 @@ from dal.errors import (
     StoreUnavailableError,
 )
 from dal.statistics import counter_items
+from dal.statistics.boards import Boards
 from dal.statistics.comment_changes import (
     CommentChange,
     CommentObserver,
@@ -35,7 +36,6 @@ from dal.table import retries
 from dal.table.client import Table
 from dal.table.concurrency import KeyedLocks, in_parallel
 from dal.table.deadline import current_deadline, deadline, time_left
-from dal.table.retries import retry_on_conflict
 
 _NOTHING_DONE = (ConditionFailedError, ConflictError, StoreRefusedError)
 """Errors after which it is certain that nothing was written."""
@@ -73,12 +73,14 @@ class CounterTransactions:
         table: Table,
         written: Callable[[Iterable[str]], None],
         maintenance: MaintenanceStore,
+        boards: Boards,
         observer: CommentObserver | None = None,
     ) -> None:
         self._table = table
         self._written = written
         self._observer = observer or NoObserver()
         self._maintenance = maintenance
+        self._boards = boards
         self._locks = KeyedLocks()
         self._comments = KeyedLocks()
         self._waiting: dict[_PendingWrite, None] = {}
@@ -227,7 +229,7 @@ class CounterTransactions:
             return joined([change.write(maintenance) for change in changes])
 
         try:
-            await commit(self._table, self._maintenance, build)
+            await commit(self._table, self._maintenance, self._boards, build)
         except _NOTHING_DONE:
             raise
         except BaseException:
@@ -247,32 +249,18 @@ class CounterTransactions:
 
 
 async def commit(
-    table: Table, maintenance: MaintenanceStore, build: Callable[[Maintenance], CountedWrite]
+    table: Table,
+    maintenance: MaintenanceStore,
+    boards: Boards,
+    build: Callable[[Maintenance], CountedWrite],
 ) -> None:
     """Do the write that ``build`` returns for the maintenance mode, in one transaction.
 
-    Raises ConditionFailedError when the condition of one of its actions does not hold, and
-    ConflictError when others keep changing the counters.
+    ``boards`` is told whose places change. Raises ConditionFailedError when the condition of one of
+    the write's actions does not hold: counters have none.
     """
-
-    async def attempt() -> None:
-        now = await maintenance.current()
-        write = build(now)
-        keys = [counter_items.item_key(key) for key in counter_items.conditional(write.changes)]
-        current = dict(map(counter_items.decode, await table.get_many(keys)))
-        # Read last, so that nothing but the transaction follows.
-        if await maintenance.current() != now:
-            raise ConflictError(
-                "How the counters of this table are kept is changing: try again in a moment."
-            )
-        try:
-            await table.write([*write.actions, *counter_items.actions(write.changes, current)])
-        except ConditionFailedError as error:
-            failed = [number for number in error.failed if number < len(write.actions)]
-            if failed:
-                raise ConditionFailedError(failed) from None
-            raise ConflictError(
-                "Others keep writing about the same product: try again in a moment."
-            ) from None
-
-    await retry_on_conflict(attempt)
+    write = build(await maintenance.current())
+    try:
+        await table.write([*write.actions, *counter_items.actions(write.changes)])
+    finally:
+        boards.changed(write.changes)

@@ -49,9 +49,10 @@ COUNTED_FIELDS = frozenset({"product", "language", "rating"})
 
 
 class StatisticsKey(NamedTuple):
-    """A product's comments in one language, or in all of them (None).
+    """A product's comments in one language, which are counted; or in all of them (None).
 
-    With a ``generation``, the counters of the rebuild of that number, which nobody is shown.
+    Those in all languages are the sum, and counted nowhere. With a ``generation``, the counters of
+    the rebuild of that number, which nobody is shown.
     """
 
     product_id: str
@@ -94,8 +95,7 @@ def _counted(comment: Comment | None, sign: int) -> Deltas:
     if comment is None or not _has_counters(comment):
         return {}
     counts = _ONE.get((sign, comment.rating), RatingDeltas())  # others write others
-    keys = (None, comment.language)
-    return {StatisticsKey(comment.product_id, language): counts for language in keys}
+    return {StatisticsKey(comment.product_id, comment.language): counts}
 
 
 def _has_counters(comment: Comment) -> bool:
@@ -126,19 +126,26 @@ class LanguageCount:
 
 @dataclass(frozen=True, slots=True)
 class CommentStatistics:
-    """The counts of one product, or of some of its languages."""
+    """The counts of one product, or of some of its languages: ``overall`` is their sum."""
 
     overall: RatingCounts
     by_language: Mapping[str, RatingCounts]
     sound: bool = True
-    """Whether the items that these counts were read from agree with each other."""
+    """Whether each of the items that these counts were read from agrees with itself."""
+
+    @classmethod
+    def summed(
+        cls, by_language: Mapping[str, RatingCounts], *, sound: bool = True
+    ) -> "CommentStatistics":
+        """Return the statistics of these languages together."""
+        return cls(reduce(add, by_language.values(), RatingCounts()), by_language, sound)
 
     def of(self, languages: Collection[str] | None) -> "CommentStatistics":
         """Return the statistics of some languages alone; None is all of them."""
         if languages is None:
             return self
         chosen = {one: self.by_language[one] for one in languages if one in self.by_language}
-        return CommentStatistics(reduce(add, chosen.values(), RatingCounts()), chosen, self.sound)
+        return CommentStatistics.summed(chosen, sound=self.sound)
 
     def count(self, query: Query) -> int | None:
         """Return how many comments a query selects; NoIndexError where counts cannot tell.

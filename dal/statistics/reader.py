@@ -1,7 +1,7 @@
 """Reads a product's statistics: as they are now, or as they were within the last seconds."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from cachetools import TTLCache
@@ -23,11 +23,18 @@ class _Recent:
     """None while it is being read."""
 
 
-class StatisticsReader:
-    """Reads statistics items. ``run`` is a table's ``query``."""
+def _nobody(product_id: str, items: Sequence[Item]) -> None:
+    """Tell nobody what was read."""
 
-    def __init__(self, run: RunQuery) -> None:
+
+class StatisticsReader:
+    """Reads statistics items. ``run`` is a table's ``query``; ``seen`` is told of what was read."""
+
+    def __init__(
+        self, run: RunQuery, seen: Callable[[str, Sequence[Item]], None] = _nobody
+    ) -> None:
         self._run = run
+        self._seen = seen
         self._kept: TTLCache[str, _Recent] = TTLCache(KEPT_PRODUCTS, KEPT_SECONDS, time.monotonic)
 
     async def read(
@@ -44,7 +51,9 @@ class StatisticsReader:
             if spend is not None:
                 spend(answer.capacity)
             items += answer.items
-        return counter_items.statistics_of(items)
+        statistics = counter_items.statistics_of(items)
+        self._seen(product_id, items)
+        return statistics
 
     async def recent(self, product_id: str, *, spend: Spend | None = None) -> CommentStatistics:
         """Return statistics that may lag by KEPT_SECONDS: for planning, never to show."""

@@ -4,6 +4,9 @@ A scan is no snapshot: what others write meanwhile may be in the statistics that
 among the comments, or the other way round. But a real error stays the same while writes go on. So
 where something differs the table is scanned again, and only what differs by the same amount in each
 scan is reported.
+
+Places on leaderboards follow the stored counts some seconds later. Those that do not are moved, as
+they are by whoever reads a product's statistics.
 """
 
 import asyncio
@@ -11,7 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dal.entities.comment import comment_in
-from dal.statistics.counter_items import decode, encode, is_statistics
+from dal.statistics.boards import Boards, misplaced
+from dal.statistics.counter_items import decode, is_statistics
 from dal.statistics.counts import RatingCounts, StatisticsKey, deltas, summed
 from dal.table.client import Table
 from dal.table.item import Item
@@ -28,6 +32,7 @@ class ScannedCounts:
 
     counts: dict[StatisticsKey, RatingCounts] = field(default_factory=dict)
     stored: dict[StatisticsKey, Item] = field(default_factory=dict)
+    """The items of languages, and of all languages, which only have a place on a leaderboard."""
 
     def add(self, items: Sequence[Item]) -> None:
         """Take in one page of a scan."""
@@ -36,17 +41,27 @@ class ScannedCounts:
             self.counts[key] = self.counts.get(key, RatingCounts()) + counts
         self.stored |= {decode(item)[0]: item for item in items if is_statistics(item)}
 
+    def misplaced(self) -> Iterator[str]:
+        """Yield the products that are in a wrong place on a leaderboard."""
+        products: dict[str, list[Item]] = {}
+        for key, item in self.stored.items():
+            products.setdefault(key.product_id, []).append(item)
+        return (one for one, items in products.items() if any(misplaced(one, items)))
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A number, or a leaderboard's key, of a statistics item that is not what it should be."""
+    """A number of a statistics item that is not what it should be."""
 
     key: StatisticsKey
     what: str
-    stored: str
-    expected: str
-    amount: int | None
-    """By how much the number differs; it stays the same while counted writes go on."""
+    stored: int
+    expected: int
+
+    @property
+    def amount(self) -> int:
+        """By how much the number differs; it stays the same while counted writes go on."""
+        return self.stored - self.expected
 
 
 async def count_comments(table: Table, seen: Progress) -> ScannedCounts:
@@ -56,12 +71,15 @@ async def count_comments(table: Table, seen: Progress) -> ScannedCounts:
     return scanned
 
 
-async def verify(table: Table, seen: Progress) -> list[Difference]:
+async def verify(table: Table, seen: Progress, boards: Boards | None = None) -> list[Difference]:
     """Return how the stored statistics differ from the comments, in order of products.
 
-    While others write, what is returned differed by the same amount in three scans.
+    While others write, what is returned differed by the same amount in three scans. ``boards``
+    moves the places that do not follow from the counts.
     """
-    found = differences(await count_comments(table, seen))
+    scanned = await count_comments(table, seen)
+    await (boards or Boards(table)).put_right(scanned.misplaced())
+    found = differences(scanned)
     for _ in range(PASSES - 1):
         if not found:
             break
@@ -77,43 +95,23 @@ async def verify(table: Table, seen: Progress) -> list[Difference]:
 
 def differences(scanned: ScannedCounts) -> Mapping[tuple[StatisticsKey, str], Difference]:
     """Return what differs, by item and attribute."""
-    keys = scanned.counts.keys() | scanned.stored.keys()
-    return {
-        (one.key, one.what): one
-        for key in keys
-        for one in _of_one(
-            key, scanned.stored.get(key, {}), scanned.counts.get(key, RatingCounts())
-        )
-    }
+    keys = {key for key in (*scanned.counts, *scanned.stored) if key.language is not None}
+    return {(one.key, one.what): one for key in keys for one in _of_one(key, scanned)}
 
 
-def _of_one(key: StatisticsKey, stored: Item, counts: RatingCounts) -> Iterator[Difference]:
+def _of_one(key: StatisticsKey, scanned: ScannedCounts) -> Iterator[Difference]:
     """Yield the differences of one item.
 
-    Its counts are compared with those of the comments. Its total and its leaderboard's keys are
-    compared with what follows from its own counts, as one write changes both.
+    Its counts are compared with those of the comments, and its total with its own counts, as one
+    write changes both.
     """
-    own = decode(stored)[1] if stored else RatingCounts()
-    for rating, (held, right) in enumerate(zip(own.by_rating, counts.by_rating, strict=True), 1):
-        if held != right:
-            yield Difference(key, f"rating {rating}", str(held), str(right), held - right)
-    proper = encode(key, own)
-    for name, what in _DERIVED.items():
-        held_as, right_as = _plain(stored, name), _plain(proper, name)
-        if held_as != right_as:
-            is_number = name == "count_total"
-            amount = int(held_as or 0) - int(right_as or 0) if is_number else None
-            yield Difference(key, what, held_as, right_as, amount)
-
-
-_DERIVED = {
-    "count_total": "total",
-    "GSIPK": "leaderboard",
-    "GSISK": "place on the leaderboard",
-}
-
-
-def _plain(item: Item, name: str) -> str:
-    """Return an attribute as text; a zero is as good as none."""
-    value = str(next(iter(item.get(name, {"S": ""}).values())))
-    return "" if value == "0" else value
+    item = scanned.stored.get(key, {})
+    own = decode(item)[1] if item else RatingCounts()
+    right = scanned.counts.get(key, RatingCounts())
+    pairs = zip(own.by_rating, right.by_rating, strict=True)
+    for rating, (held, count) in enumerate(pairs, 1):
+        if held != count:
+            yield Difference(key, f"rating {rating}", held, count)
+    total = int(item.get("count_total", {"N": "0"})["N"])
+    if total != own.of():
+        yield Difference(key, "total", total, own.of())

@@ -6,7 +6,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-_WRITES = frozenset({"put_item", "delete_item", "transact_write_items", "batch_write_item"})
+_WRITES = frozenset(
+    {"put_item", "update_item", "delete_item", "transact_write_items", "batch_write_item"}
+)
 
 
 @dataclass(slots=True)

@@ -24,6 +24,7 @@ REQUIRED: Mapping[str, Mapping[str, type]] = {
     "PutItem": {"ConsumedCapacity": dict},
     "DeleteItem": {"ConsumedCapacity": dict},
     "TransactWriteItems": {"ConsumedCapacity": list},
+    "UpdateItem": {"ConsumedCapacity": dict},
     "BatchWriteItem": {"UnprocessedItems": dict},
     "CreateTable": {"TableDescription": dict},
     "DescribeTable": {"Table": dict},

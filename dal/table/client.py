@@ -7,7 +7,7 @@ with exponential backoff and full jitter until then. Items go in and out as Attr
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -88,6 +88,8 @@ class Table:
         """What writes of many items keep to."""
         self.eventual: frozenset[str] = frozenset()
         """Indexes that are declared as local and are global here."""
+        self.unfinished: set[Callable[[], Awaitable[None]]] = set()
+        """What is to be done before the client closes."""
         self.damage: errors.StoreDamagedError | None = None
         """Set once any request has met damaged data, which stays."""
 
@@ -187,6 +189,13 @@ class Table:
         except errors.UnknownOperationError:
             raise errors.UnknownOperationError(NO_TRANSACTIONS) from None
 
+    async def update(self, update: Item) -> None:
+        """Change one item by the arguments of UpdateItem, for half of what a transaction consumes.
+
+        Raises ConditionFailedError, also where an earlier attempt did it and its answer was lost.
+        """
+        await self.call("update_item", **update, **_ACCOUNT)
+
     async def put_many(self, items: Sequence[Item]) -> None:
         """Write items of distinct keys over what is there, 25 a request, a few at a time."""
         gate = asyncio.Semaphore(4)
@@ -218,7 +227,9 @@ class Table:
         return await self._gate.call(operation, partial(self._send, operation, arguments))
 
     async def drain(self) -> None:
-        """Wait for the writes that were sent for clients who left."""
+        """Do what is left to be done, and wait for the writes that were sent for who has left."""
+        for finish in list(self.unfinished):
+            await finish()
         await self._gate.drain()
 
     async def _send(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:

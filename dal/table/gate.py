@@ -23,7 +23,7 @@ ATTEMPT_SECONDS = 2.0
 MAINTENANCE_SECONDS = 5.0
 """Of one attempt at all else: a megabyte or a whole table at a time, with nobody at a page."""
 
-_SMALL_WRITES = {"put_item", "delete_item", "transact_write_items"}
+_SMALL_WRITES = {"put_item", "update_item", "delete_item", "transact_write_items"}
 _QUICK = {"query", "get_item", "batch_get_item", *_SMALL_WRITES}
 _WRITES = {"batch_write_item", *_SMALL_WRITES}
 

@@ -37,6 +37,7 @@ _SPOKEN = {
     "put_item": "PutItem",
     "delete_item": "DeleteItem",
     "transact_write_items": "TransactWriteItems",
+    "update_item": "UpdateItem",
     "create_table": "CreateTable",
     "update_time_to_live": "UpdateTimeToLive",
 }

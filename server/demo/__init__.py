@@ -23,6 +23,7 @@ async def load_demo(stores: Stores) -> bool:
         return False
     comments = demo_comments()
     await _load_comments(stores, comments)
+    await stores.comments.boards.finish()
     await stores.users.put_profiles(demo_profiles())
     await stores.orders.put_many(demo_orders(comments))
     await stores.organizations.put_many(demo_rosters())

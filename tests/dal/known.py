@@ -32,7 +32,7 @@ class KnownProduct:
         self.engine = FakeEngine(indexes=entity.indexes, **fake)
         self.engine.put(*map(entity.encode, comments))
         counted = summed(deltas(None, comment) for comment in comments)
-        self.engine.put(*(counter_items.encode(*one) for one in counted.items()))
+        self.engine.put(*counter_items.encode_all(counted))
         known = ProductStatisticsProvider(
             self.engine, StatisticsReader(self.engine), cast("MaintenanceStore", _Complete())
         )

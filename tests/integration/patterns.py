@@ -493,7 +493,7 @@ EXAMPLES = {
             _COMMENT_ID,
             ANA,
         ),
-        Reads([], [], "up to 2 GetItem, 1 BatchGetItem, 1 TransactWriteItems"),
+        Reads([], [], "up to 2 GetItem, 1 TransactWriteItems"),
         "tests/schema/test_writes.py::test_delete",
     ),
 }
@@ -512,6 +512,7 @@ def _comment(number: int) -> Comment:
 async def fill(stores: Stores) -> None:
     """Store what the patterns ask for."""
     await stores.comments.put_many([_comment(number) for number in range(10)])
+    await stores.comments.boards.finish()
     await stores.users.put_profiles({"ana": Profile(full_name="Ana", email="ana@example.org")})
     await stores.orders.put_many(
         [

@@ -54,6 +54,8 @@ def product(selection: str) -> str:
         (product("comments(first: 1000000) { nodes { id } }"), 1, 202),
         (product("statistics { total } mostRecentPositive { id } lastCommentedAt"), 3, 6),
         ("{ leaderboard { nodes { product { lastCommentedAt } } } }", 22, 61),
+        ('{ leaderboard(first: 1, after: "x") { nodes { rank } } }', 2 + 25, 3),
+        ("{ leaderboard(last: 1) { nodes { rank } } }", 2 + 25, 3),
         (
             '{ openOrders(createdBefore: "2024-01-01T00:00Z") { plan { index } } }',
             8,

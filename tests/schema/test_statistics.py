@@ -47,6 +47,7 @@ query ($language: String, $first: Int, $after: String, $last: Int, $before: Stri
 @pytest.fixture(autouse=True)
 async def stored(comments: CommentRepository) -> None:
     await comments.put_many(DATA)
+    await comments.boards.finish()
 
 
 @pytest.mark.parametrize("language", [None, ["en"], ["EN", "de", "xx"], []])
@@ -124,6 +125,7 @@ async def test_leaderboard(run: Run, comments: CommentRepository) -> None:
             for number in range(count)
         ]
     )
+    await comments.boards.finish()
     answer = await run(BOARD, language="FR", first=2)
     assert not answer["errors"]
     board = answer["data"]["leaderboard"]
@@ -149,6 +151,7 @@ async def test_a_leaderboard_has_twenty_rows_unless_told(
     run: Run, comments: CommentRepository
 ) -> None:
     await comments.put_many([comment(f"c{n}", product_id=f"p{n}") for n in range(25)])
+    await comments.boards.finish()
     for variables in ({}, {"first": None}):
         answer = await run(BOARD, **variables)
         assert len(answer["data"]["leaderboard"]["nodes"]) == 20
@@ -159,6 +162,7 @@ async def test_a_rank_is_found_wherever_it_is_selected(
     run: Run, comments: CommentRepository, selected: str
 ) -> None:
     await comments.put_many([comment(f"c{n}", product_id=f"p{n}") for n in range(3)])
+    await comments.boards.finish()
     first = (await run(BOARD, first=1))["data"]["leaderboard"]
     answer = await run(
         f"query ($after: String) {{ leaderboard(first: 1, after: $after) {{ {selected} }} }}",
@@ -201,6 +205,7 @@ async def test_ranks_beyond_the_ranked_products_are_null(
     run: Run, comments: CommentRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await comments.put_many([comment(f"c{n}", product_id=f"p{n}") for n in range(5)])
+    await comments.boards.finish()
     first = (await run(BOARD, first=2))["data"]["leaderboard"]
     monkeypatch.setattr("dal.repositories.leaderboard.RANKED", 2)
     answer = await run(BOARD, after=first["edges"][-1]["cursor"])

@@ -75,7 +75,7 @@ async def to_the_end(follower: Follower) -> None:
 
 async def counted(table: Table) -> int:
     stored = await recount.stored(table, PRODUCT)
-    return int(stored["S"]["count_total"]) if "S" in stored else 0
+    return int(stored["S#en"]["count_total"]) if "S#en" in stored else 0
 
 
 def records(first: int, last: int) -> list[Record]:

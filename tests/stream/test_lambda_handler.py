@@ -70,7 +70,7 @@ async def test_the_same_delivery_in_several_places_at_once_counts_once(
 
 
 @SECOND_IN_SOAK
-@pytest.mark.parametrize("at", [0, 1, 3])
+@pytest.mark.parametrize("at", [0, 1])
 async def test_a_delivery_fails_at_a_record_and_counts_nothing_after_it(
     streamed: Table, streams: Streams, at: int
 ) -> None:
@@ -79,7 +79,7 @@ async def test_a_delivery_fails_at_a_record_and_counts_nothing_after_it(
     client = FaultyClient(streamed._client, *faults)
     with pytest.raises(StoreRefusedError):
         await apply(Table(client, streamed.name), found)
-    assert len(client.calls) == at + 1
+    assert transactions(client) == at + 1
     await apply(streamed, found)  # Lambda delivers all of it again
     await check_all(streamed)
 
@@ -98,7 +98,7 @@ async def test_a_transaction_has_at_most_100_actions(table: Table) -> None:
     found = delivered([made(number, f"p{number % 9}") for number in range(1, 301)])
     await apply(Table(client, table.name), found)
     sizes = [len(call[1]["TransactItems"]) for call in client.calls if "TransactItems" in call[1]]
-    assert sum(sizes) == 300 + 18 * len(sizes)
+    assert sum(sizes) == 300 + 9 * len(sizes)
     assert max(sizes) == 99
 
 
@@ -169,5 +169,9 @@ def test_importing_it_needs_neither_network_nor_settings() -> None:
 
 
 async def count(table: Table) -> Any:
-    item = await table.get({"PK": {"S": "PRODUCT#42"}, "SK": {"S": "S"}})
+    item = await table.get({"PK": {"S": "PRODUCT#42"}, "SK": {"S": "S#en"}})
     return item and item["count_total"]["N"]
+
+
+def transactions(client: FaultyClient) -> int:
+    return sum(operation == "transact_write_items" for operation, _ in client.calls)

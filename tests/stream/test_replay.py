@@ -28,7 +28,7 @@ def record(sequence: int, rating: int | None) -> Record:
 
 
 def stars(replay: Replay) -> tuple[int, ...]:
-    return replay.counts().get(StatisticsKey("42"), RatingCounts()).by_rating
+    return replay.counts().get(StatisticsKey("42", "en"), RatingCounts()).by_rating
 
 
 async def test_the_last_record_counts_whatever_the_scan_saw() -> None:
@@ -42,7 +42,7 @@ async def test_the_last_record_counts_whatever_the_scan_saw() -> None:
         ):
             held = await replay.apply(held, [record(number, rating)])
             assert stars(replay) == counts
-        assert replay.counts().keys() == {StatisticsKey("42"), StatisticsKey("42", "en")}
+        assert replay.counts().keys() == {StatisticsKey("42", "en")}
 
 
 async def test_what_is_no_comment_is_not_remembered() -> None:

@@ -7,8 +7,8 @@ It counts every comment into counters of its own. The rebuild's number is its ge
    the old one out if that was marked. So at any moment these counters are those of the marked
    comments.
 2. *Backfill*: it scans the table and marks what is not marked yet, in transactions that count it.
-3. *Cutover*: now all comments are marked. Each statistics item gets the counts of its counter,
-   which is deleted in the same transaction, on condition that it is as it was read.
+3. *Cutover*: now all comments are marked. Each statistics item gets the counts of its counter, on
+   condition that it is as it was read, and the leaderboards follow.
 4. It announces that it is done.
 
 It may be interrupted at any moment, and begun again: then it goes on where it was.

@@ -57,14 +57,17 @@ class Backfill:
                 await self._mark(await self._table.get_many(keys))
 
     async def _keep_zeros(self, items: Iterable[Item]) -> None:
-        """Make counters for statistics items: without comments these must come to zero."""
+        """Make counters for statistics items: without comments these must come to zero.
+
+        A counter of all languages holds nothing: it says whose places are to be looked at.
+        """
         keys = [counter_items.decode(one)[0] for one in items if counter_items.is_statistics(one)]
         for batch in batched(keys, MOST_ACTIONS):
             await self._write([], dict.fromkeys(batch, RatingCounts()))
 
     async def _write(self, actions: Sequence[Action], changes: Deltas) -> None:
         """Do actions, and change the rebuild's counters, in one transaction."""
-        counters = counter_items.actions(in_generation(changes, self._generation), {})
+        counters = counter_items.actions(in_generation(changes, self._generation))
         async with self._locks.hold({key.product_id for key in changes}, deadline=None):
             await retry_on_conflict(
                 partial(self._table.write, [*actions, *counters]), MAINTENANCE_DEADLINE

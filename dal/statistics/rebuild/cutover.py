@@ -1,8 +1,9 @@
 """The cutover: each statistics item gets the counts of a rebuild's counter, in one transaction.
 
-The transaction also deletes the counter, on condition that its counts are as read, and leaves the
-rebuild's number in the item, ``rebuilt`` (N). Writes that still change the rebuild's counters make
-the counter anew then, with a part of the counts: the number keeps that from being cut over.
+It checks that the counter is as read, and leaves the rebuild's number in the item, ``rebuilt`` (N),
+which keeps the counter from being cut over again. Then the products are put in their places on
+leaderboards, and their counters deleted: who is interrupted before does both again. Writes that
+still change the rebuild's counters make the counter anew then, with a part of the counts.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -10,6 +11,7 @@ from functools import partial
 
 from dal.errors import ConditionFailedError, ConflictError, StoreRefusedError
 from dal.statistics import counter_items
+from dal.statistics.boards import Boards
 from dal.statistics.counter_items import REBUILD_PARTS, rebuild_partition
 from dal.statistics.counts import StatisticsKey
 from dal.statistics.maintenance_mode import Maintenance, unchanged_since
@@ -29,6 +31,7 @@ async def cut_over(table: Table, announced: Maintenance) -> None:
 
     Raises StoreRefusedError when another command has changed the maintenance mode since.
     """
+    boards = Boards(table)
     keys = [key async for key in counter_keys(table, announced.generation)]
     for batch in batched(keys, _TOGETHER):
         try:
@@ -38,6 +41,8 @@ async def cut_over(table: Table, announced: Maintenance) -> None:
                 await retry_on_conflict(
                     partial(_cut_over, table, announced, [key]), MAINTENANCE_DEADLINE
                 )
+        await boards.put_right({counter_items.decode(key)[0].product_id for key in batch})
+        await table.write([{"Delete": {"Key": key}} for key in batch])
 
 
 async def counter_keys(table: Table, generation: int) -> AsyncIterator[Item]:
@@ -50,7 +55,11 @@ async def counter_keys(table: Table, generation: int) -> AsyncIterator[Item]:
 
 
 async def _cut_over(table: Table, announced: Maintenance, keys: Sequence[Item]) -> None:
-    counters = await table.get_many(keys)
+    counters = [
+        item
+        for item in await table.get_many(keys)
+        if counter_items.decode(item)[0].language is not None
+    ]
     shown = [counter_items.item_key(_shown(item)) for item in counters]
     done = {
         (item["PK"]["S"], item["SK"]["S"])
@@ -91,7 +100,7 @@ def _actions(counter: Item, generation: int) -> list[Action]:
             }
         },
         {
-            "Delete": {
+            "ConditionCheck": {
                 "Key": key_of(counter),
                 **unchanged(counter, counter_items.COUNTS),
             }

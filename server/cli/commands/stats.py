@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
+from dal.statistics.boards import Boards
 from dal.statistics.maintenance_mode import SETTLE_SECONDS, MaintenanceMode, MaintenanceStore
 from dal.statistics.rebuild.announce import rebuild as rebuild_transactional
 from dal.statistics.verify import Difference
@@ -68,8 +69,13 @@ def rebuild(
 
 @options.of_store
 def verify(*, settings: Settings) -> None:
-    """Compare the statistics with all comments, counted anew; exit code 1 if any differs."""
-    mode, found = asyncio.run(_verify(settings))
+    """Compare the statistics with all comments, counted anew; exit code 1 if any differs.
+
+    Products that are behind on a leaderboard are moved.
+    """
+    mode, found, moved = asyncio.run(_verify(settings))
+    if moved:
+        typer.echo(f"{moved:,} places on leaderboards were behind their counts, and are moved now.")
     if not found:
         typer.echo(f"Table {settings.table}: the statistics equal a recount.")
         return
@@ -116,12 +122,13 @@ async def _end_stream(store: Store) -> None:
         await end(store.table)
 
 
-async def _verify(settings: Settings) -> tuple[MaintenanceMode, list[Difference]]:
+async def _verify(settings: Settings) -> tuple[MaintenanceMode, list[Difference], int]:
     async with open_store(settings, share=True) as store:
         maintenance = await MaintenanceStore(store.table).read()
         async with _scanning(store) as (_, seen):
-            found = await verify_table(store.table, seen)
-    return maintenance.mode, found
+            boards = Boards(store.table)
+            found = await verify_table(store.table, seen, boards)
+    return maintenance.mode, found, boards.moved
 
 
 @asynccontextmanager
@@ -179,7 +186,7 @@ def _grid(found: list[Difference]) -> Grid:
     grid.add_column("Expected", justify="right")
     for one in found[:SHOWN]:
         language = one.key.language or "(all)"
-        grid.add_row(one.key.product_id, language, one.what, one.stored, one.expected)
+        grid.add_row(one.key.product_id, language, one.what, str(one.stored), str(one.expected))
     if len(found) > SHOWN:
         grid.add_row("…")
     return grid

@@ -96,7 +96,7 @@ async def test_rows_are_read_first_for_as_long_as_some_are_there(each_table: Tab
     reads = calls_of(each_table)
     watch = Watch(each_table)
     await watch.store.put_many(ROWS[:200])
-    assert reads.operations["BatchGetItem"] == 1 + len(watch.writes)  # its counters are read too
+    assert reads.operations["BatchGetItem"] == 1 < len(watch.writes)
     watch.writes.clear()
     mixed = [*ROWS, *CHANGED]
     assert await watch.store.put_many(mixed) == Outcome(60, len(CHANGED[:67]), 133)

@@ -18,7 +18,6 @@ from dal.statistics.verify import verify
 from dal.table.client import Table
 from tests import oracle, recount
 from tests.calls import calls_of
-from tests.fakes import Answer, FaultyClient, Operation
 
 ONE = oracle.make_comments("42", 1, seed=1)[0]
 
@@ -167,17 +166,14 @@ async def test_a_key_is_free_once_its_tombstone_has_expired(
 
 async def test_a_comment_without_a_date_gets_that_of_its_write(table: Table) -> None:
     """Not that of its asking: others may have written newer ones while it waited."""
-    written: list[Comment] = []
-
-    async def others_add(real: Operation, arguments: Answer) -> Answer:
-        """Once the counters are read, and before the transaction."""
-        answer = await real(**arguments)
+    store = CommentRepository(table)
+    async with store._writes._locks.hold(["42"], deadline=10):
+        waiting = asyncio.create_task(store.add(ONE._replace(rating=5), dated=False))
+        while not store._writes._waiting:  # noqa: ASYNC110 - it is of no interest to others
+            await asyncio.sleep(0)
         five = ONE._replace(comment_id="other", rating=5)
-        written.append((await CommentRepository(table).add(five, dated=False)).node)
-        return answer
-
-    store = CommentRepository(Table(FaultyClient(table._client, others_add), table.name))
-    edge = await store.add(ONE._replace(rating=5), dated=False)
+        written = [(await CommentRepository(table).add(five, dated=False)).node]
+    edge = await waiting
     assert edge.node.created_at > written[0].created_at
     assert edge.position == comment_position(edge.node)
     assert await all_of(store) == [edge.node, *written]

@@ -2,16 +2,23 @@
 
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dal.entities import declared
+from dal.entities import leaderboard as entity
 from dal.entities.leaderboard import rank_position
 from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories import leaderboard
 from dal.repositories.comments import CommentRepository
+from dal.repositories.leaderboard import RANKED, RANKS_BYTES
+from dal.statistics.counter_items import encode
+from dal.statistics.counts import RatingCounts, StatisticsKey
+from dal.statistics.verify import verify
 from dal.table.client import Table
 from tests import oracle
 from tests.strategies import FEW, comment
@@ -40,6 +47,7 @@ def rows_of(counts: Mapping[str, int], language: str = "en") -> list[Comment]:
 async def store(each_table: Table) -> CommentRepository:
     store = CommentRepository(each_table)
     await store.put_many(rows_of(COUNTS))
+    await store.boards.finish()
     return store
 
 
@@ -73,6 +81,8 @@ async def test_a_new_five_moves_a_product_up_and_a_lost_one_down(store: CommentR
     await store.update("c-en-1", {"rating": 4}, lambda _: None)
     await store.delete("d-en-1", lambda _: None)
     await store.update("none-en-0", {"rating": 5}, lambda _: None)
+    assert await read(store) == listed(COUNTS, ORDER), "boards follow later"
+    await store.boards.finish()
     counts = {**COUNTS, "a": 11, "c": 99, "d": 0, "none": 1}
     assert await read(store) == listed(counts, ["c", "a", "f/g", "e", "b", "日本", "none"])
 
@@ -80,6 +90,7 @@ async def test_a_new_five_moves_a_product_up_and_a_lost_one_down(store: CommentR
 async def test_boards_of_languages_are_their_own(store: CommentRepository) -> None:
     german = {"a": 3, "d": 4, "none": 0}
     await store.put_many(rows_of(german, "de"))
+    await store.boards.finish()
     assert await read(store, "en") == listed(COUNTS, ORDER)
     assert await read(store, "de") == listed(german, ["d", "a"])
     counts = {**COUNTS, "a": 12, "d": 5}
@@ -89,6 +100,7 @@ async def test_boards_of_languages_are_their_own(store: CommentRepository) -> No
 
 async def test_a_comment_that_changes_its_language_changes_boards(store: CommentRepository) -> None:
     await store.update("d-en-1", {"language": "de"}, lambda _: None)
+    await store.boards.finish()
     assert await read(store, "de") == [(1, "d", 1)]
     assert await read(store, "en") == listed(COUNTS, ORDER[:-1])
 
@@ -119,6 +131,7 @@ async def test_a_rank_is_of_the_board_as_it_is_now(store: CommentRepository) -> 
     page = await store.leaderboard.page(None, Slice(2), ranked=True)
     risen = {"p1": 200, "p2": 50}
     await store.put_many(rows_of(risen))
+    await store.boards.finish()
     third = await read(store, size=1, after=page.edges[-1].position)
     assert third == [(5, "e", 10)]
 
@@ -212,6 +225,7 @@ async def test_each_page_is_exact_while_products_rise_and_fall(
     board = Board(table)
     for product in fives:
         await board.add(product)
+    await board.store.boards.finish()
     end: str | None = None
     more = True
     while more:
@@ -222,3 +236,50 @@ async def test_each_page_is_exact_while_products_rise_and_fall(
         if changes:
             product, rises = changes.pop()
             await (board.add if rises else board.take)(product)
+            await board.store.boards.finish()
+
+
+async def test_a_rank_down_the_board_costs_no_more_than_a_thousand_rows(
+    table: Table,
+) -> None:
+    """The same for each page, however far down: it was 128 RCU."""
+    places = [
+        encode(StatisticsKey(f"product-{number:05}"), RatingCounts((0, 0, 0, 0, 1)))
+        for number in range(RANKED + 200)
+    ]
+    await table.put_many(places)
+    board = CommentRepository(table).leaderboard
+    costs = []
+    for number, rank in ((500, 701), (100, None), (1, None)):
+        after = Slice(1, after=places[number]["GSISK"]["S"])
+        page = await board.page(None, after, ranked=True)
+        assert [node.rank for node in page.nodes] == [rank]
+        costs.append(page.stats.consumed_capacity)
+    assert costs[1] == costs[2] <= 0.5 + RANKS_BYTES / 4096 / 2
+
+
+@pytest.mark.parametrize("shards", [4, 16])
+async def test_a_board_in_shards_is_the_same_board(
+    each_table: Table, monkeypatch: pytest.MonkeyPatch, shards: int
+) -> None:
+    """Products move there when somebody looks; each page asks every shard."""
+    store = CommentRepository(each_table)
+    await store.put_many(rows_of(COUNTS))
+    await store.boards.finish()
+    whole, of_language = (replace(one, shards=shards) for one in declared.LEADERBOARDS)
+    monkeypatch.setattr(entity, "LEADERS", whole)
+    monkeypatch.setattr(entity, "LEADERS_BY_LANGUAGE", of_language)
+    monkeypatch.setattr(leaderboard, "LEADERBOARDS", (whole, of_language))
+    store = CommentRepository(each_table)
+    assert await read(store) == []
+    assert await verify(each_table, lambda _: None, store.boards) == []
+    assert store.boards.moved == 2 * len(ORDER)
+    for language in (None, "en"):
+        assert await read(store, language) == listed(COUNTS, ORDER)
+    assert await read(store, size=2, backward=True) == listed(COUNTS, ORDER)[-2:]
+    await store.add(comment("new", product_id="d", rating=5))
+    await store.boards.finish()
+    page = await store.leaderboard.page(None, Slice(3), ranked=False)
+    assert page.stats.requests == shards
+    after = page.edges[-1].position
+    assert await read(store, after=after, size=3) == [(4, "b", 10), (5, "a", 9), (6, "日本", 2)]

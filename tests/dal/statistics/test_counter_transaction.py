@@ -8,16 +8,12 @@ import pytest
 from dal import errors
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
-from dal.statistics import counter_items
-from dal.statistics.counts import RatingCounts, StatisticsKey
-from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
 from dal.table import retries
 from dal.table.client import Table
 from tests import oracle, recount
 from tests.fakes import Answer, Fault, FaultyClient, Operation, client_error, lose_answer, refuse
 
 ROWS = [row._replace(rating=5) for row in oracle.make_comments("42", 32, seed=4)]
-OTHERS = RatingCounts((0, 0, 0, 0, 1))
 
 
 def anybody(_: Comment) -> None:
@@ -51,7 +47,7 @@ async def test_a_group_leaves_room_for_the_counters_of_a_rebuild(table: Table) -
     await asyncio.gather(*map(store.add, rows))
     assert len(await recount.check(table, "42")) == 150
     assert len(transactions(client)) == 3
-    kept = len({row.language for row in rows}) + 1
+    kept = len({row.language for row in rows})
     assert max(transactions(client)) == 100 - kept
 
 
@@ -59,7 +55,7 @@ async def test_different_products_do_not_wait_for_each_other(table: Table) -> No
     rows = [row._replace(product_id=f"p{n}", comment_id=f"c{n}") for n, row in enumerate(ROWS)]
     store, client = watched(table)
     await asyncio.gather(*map(store.add, rows))
-    assert transactions(client) == [3] * len(rows)
+    assert transactions(client) == [2] * len(rows)
 
 
 async def test_a_refused_add_leaves_the_others_of_its_group(each_table: Table) -> None:
@@ -135,7 +131,7 @@ async def test_a_change_of_text_alone_touches_no_counter(table: Table) -> None:
     store, client = watched(table)
     await store.add(ROWS[0])
     await store.update(ROWS[0].comment_id, {"text": "other"}, anybody)
-    assert transactions(client) == [3], "the update is a put"
+    assert transactions(client) == [2], "the update is a put"
     await recount.check(table, "42")
 
 
@@ -159,8 +155,7 @@ async def let_pass(real: Operation, arguments: Answer) -> Answer:
 async def test_a_client_that_leaves_takes_nobody_along(table: Table) -> None:
     """Neither the one whose turn it is, in whose name a whole group is written, nor one behind."""
     first, second = Gate(), Gate()
-    # Each transaction follows the reading of its counters.
-    store, _ = watched(table, let_pass, first, let_pass, second)
+    store, _ = watched(table, first, second)
     tasks = [asyncio.create_task(store.add(row)) for row in ROWS]
     await first.reached.wait()
     tasks[20].cancel()  # waits
@@ -201,54 +196,40 @@ async def test_who_is_being_written_when_patience_ends_hears_how_it_went(
         await asyncio.sleep(1.8)
         return await real(**arguments)
 
-    store, client = watched(table, let_pass, take_time, let_pass, take_time)
+    store, client = watched(table, take_time, take_time)
     await asyncio.gather(*map(store.add, ROWS[:5]))
     assert len(transactions(client)) == 2
     assert set(await recount.check(table, "42")) == set(ROWS[:5])
 
 
-async def test_counters_that_another_process_moved_are_read_anew(each_table: Table) -> None:
+async def test_what_others_count_meanwhile_is_no_conflict(each_table: Table) -> None:
+    """A five of another process, after the mode was read and before the transaction."""
+
     async def others_add(real: Operation, arguments: Answer) -> Answer:
-        """Once the counters are read, and before the transaction."""
-        answer = await real(**arguments)
-        row = ROWS[0]._replace(comment_id=f"other-{len(client.calls)}")
-        await CommentRepository(each_table).add(row)
-        return answer
+        await CommentRepository(each_table).add(ROWS[1])
+        return await real(**arguments)
 
-    store, client = watched(each_table, others_add, let_pass, others_add)
+    store, client = watched(each_table, others_add)
     await store.add(ROWS[0])
-    assert len(transactions(client)) == 3
-    assert len(await recount.check(each_table, "42")) == 3
+    assert len(transactions(client)) == 1
+    assert set(await recount.check(each_table, "42")) == set(ROWS[:2])
 
 
-async def test_counters_that_others_move_until_the_deadline_are_a_conflict(
+async def test_conflicts_until_the_deadline_are_told(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retries, "DEADLINE", 1.0)
-    key = StatisticsKey("42")
-
-    async def others_count(real: Operation, arguments: Answer) -> Answer:
-        answer = await real(**arguments)
-        if "RequestItems" in arguments:
-            _, held = counter_items.decode(
-                await table.get(counter_items.item_key(key)) or {**EMPTY}
-            )
-            await table.write(counter_items.actions({key: OTHERS}, {key: held}))
-        return answer
-
-    store, client = watched(table, *[others_count] * 1000)
+    monkeypatch.setattr(retries, "DEADLINE", 0.5)
+    conflict = client_error("TransactionCanceledException", reasons=("TransactionConflict",))
+    store, client = watched(table, *[refuse(conflict)] * 1000)
     with pytest.raises(errors.ConflictError, match="try again"):
         await store.add(ROWS[0])
     assert len(transactions(client)) > 1
-    assert await store.get(ROWS[0].comment_id) is None
-
-
-EMPTY = counter_items.item_key(StatisticsKey("42"))
+    assert await recount.check(table, "42") == []
 
 
 @pytest.mark.parametrize("lost", [1, 3])
 async def test_a_lost_answer_counts_once(each_table: Table, lost: int) -> None:
-    store, _ = watched(each_table, let_pass, *[lose_answer] * lost)
+    store, _ = watched(each_table, *[lose_answer] * lost)
     first, again = await store.add(ROWS[0], "key"), await store.add(ROWS[0], "key")
     assert await recount.check(each_table, "42") == [first.node] == [again.node]
 
@@ -256,7 +237,7 @@ async def test_a_lost_answer_counts_once(each_table: Table, lost: int) -> None:
 async def test_answers_lost_until_the_deadline_and_the_retry_count_once(
     each_table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, client = watched(each_table, let_pass, *[lose_answer] * 1000)
+    store, client = watched(each_table, *[lose_answer] * 1000)
     with monkeypatch.context() as patch:
         patch.setattr(retries, "DEADLINE", 0.3)
         ends = await asyncio.gather(
@@ -272,10 +253,10 @@ async def test_answers_lost_until_the_deadline_and_the_retry_count_once(
 
 async def test_a_lost_answer_of_an_update_and_of_a_delete_counts_once(each_table: Table) -> None:
     await CommentRepository(each_table).put_many(ROWS[:3])
-    # An update reads its comment, then the counters, and is one transaction; a delete likewise.
-    store, _ = watched(each_table, let_pass, let_pass, lose_answer, lose_answer)
+    # An update reads its comment, and is one transaction; a delete likewise.
+    store, _ = watched(each_table, let_pass, lose_answer, lose_answer)
     await store.update(ROWS[0].comment_id, {"rating": 2, "language": "de"}, anybody)
-    store, _ = watched(each_table, let_pass, let_pass, lose_answer, lose_answer)
+    store, _ = watched(each_table, let_pass, lose_answer, lose_answer)
     await store.delete(ROWS[1].comment_id, anybody)
     left = await recount.check(each_table, "42")
     assert {row.comment_id for row in left} == {ROWS[0].comment_id, ROWS[2].comment_id}
@@ -283,24 +264,7 @@ async def test_a_lost_answer_of_an_update_and_of_a_delete_counts_once(each_table
 
 async def test_conflicts_that_pass_count_once(each_table: Table) -> None:
     conflict = client_error("TransactionCanceledException", reasons=("TransactionConflict",))
-    store, client = watched(each_table, let_pass, refuse(conflict), refuse(conflict))
+    store, client = watched(each_table, refuse(conflict), refuse(conflict))
     await store.add(ROWS[0])
     assert len(transactions(client)) == 3
     assert await recount.check(each_table, "42") == [ROWS[0]]
-
-
-async def test_what_is_said_while_counters_are_read_is_obeyed(table: Table) -> None:
-    """Who counts is asked again last, so that nothing but the transaction follows."""
-
-    async def others_count_from_now_on(real: Operation, arguments: Answer) -> Answer:
-        answer = await real(**arguments)
-        counting = MaintenanceStore(table)
-        await counting.announce(await counting.read(), mode=MaintenanceMode.STREAM)
-        store.maintenance.forget()  # as after five seconds
-        return answer
-
-    store, client = watched(table, others_count_from_now_on)
-    await store.add(ROWS[0])
-    assert transactions(client) == []
-    assert await store.get(ROWS[0].comment_id) == ROWS[0]
-    assert await recount.stored(table, "42") == {}

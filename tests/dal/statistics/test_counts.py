@@ -23,24 +23,24 @@ from tests import oracle
 from tests.strategies import LANGUAGES, MORE, comment, identifiers
 
 FIVE_EN = comment(product_id="p", rating=5, language="en")
-P, EN, DE = (StatisticsKey("p", language) for language in (None, "en", "de"))
+EN, DE = (StatisticsKey("p", language) for language in ("en", "de"))
 
 
 def counts(*by_rating: int) -> RatingCounts:
     return RatingCounts(by_rating)
 
 
-def test_an_add_counts_in_its_language_and_in_all() -> None:
-    assert deltas(None, FIVE_EN) == {P: counts(0, 0, 0, 0, 1), EN: counts(0, 0, 0, 0, 1)}
+def test_an_add_counts_in_its_language_alone() -> None:
+    assert deltas(None, FIVE_EN) == {EN: counts(0, 0, 0, 0, 1)}
 
 
 def test_a_delete_takes_back_what_the_add_counted() -> None:
-    assert deltas(FIVE_EN, None) == {P: counts(0, 0, 0, 0, -1), EN: counts(0, 0, 0, 0, -1)}
+    assert deltas(FIVE_EN, None) == {EN: counts(0, 0, 0, 0, -1)}
 
 
-def test_another_rating_moves_within_both_items() -> None:
+def test_another_rating_moves_within_an_item() -> None:
     moved = counts(0, 1, 0, 0, -1)
-    assert deltas(FIVE_EN, FIVE_EN._replace(rating=2)) == {P: moved, EN: moved}
+    assert deltas(FIVE_EN, FIVE_EN._replace(rating=2)) == {EN: moved}
 
 
 def test_another_language_leaves_the_product_as_it_is() -> None:
@@ -80,11 +80,7 @@ def test_changes_in_any_order_sum_up_to_what_is_there_in_the_end(history: list[C
 @MORE
 @given(st.lists(rows, max_size=30))
 def test_the_sum_of_adds_is_a_recount(added: list[Comment]) -> None:
-    wanted = Counter(
-        (StatisticsKey(row.product_id, language), row.rating)
-        for row in added
-        for language in (None, row.language)
-    )
+    wanted = Counter((StatisticsKey(row.product_id, row.language), row.rating) for row in added)
     sums = summed(deltas(None, row) for row in added)
     found = {(key, r): change.of([r]) for key, change in sums.items() for r in RATINGS}
     assert Counter({one: number for one, number in found.items() if number}) == wanted
@@ -95,8 +91,7 @@ DATA = oracle.make_comments("p", 300, seed=5)
 
 def statistics(rows: list[Comment]) -> CommentStatistics:
     sums = summed(deltas(None, row) for row in rows)
-    by_language = {key.language: one for key, one in sums.items() if key.language is not None}
-    return CommentStatistics(sums.get(P, RatingCounts()), by_language)
+    return CommentStatistics.summed({key.language or "": one for key, one in sums.items()})
 
 
 def test_counts_of_every_selection() -> None:

@@ -31,17 +31,17 @@ def actions(edits: list[CommentChange]) -> int:
 
 
 def test_a_bundle_has_room_for_its_counters_and_those_of_a_rebuild() -> None:
-    """Four items of statistics for all rows of one language."""
+    """Two items of statistics for all rows of one language."""
     edits = [edit(number) for number in range(150)]
-    assert taken(edits) == MOST_ACTIONS - 4
+    assert taken(edits) == MOST_ACTIONS - 2
     assert actions(edits[: taken(edits)]) == MOST_ACTIONS
 
 
 def test_every_language_takes_other_places() -> None:
     tags = [f"en-{number:03}" for number in range(100, 200)]
     edits = [edit(n, language=tag) for n, tag in enumerate(tags)]
-    assert taken(edits) == 32
-    assert actions(edits[:32]) == 98
+    assert taken(edits) == 33
+    assert actions(edits[:33]) == 99
 
 
 def test_a_changed_text_may_be_counted_by_a_rebuild() -> None:
@@ -78,5 +78,5 @@ def test_joined_writes_keep_their_order_and_sum_their_changes() -> None:
     )
     whole = joined([one, two])
     assert whole.actions == [*one.actions, *two.actions]
-    assert whole.changes[StatisticsKey("42")] == RatingCounts((0, 0, 0, 0, 2))
+    assert whole.changes[StatisticsKey("42", "en")] == RatingCounts((0, 0, 0, 0, 1))
     assert joined([]) == CountedWrite([], {})

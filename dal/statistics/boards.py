@@ -1,0 +1,210 @@
+"""Boards: leaderboards follow the counters, some seconds later.
+
+A place on a board is two keys of a statistics item. To move it in the write's transaction would
+cost every comment rated 5 rows of an index, and all of them in one partition of it: the whole shop
+could take no more than that partition does. So who changes counters remembers the product. What
+changes of it within MOVE_SECONDS is one move, and no process moves more than MOST_AT_ONCE products
+in that time: under more changes than that the boards fall behind, and nothing else does.
+
+A move reads the product's items in one consistent Query, and puts those right that are in another
+place, each on condition that it is still where it was. Then the product is looked at again: another
+process that read older counts may have come between. So the last of all moves finds nothing to do.
+
+What a killed process has left is put right by whoever reads the product's statistics.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+
+from dal.entities.leaderboard import LEADERS
+from dal.errors import ConditionFailedError, DalError, StoreRefusedError
+from dal.statistics import counter_items
+from dal.statistics.counts import Deltas, StatisticsKey
+from dal.table.client import Table
+from dal.table.concurrency import batched, in_parallel
+from dal.table.index import TABLE
+from dal.table.item import Item, key_of, unchanged
+from dal.table.requests import QueryRequest, answers
+
+MOVE_SECONDS = 2.0
+"""How long changes of a product are gathered."""
+
+MOST_AT_ONCE = 100
+"""Products that a process moves in that time."""
+
+_TOGETHER = 16
+"""Products that are moved at the same time."""
+
+_LOOKS = 10
+"""How often a process looks at all that is left before it ends."""
+
+_KEYS = (LEADERS.partition_key, LEADERS.sort_key)
+
+_log = logging.getLogger(__name__)
+
+
+def misplaced(product_id: str, items: Sequence[Item]) -> Iterator[tuple[Item, Item]]:
+    """Yield the items of a product that are in a wrong place, and the keys that they should have.
+
+    ``items`` are all of its statistics items. One that is absent is yielded as its key.
+    """
+    whole = StatisticsKey(product_id)
+    overall, fives = counter_items.item_key(whole), 0
+    for item in items:
+        key, held = counter_items.decode(item)
+        if key.language is None:
+            overall = item
+            continue
+        count = counter_items.shown(held).fives
+        fives += count
+        place = counter_items.place_of(key, count)
+        if _place(item) != place:
+            yield item, place
+    place = counter_items.place_of(whole, fives)
+    if _place(overall) != place:
+        yield overall, place
+
+
+def _place(item: Item) -> Item:
+    return {name: item[name] for name in _KEYS if name in item}
+
+
+class Boards:
+    """Moves products on the leaderboards of one table."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._pending: dict[str, None] = {}
+        self._noted = asyncio.Event()
+        self._moving: asyncio.Task[None] | None = None
+        self.moved = 0
+        """Places that were put right."""
+
+    @property
+    def pending(self) -> frozenset[str]:
+        """The products that are to be looked at."""
+        return frozenset(self._pending)
+
+    def changed(self, changes: Deltas) -> None:
+        """Take note that counters changed, or may have."""
+        for key, change in changes.items():
+            if change.fives and key.generation is None:
+                self._note(key.product_id)
+
+    def seen(self, product_id: str, items: Sequence[Item]) -> None:
+        """Look at what somebody has read of a product: it may be in a wrong place."""
+        if product_id not in self._pending and any(misplaced(product_id, items)):
+            self._note(product_id)
+
+    def _note(self, product_id: str) -> None:
+        self._pending[product_id] = None
+        self._noted.set()
+        self._table.unfinished.add(self.finish)
+
+    def start(self) -> None:
+        """Move what changes from now on, until ``finish``."""
+        self._table.unfinished.add(self.finish)
+        self._moving = asyncio.create_task(self._follow())
+
+    async def finish(self) -> None:
+        """Move what is left, in a few looks; then wait for nothing more."""
+        if self._moving is not None:
+            self._moving.cancel()
+            await asyncio.wait([self._moving])
+            self._moving = None
+        self._table.unfinished.discard(self.finish)
+        looks = 0
+        while self._pending and looks < _LOOKS:
+            looks += 1
+            for products in batched(self._take(len(self._pending)), MOST_AT_ONCE):
+                if not await self._move_all(products):
+                    _log.warning("Some products are moved on leaderboards when they are next read.")
+                    return
+
+    async def put_right(self, products: Iterable[str]) -> None:
+        """Move products until each was found in its places; raises DalError.
+
+        What others go on changing is left to them after a few looks.
+        """
+        left = list(products)
+        for _ in range(_LOOKS):
+            for some in batched(left, _TOGETHER):
+                wrong = await in_parallel([self.move(one) for one in some])
+                left = [*left[len(some) :], *(one for one, n in zip(some, wrong, strict=True) if n)]
+            if not left:
+                return
+
+    async def move(self, product_id: str) -> int:
+        """Put a product in its places, if it is in others; return how many were wrong."""
+        request = QueryRequest(
+            TABLE,
+            counter_items.partition_of(product_id),
+            counter_items.SORT_KEYS,
+            consistent=True,
+        )
+        items: list[Item] = []
+        async for answer in answers(self._table.query, request):
+            items += filter(counter_items.is_statistics, answer.items)
+        wrong = list(misplaced(product_id, items))
+        for item, place in wrong:
+            with suppress(ConditionFailedError):  # somebody else was faster
+                await self._table.update(_move(item, place))
+                self.moved += 1
+        return len(wrong)
+
+    async def _follow(self) -> None:
+        while True:
+            await self._noted.wait()
+            await asyncio.sleep(MOVE_SECONDS)
+            await self._move_all(self._take(MOST_AT_ONCE))
+
+    def _take(self, most: int) -> list[str]:
+        """Return the products that were noted first, which are no longer pending."""
+        taken = list(self._pending)[:most]
+        for product_id in taken:
+            del self._pending[product_id]
+        if not self._pending:
+            self._noted.clear()
+        return taken
+
+    async def _move_all(self, products: Sequence[str]) -> bool:
+        """Move products, and note those again that were in a wrong place or met a passing failure.
+
+        Return whether nothing failed: what did is in the log by then.
+        """
+        free, failed = asyncio.Semaphore(_TOGETHER), False
+
+        async def move(product_id: str) -> None:
+            nonlocal failed
+            try:
+                async with free, self._table.pace.turn():
+                    again = await self.move(product_id) > 0
+            except StoreRefusedError:
+                again, failed = False, True
+            except DalError:
+                again = failed = True
+            if again:
+                self._note(product_id)
+
+        try:
+            await in_parallel([move(one) for one in products])
+        except BaseException:  # whoever goes on looks at all of them
+            for product_id in products:
+                self._note(product_id)
+            raise
+        return not failed
+
+
+def _move(item: Item, place: Item) -> Item:
+    """Return the arguments of an UpdateItem that gives an item its place, if it is where it was."""
+    update = unchanged(item, _KEYS)
+    if place:
+        values = update.get("ExpressionAttributeValues", {})
+        to = {f":to_{name}": value for name, value in place.items()}
+        update["ExpressionAttributeValues"] = values | to
+        expression = "SET " + ", ".join(f"#{name} = :to_{name}" for name in place)
+    else:
+        expression = "REMOVE " + ", ".join(f"#{name}" for name in _KEYS)
+    return {"Key": key_of(item), "UpdateExpression": expression, **update}

@@ -1,0 +1,255 @@
+"""Boards follow the counters: once for many changes, past every race and fault, and when read."""
+
+import asyncio
+
+import pytest
+
+from dal import errors
+from dal.model import Comment
+from dal.repositories.comments import CommentRepository
+from dal.statistics import boards as module
+from dal.statistics.boards import Boards
+from dal.statistics.counter_items import encode, item_key
+from dal.statistics.counts import RatingCounts, StatisticsKey
+from dal.table import retries
+from dal.table.client import Table, TableAddress, connect
+from tests import oracle, recount
+from tests.fakes import Answer, FaultyClient, Operation, client_error, lose_answer, refuse
+from tests.strategies import comment
+from tests.writers import PRODUCTS, Writers
+
+FIVES = [row._replace(rating=5, language="en") for row in oracle.make_comments("42", 12, seed=4)]
+WHOLE = StatisticsKey("42")
+BUSY = client_error("ProvisionedThroughputExceededException")
+
+
+def anybody(_: Comment) -> None:
+    """Refuse nobody."""
+
+
+def watched(table: Table) -> tuple[Table, FaultyClient]:
+    client = FaultyClient(table._client)
+    return Table(client, table.name), client
+
+
+def asked(client: FaultyClient, operation: str) -> int:
+    return sum(name == operation for name, _ in client.calls)
+
+
+async def place(table: Table, key: StatisticsKey = WHOLE) -> str | None:
+    item = await table.get(item_key(key)) or {}
+    return item["GSISK"]["S"] if "GSISK" in item else None
+
+
+async def settled(table: Table, product_id: str) -> None:
+    """Assert that the items are those of the comments, and move nothing."""
+    rows = await recount.comments_of(CommentRepository(table), product_id)
+    assert await recount.stored(table, product_id) == recount.expected(product_id, rows)
+
+
+async def test_a_product_whose_fives_change_is_remembered_and_no_other(table: Table) -> None:
+    store = CommentRepository(table)
+    await store.add(comment("4", product_id="four", rating=4))
+    await store.add(comment("5", product_id="five", rating=5))
+    await store.update("4", {"text": "other"}, anybody)
+    assert store.boards.pending == {"five"}
+    await store.boards.finish()
+    assert store.boards.pending == frozenset()
+    await store.update("5", {"rating": 3}, anybody)
+    await store.update("4", {"rating": 5}, anybody)
+    assert store.boards.pending == {"five", "four"}
+
+
+async def test_many_changes_are_one_move(each_table: Table) -> None:
+    table, client = watched(each_table)
+    store = CommentRepository(table)
+    for row in FIVES:
+        await store.add(row)
+    assert asked(client, "update_item") == 0
+    assert await place(each_table) is None
+    await store.boards.finish()
+    assert await place(each_table) == "000000000012#42"
+    await settled(each_table, "42")
+    assert asked(client, "update_item") == 2, "on two boards"
+    assert asked(client, "query") == 2, "and a look at what was done"
+
+
+async def test_after_writes_of_two_processes_that_move_all_the_while_each_place_is_right(
+    each_table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOVE_SECONDS", 0.01)
+    async with Writers(each_table, seed=3) as writers:
+        for store in writers.stores:
+            store.boards.start()
+        await writers.until(60)
+    for store in writers.stores:
+        await store.boards.finish()
+    assert sum(store.boards.moved for store in writers.stores) > 2
+    for product in PRODUCTS[:2]:
+        await settled(each_table, product)
+
+
+async def test_who_read_older_counts_and_comes_late_looks_again(table: Table) -> None:
+    """A five comes and goes; who saw it moves the product when all others have looked."""
+    store = CommentRepository(table)
+    await store.put_many(FIVES[:3])
+    await store.boards.finish()
+
+    async def others_delete(real: Operation, arguments: Answer) -> Answer:
+        other = CommentRepository(table)
+        await other.delete(FIVES[3].comment_id, anybody)
+        await other.boards.finish()
+        assert other.boards.moved == 0, "the product is where it belongs"
+        return await real(**arguments)
+
+    late, client = watched(table)
+    mover = CommentRepository(late)
+    await mover.add(FIVES[3])
+    client._faults = [let_pass, others_delete]
+    await mover.boards.finish()
+    assert mover.boards.moved > 1
+    await settled(table, "42")
+
+
+async def let_pass(real: Operation, arguments: Answer) -> Answer:
+    return await real(**arguments)
+
+
+async def test_of_two_who_move_at_once_both_leave_the_place_right(each_table: Table) -> None:
+    stores = [CommentRepository(each_table) for _ in range(4)]
+    rows = zip(stores, FIVES, strict=False)
+    await asyncio.gather(*(store.add(row) for store, row in rows))
+    await asyncio.gather(*(store.boards.finish() for store in stores))
+    await settled(each_table, "42")
+
+
+async def test_a_lost_answer_leaves_the_place_right(each_table: Table) -> None:
+    table, client = watched(each_table)
+    store = CommentRepository(table)
+    await store.add(FIVES[0])
+    client._faults = [let_pass, lose_answer, lose_answer]
+    await store.boards.finish()
+    await settled(each_table, "42")
+
+
+async def test_what_a_killed_process_left_is_put_right_by_who_reads(each_table: Table) -> None:
+    await CommentRepository(each_table).put_many(FIVES)
+    reader = CommentRepository(each_table)
+    await reader.statistics.read("42", consistent=False)
+    assert reader.boards.pending == {"42"}
+    await reader.boards.finish()
+    await settled(each_table, "42")
+    await reader.statistics.read("42", consistent=False)
+    assert reader.boards.pending == frozenset()
+
+
+async def test_a_product_without_fives_leaves_the_boards(each_table: Table) -> None:
+    keys = [WHOLE, WHOLE._replace(language="en")]
+    await each_table.put_many([encode(key, RatingCounts((0, 0, 0, 0, 2))) for key in keys])
+    await each_table.put_many([encode(keys[1], RatingCounts()) | {"GSISK": {"S": "x"}}])
+    await Boards(each_table).put_right(["42"])
+    assert [await place(each_table, key) for key in keys] == [None, None]
+
+
+async def test_what_is_busy_is_tried_again_and_nothing_is_forgotten(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOVE_SECONDS", 0.01)
+    monkeypatch.setattr(retries, "DEADLINE", 0.05)
+    busy, client = watched(table)
+    store = CommentRepository(busy)
+    await store.add(FIVES[0])
+    client._faults = [refuse(BUSY)] * 1000
+    await store.boards.finish()
+    assert store.boards.pending == {"42"}
+    store.boards.start()
+    await until(lambda: asked(client, "query") > 2)
+    client._faults.clear()
+    await until(lambda: not store.boards.pending and store.boards.moved == 2)
+    await store.boards.finish()
+    await settled(table, "42")
+
+
+async def test_what_is_refused_is_left_to_who_reads_next(table: Table) -> None:
+    refusing, client = watched(table)
+    store = CommentRepository(refusing)
+    await store.add(FIVES[0])
+    client._faults = [let_pass, refuse(client_error("AccessDeniedException"))]
+    await store.boards.finish()
+    assert store.boards.pending == frozenset()
+    await store.statistics.read("42", consistent=True)
+    assert store.boards.pending == {"42"}
+
+
+async def test_who_is_cancelled_amid_a_move_has_it_still_before_them(table: Table) -> None:
+    reached = asyncio.Event()
+
+    async def hang(real: Operation, arguments: Answer) -> Answer:
+        reached.set()
+        await asyncio.Event().wait()
+        return {}
+
+    hanging, client = watched(table)
+    store = CommentRepository(hanging)
+    await store.add(FIVES[0])
+    client._faults = [hang]
+    finishing = asyncio.create_task(store.boards.finish())
+    await reached.wait()
+    finishing.cancel()
+    await asyncio.wait([finishing])
+    assert store.boards.pending == {"42"}
+    await store.boards.finish()
+    await settled(table, "42")
+
+
+async def test_a_process_moves_so_many_products_at_a_time(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many change: the rest waits, and the index's partition has its peace."""
+    monkeypatch.setattr(module, "MOVE_SECONDS", 0)
+    monkeypatch.setattr(module, "MOST_AT_ONCE", 3)
+    boards, rounds = Boards(table), list[int]()
+    move_all = boards._move_all
+
+    async def noted(products: list[str]) -> bool:
+        rounds.append(len(products))
+        return await move_all(products)
+
+    monkeypatch.setattr(boards, "_move_all", noted)
+    changes = {StatisticsKey(f"p{n}", "en"): RatingCounts((0, 0, 0, 0, 1)) for n in range(8)}
+    boards.changed(changes)
+    boards.start()
+    await until(lambda: sum(rounds) == 8)
+    await boards.finish()
+    assert rounds == [3, 3, 2]
+
+
+async def test_a_client_that_closes_has_moved_what_it_changed(
+    table: Table, dynoxide_url: str
+) -> None:
+    async with connect(TableAddress(table.name, dynoxide_url, embedded=True)) as opened:
+        await CommentRepository(opened).put_many(FIVES)
+    await settled(table, "42")
+
+
+@pytest.mark.parametrize("strange", [{"count_5": {"S": "x"}}, {"SK": {"S": "S#%FF"}}], ids=str)
+async def test_what_others_wrote_among_them_stops_nobody(
+    table: Table, strange: dict[str, object]
+) -> None:
+    await CommentRepository(table).put_many(FIVES)
+    await table.put_many([item_key(WHOLE._replace(language="xx")) | strange])
+    boards = Boards(table)
+    await boards.put_right(["42"])
+    assert await place(table) == "000000000012#42"
+
+
+async def until(holds: object, seconds: float = 20.0) -> None:
+    """Wait until something holds."""
+    assert callable(holds)
+    async with asyncio.timeout(seconds):
+        while not holds():  # noqa: ASYNC110 - whatever it is, no event says so
+            await asyncio.sleep(0.01)
+
+
+def test_a_failed_condition_of_one_item_is_told_as_one() -> None:
+    assert isinstance(client_error("ConditionalCheckFailedException"), errors.ConditionFailedError)
