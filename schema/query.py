@@ -55,7 +55,8 @@ class Query:
     leaderboard: pagination.Page[model.ProductRank] | None = strawberry.field(
         resolver=leaderboard.leaderboard,
         graphql_type=LeaderboardConnection | None,
-        description="The products with the most comments rated 5, in one language or in any.",
+        description="The products with the most comments rated 5, in one language or in any. It "
+        "follows what is written within seconds.",
     )
     viewer: model.User | None = strawberry.field(
         resolver=users.viewer,

@@ -7,8 +7,7 @@ They are exact for filters by counted fields alone, and only where they
 - were read consistently, after the page was asked for,
 - hold every comment of the table and are changed in the transaction of every write of one, so that
   they cannot lag: ``maintenance_mode`` says for how long that is certain, and
-- agree with themselves: every item's total is the sum of its counts, and the counts of all
-  languages are the sum of the languages' counts.
+- agree with themselves: every item's total is the sum of its counts.
 
 A comment whose write was acknowledged before the page was asked for is then counted in what is
 read, so its segment is not empty there, and is read.

@@ -1,0 +1,41 @@
+"""What a server does beside answering."""
+
+import asyncio
+from pathlib import Path
+
+import httpx
+import pytest
+
+from dal.repositories.comments import CommentRepository
+from dal.statistics import boards
+from dal.table.client import Table
+from live.broker import InProcessBroker
+from server.serving import application
+from server.settings import Settings
+from tests import oracle
+
+ASKED = """{
+  product(productId: "42") { statistics { total } }
+  leaderboard { nodes { count product { productId } } }
+}"""
+
+
+async def test_it_moves_products_on_leaderboards_while_it_runs(
+    table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here what another process has left, which the reading of the statistics shows."""
+    monkeypatch.setattr(boards, "MOVE_SECONDS", 0.01)
+    rows = [row._replace(rating=5) for row in oracle.make_comments("42", 3, seed=1)]
+    await CommentRepository(table).put_many(rows)
+    other = Table(table._client, table.name)
+    app = await application(Settings(data_dir=tmp_path), other, lambda: None, InProcessBroker())
+    shown: list[object] = []
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), base_url="http://test"
+    ) as client:
+        async with asyncio.timeout(20):
+            while not shown:
+                answer = await client.post("/graphql", json={"query": ASKED})
+                shown = answer.json()["data"]["leaderboard"]["nodes"]
+    assert shown == [{"count": 3, "product": {"productId": "42"}}]
+    await other.drain()
