@@ -322,6 +322,9 @@ async def test_the_plan_is_a_sheet_beside_the_list_and_below_its_head_on_a_phone
         assert head is not None
         assert below["y"] > head["y"]
         assert below["x"] + below["width"] <= 390
+        for more in await sheet.locator("summary").all():
+            await more.click()
+        assert await width(page) <= 390
 
 
 async def test_the_plan_opens_in_graphiql(page: Page, server: Server) -> None:
