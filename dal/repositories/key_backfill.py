@@ -17,6 +17,7 @@ from dal.entities.declared import INDEXES
 from dal.entities.entity import Entity
 from dal.entities.order import ORDER, is_order
 from dal.entities.organization import ORGANIZATION_USER, is_organization_user
+from dal.entities.shard_layout import PLAIN, ShardLayout
 from dal.entities.ticket import TICKET, is_ticket
 from dal.errors import ConditionFailedError
 from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
@@ -54,8 +55,11 @@ class _Gap(NamedTuple):
 class KeyBackfill:
     """One backfill; ``changed`` is how many items it has given keys."""
 
-    def __init__(self, table: Table, wait_for_writers: WaitForWriters) -> None:
+    def __init__(
+        self, table: Table, wait_for_writers: WaitForWriters, layout: ShardLayout = PLAIN
+    ) -> None:
         self._table = table
+        self._layout = layout
         self._wait_for_writers = wait_for_writers
         self._progress = ScanProgress(table, f"UPGRADE#{_version()}", _KEPT_SECONDS)
         self._announcing = asyncio.Lock()
@@ -78,7 +82,7 @@ class KeyBackfill:
             count.add(items)
 
     async def _fill(self, items: Iterable[Item]) -> None:
-        gaps = [gap for item in items if (gap := _gap(item)) is not None]
+        gaps = [gap for item in items if (gap := _gap(item, self._layout)) is not None]
         if any(gap.entity is COMMENT for gap in gaps):
             await self._announce()
         for batch in batched(gaps, _TOGETHER):
@@ -114,12 +118,14 @@ def _version() -> int:
     return crc32(orjson.dumps(table_definition("", INDEXES)))
 
 
-def _gap(item: Item) -> _Gap | None:
+def _gap(item: Item, layout: ShardLayout) -> _Gap | None:
     """Return what an item lacks; None where that is nothing, or what it is cannot be read."""
     for holds, entity in _ENTITIES:
         if holds(item):
             found = entity.recover(item)
             whole = entity.encode(found) if found is not None else {}
+            if entity is COMMENT:
+                whole |= layout.keys(whole)
             lacking = {name: value for name, value in whole.items() if name not in item}
             return _Gap(entity, item, lacking) if lacking else None
     return None

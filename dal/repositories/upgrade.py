@@ -43,7 +43,13 @@ async def upgrade(
     found = differences(description, INDEXES)
     _refuse(description, found, global_for_local=global_for_local)
     maintenance = MaintenanceStore(table)
-    if (await maintenance.read()).rebuilding:
+    state = await maintenance.read()
+    if state.layout.step:
+        raise StoreRefusedError(
+            "Comments move between numbers of shards: let that end by `marginalia table reshard "
+            f"--shards {state.layout.target}`, then run this again."
+        )
+    if state.rebuilding:
         raise StoreRefusedError(
             "A rebuild of the statistics is not done: let it end, or run `marginalia stats "
             "rebuild` again, then run this again."
@@ -51,7 +57,7 @@ async def upgrade(
     for definition in (*found.missing, *found.missing_local):
         await add_index(table, definition, tell)
     expiry = await admin.let_expire(table)
-    backfill = KeyBackfill(table, wait_for_writers)
+    backfill = KeyBackfill(table, wait_for_writers, state.layout)
     await backfill.run(seen)
     state = await maintenance.read()
     counted = state.complete or state.mode is MaintenanceMode.STREAM

@@ -33,16 +33,7 @@ _SCANS = 2
 def reshard(
     *,
     shards: Shards,
-    write_units: Annotated[
-        float | None,
-        typer.Option(
-            envvar="MARGINALIA_WRITE_UNITS",
-            min=1,
-            metavar="N",
-            help="Consume at most so many WCU a second; no limit if not given.",
-            show_default=False,
-        ),
-    ] = None,
+    write_units: options.WriteUnits = None,
     settings: Settings,
 ) -> None:
     """Spread comments over another number of shards, while servers read and write.

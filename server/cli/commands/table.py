@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from dal.entities.declared import INDEXES
+from dal.entities.shard_layout import LAST, ShardLayout
 from dal.repositories.upgrade import Upgraded
 from dal.repositories.upgrade import upgrade as upgrade_table
 from dal.statistics.maintenance_mode import (
@@ -112,6 +113,8 @@ def describe(
         typer.echo(f"It lacks {listed(lacking)}: run `marginalia table upgrade`.")
     if maintenance.restored:
         typer.echo(_RESTORED)
+    if not maintenance.layout.plain:
+        typer.echo(_shards(maintenance.layout))
 
 
 def workbench(*, table: options.TableName = options.DEFAULTS.table) -> None:
@@ -180,6 +183,15 @@ async def _describe(settings: Settings) -> tuple[dict[str, Any], bool, Maintenan
     async with open_store(settings, share=True, usable=False) as store:
         maintenance = await MaintenanceStore(store.table).read()
         return await admin.describe(store.table), await admin.expires(store.table), maintenance
+
+
+def _shards(layout: ShardLayout) -> str:
+    if layout.step:
+        return (
+            f"Comments move from {layout.shards} to {layout.target} shards, step {layout.step} of "
+            f"{LAST}: `marginalia table reshard --shards {layout.target}` goes on with it."
+        )
+    return f"Comments stand in {layout.shards} shards of each list."
 
 
 def _grid(description: dict[str, Any]) -> Grid:

@@ -17,6 +17,7 @@ from dal.statistics import maintenance_mode
 from dal.statistics.maintenance_mode import (
     LAYOUT_KEPT_SECONDS,
     MOVE_SETTLE_SECONDS,
+    MaintenanceMode,
     MaintenanceStore,
 )
 from dal.statistics.rebuild.announce import rebuild
@@ -34,7 +35,11 @@ from tests.writers import PRODUCTS, Engine, Killed, Writers, at_once, ignore
 CALM = "calm/1"
 ROWS = oracle.make_comments(CALM, 40, seed=8)
 EVERY = list(oracle.selections(CALM))
-MOVES = [(1, 4), (4, 1), (4, 16), (16, 4)]
+MOVES = [
+    (1, 4),
+    (16, 4),
+    *(pytest.param(*move, marks=pytest.mark.soak) for move in ((4, 1), (4, 16))),
+]
 
 
 async def spread(table: Table, shards: int) -> None:
@@ -105,6 +110,27 @@ async def test_walks_and_counts_are_exact_over_shards(each_table: Table, shards:
     found = {row.comment_id: row for row in rows}
     assert await store.get_many([one.comment_id for one in ROWS]) == found
     assert (await store.put_many(rows)).unchanged == len(rows)
+
+
+async def test_every_way_to_write_goes_by_the_shards(each_table: Table) -> None:
+    """A rebuild's mark, stream mode, and a comment that is added again after its deletion."""
+    await spread(each_table, 4)
+    store = CommentRepository(each_table)
+    await store.put_many(ROWS[:9])
+    await rebuild(each_table, at_once, ignore)
+    keyed = (await store.add(ROWS[9], "once")).node
+    await store.delete(keyed.comment_id, lambda _: None)
+    maintenance = MaintenanceStore(each_table)
+    await maintenance.announce(await maintenance.read(), mode=MaintenanceMode.STREAM)
+    store.maintenance.forget()
+    await store.add(ROWS[10])
+    await store.update(ROWS[0].comment_id, {"rating": 2}, lambda _: None)
+    await store.put_many(ROWS[11:13])
+    walked = await oracle.walk(store, Selection(CALM), 5, backward=False)
+    assert {one.comment_id for one in walked} == {
+        one.comment_id for one in (*ROWS[:9], *ROWS[10:13])
+    }
+    assert await misplaced(each_table) == []
 
 
 async def test_one_shard_keeps_the_keys_of_before(table: Table) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from dal.entities.comment import COMMENT, KEYED, comment_key
+from dal.entities.comment import COMMENT, KEYED, comment_key, id_in
 from dal.entities.declared import INDEXES
 from dal.entities.order import ORDER, ORDERS_BY_DATE
 from dal.entities.organization import ORGANIZATION_USER
+from dal.entities.shard_layout import PLAIN, ShardLayout
 from dal.entities.ticket import TICKET
 from dal.errors import StoreRefusedError
 from dal.model import OrderStatus
@@ -328,3 +329,18 @@ async def test_a_running_rebuild_is_waited_for(table: Table) -> None:
     maintenance = MaintenanceStore(table)
     await maintenance.announce(await maintenance.read(), rebuilding=True)
     await unchanged_by(table, "A rebuild of the statistics is not done")
+
+
+async def test_keys_go_by_the_number_of_shards(table: Table) -> None:
+    maintenance = MaintenanceStore(table)
+    state = await maintenance.announce(await maintenance.read(), layout=PLAIN.next(4))
+    with pytest.raises(StoreRefusedError, match="table reshard --shards 4`, then run this again"):
+        await upgraded(table)
+    four = ShardLayout(4)
+    state = await maintenance.announce(state, layout=four)
+    whole = {row.comment_id: COMMENT.encode(row) for row in COMMENTS[:8]}
+    whole = {name: item | four.keys(item) for name, item in whole.items()}
+    await table.put_many([without(item, "GSI2PK", "GSI3PK") for item in whole.values()])
+    assert (await upgraded(table)).items == len(whole)
+    found = await table.get_many([comment_key(name) for name in whole])
+    assert {id_in(item): item for item in found} == whole

@@ -27,6 +27,22 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "DEADLINE", 120.0)
 
 
+async def begin_move(settings: Settings) -> None:
+    """Announce the first step from 1 to 4 shards."""
+    async with open_table(settings, share=False) as table:
+        maintenance = MaintenanceStore(table)
+        await maintenance.announce(await maintenance.read(), layout=ShardLayout().next(4))
+
+
+def test_a_move_that_was_interrupted_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asyncio.run(begin_move(Settings(data_dir=tmp_path)))
+    run("table", "describe", "--data-dir", str(tmp_path))
+    told = "Comments move from 1 to 4 shards, step 1 of 4: `marginalia table reshard --shards 4`"
+    assert told in capsys.readouterr().out
+
+
 async def fill(settings: Settings) -> ShardLayout:
     """Store the rows, and return how they are spread."""
     async with open_table(settings, share=False) as table:
@@ -46,6 +62,9 @@ def test_a_table_is_made_with_shards_and_moved_to_others(
     settings, store = Settings(data_dir=tmp_path), ("--data-dir", str(tmp_path))
     run("table", "create", "--shards", "4", *store)
     assert asyncio.run(fill(settings)) == ShardLayout(4)
+    capsys.readouterr()
+    run("table", "describe", *store)
+    assert "Comments stand in 4 shards of each list." in capsys.readouterr().out
     for shards in ("16", "16", "1"):
         run("table", "reshard", "--shards", shards, "--write-units", "100000", *store)
         asyncio.run(walked(settings))
@@ -53,7 +72,6 @@ def test_a_table_is_made_with_shards_and_moved_to_others(
     with pytest.raises(CommandError, match="run `marginalia table reshard --shards 4`"):
         run("table", "create", "--shards", "4", *store)
     assert capsys.readouterr().out.splitlines() == [
-        "Table marginalia is created.",
         "Table marginalia: comments stand in 16 shards of each list.",
         "Table marginalia: comments stand in 16 shards already; nothing was changed.",
         "Table marginalia: comments stand in 1 shard of each list.",
