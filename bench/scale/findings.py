@@ -131,8 +131,7 @@ def _unrefused(asked: Callable[[int], Mapping[Limit, float]], effort: Effort) ->
 
 def _board(effort: Effort) -> Found:
     def beyond(rate: float) -> Mapping[str, int] | None:
-        kept = boards.keeps_up(rate, effort.servers, effort.seed, law=Zipf())
-        return None if kept else {demand.BOARD: 1}
+        return boards.refused(rate, effort.servers, effort.seed, law=Zipf())
 
     return greatest(beyond, 50)
 
@@ -260,7 +259,8 @@ def _gigabytes(rows: float) -> str:
 _COUNTS_READ = "a product's counters, read"
 
 _MOVED_BY = {
-    demand.BOARD: "moves of several changes at once; comments do not wait for them",
+    demand.BOARD: "moves of several changes at once, later; comments do not wait for them then",
+    boards.PACE: "nothing need be: the board lags, comments do not wait; `MOST_AT_ONCE`",
     demand.CONFLICTS: "fewer servers for a product; stream mode; shards of the counters",
     demand.COUNTERS: "stream mode",
     _COUNTS_READ: "answers kept by a cache or a CDN",

@@ -65,7 +65,7 @@ REBUILD = Permissions(
 )
 UPGRADE = Permissions(
     "Upgrade",
-    "marginalia table create and upgrade",
+    "marginalia table create, upgrade and reshard",
     table=(
         "BatchWriteItem",
         "CreateTable",
