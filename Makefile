@@ -16,7 +16,7 @@ CLIENTS := tests/clients
 EXAMPLES := examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run bench test soak fuzz faults kills neighbour overload cdn live audit conformance examples examples-check function check format sdl docs pictures lock clean
+.PHONY: help setup setup-dev run bench test amazon soak fuzz faults kills neighbour overload cdn live audit conformance examples examples-check function check format sdl docs pictures lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,10 @@ bench: setup $(PEERS)/node_modules/installed ## Compare speed with other servers
 
 test: setup-dev ## Run every test against real engines
 	$(PYTEST) $(ARGS)
+
+# The wire is compared with the SDK, and processes of their own speak to the engine: not to the fake.
+amazon: setup-dev ## Run reads, counts, streams and rebuilds on DynamoDB as AWS documents it
+	$(PYTEST) --amazon --ignore tests/dal/table/test_wire.py --ignore tests/stream/test_kills.py tests/dal tests/stream tests/integration tests/amazon $(ARGS)
 
 soak: setup-dev ## Hunt for longer: the long hypothesis profile and the exhaustive walks
 	HYPOTHESIS_PROFILE=soak $(PYTEST) -m "soak or not soak" --timeout 7200 -o faulthandler_timeout=10800 $(ARGS)

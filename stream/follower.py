@@ -8,7 +8,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+from time import monotonic
 
 from dal.errors import (
     ChangesLostError,
@@ -33,7 +34,7 @@ from stream.records import sequence_of
 from stream.sink import Sink
 
 RETENTION = timedelta(hours=23)
-"""Records are kept for 24 hours; an hour is for clocks that differ."""
+"""Records are kept for 24 hours; an hour is for what is known late."""
 
 LISTING = timedelta(seconds=10)
 WATERMARK = timedelta(seconds=10)
@@ -43,10 +44,16 @@ SKIPPING = timedelta(hours=1)
 TRIED_AGAIN = 30.0
 """Seconds between attempts to open a log."""
 
-SHORTEST_PAUSE = 0.05
+READ_EVERY = 0.4
+"""Seconds between rounds that leave little behind: with it two readers of a shard, which is the
+most, ask for its records five times a second."""
+
 LONGEST_PAUSE = 1.0
 LONGEST_BACKOFF = 30.0
 """Seconds between rounds: while nothing happens, and while DynamoDB does not answer."""
+
+FULL = 1_000
+"""Records of an answer that others follow."""
 
 NOT_BEGUN = (
     "The table has no stream that a rebuild began: run `marginalia stats rebuild --mode stream`."
@@ -78,11 +85,6 @@ class _ShardReader:
     latest: str | None = None
 
 
-def now() -> datetime:
-    """Return the time of this machine."""
-    return datetime.now(UTC)
-
-
 async def follow(table: Table, streams: Streams, open_log: OpenLog | None = None) -> None:
     """Keep the table's counters up with its stream until cancelled, and a log beside them.
 
@@ -97,9 +99,10 @@ async def follow(table: Table, streams: Streams, open_log: OpenLog | None = None
     follower = await open_follower(table, streams, boards=boards)
     boards.start()
     opening = open_log and asyncio.create_task(_log_with_all(table, streams, open_log))
-    pause = SHORTEST_PAUSE
+    pause = READ_EVERY
     try:
         while True:
+            began = monotonic()
             try:
                 if opening and opening.done():
                     log = opening.result()
@@ -113,10 +116,10 @@ async def follow(table: Table, streams: Streams, open_log: OpenLog | None = None
                 _log.warning("%s", error)
                 pause = min(2 * pause, LONGEST_BACKOFF)
             else:
-                pause = SHORTEST_PAUSE if busy else min(2 * pause, LONGEST_PAUSE)
-                if busy:
+                pause = READ_EVERY if busy else min(2 * pause, LONGEST_PAUSE)
+                if follower.behind:
                     continue
-            await asyncio.sleep(pause)
+            await asyncio.sleep(max(0.0, began + pause - monotonic()))
     finally:
         if opening:
             opening.cancel()
@@ -148,14 +151,15 @@ async def _log_with_all(
 async def _read_all(follower: "Follower") -> None:
     while not follower.caught_up:
         busy = await follower.round()
-        if not (busy or follower.caught_up):  # a closed shard's child is not listed yet
-            await asyncio.sleep(LONGEST_PAUSE)
+        if not (follower.behind or follower.caught_up):
+            # Where nothing came, a closed shard's child is not listed yet.
+            await asyncio.sleep(READ_EVERY if busy else LONGEST_PAUSE)
 
 
 async def open_follower(
     table: Table,
     streams: Streams,
-    clock: Callable[[], datetime] = now,
+    clock: Callable[[], datetime] | None = None,
     *,
     beside: Sink | None = None,
     boards: Boards | None = None,
@@ -189,11 +193,15 @@ class Follower:
     """One reader of all shards of a stream; others may read the same stream meanwhile."""
 
     def __init__(
-        self, streams: Streams, arn: str, sink: Sink, clock: Callable[[], datetime] = now
+        self,
+        streams: Streams,
+        arn: str,
+        sink: Sink,
+        clock: Callable[[], datetime] | None = None,
     ) -> None:
         self._streams = streams
         self._arn = arn
-        self._clock = clock
+        self._clock = clock or streams.now
         self._sink = sink
         self._checkpoints = sink.checkpoints
         self._readers: dict[str, _ShardReader] = {}
@@ -201,6 +209,8 @@ class Follower:
         self._listed: datetime | None = None
         self._raised: datetime | None = None
         self._complete = False
+        self.behind = False
+        """Whether the latest round left records that it could have read: an answer was full."""
 
     @property
     def log_failed(self) -> bool:
@@ -215,18 +225,19 @@ class Follower:
     async def round(self) -> bool:
         """Read each open shard once and apply what it has; False when nothing was left."""
         await self._sink.check()
-        began = self._clock()
-        if self._listed is None or began - self._listed >= LISTING:
-            await self._list(began)
+        if self._listed is None or self._clock() - self._listed >= LISTING:
+            await self._list()
+        began, self.behind = self._clock(), False
         readers = list(self._readers.values())
         busy = any(await in_parallel([self._read(one, began) for one in readers]))
         if not busy and self._complete:
             await self._caught_up(began)
         return busy
 
-    async def _list(self, began: datetime) -> None:
+    async def _list(self) -> None:
         """Find the shards that can be read now: those whose parent is done, or gone."""
         stream = await self._streams.describe(self._arn)
+        began = self._clock()  # the answer tells the time by the service's clock
         listed = {shard.shard_id: shard for shard in stream.shards}
         unknown = [one for one in listed if one not in self._readers and one not in self._done]
         stored = await self._checkpoints.read(unknown)
@@ -267,6 +278,7 @@ class Follower:
         except IteratorExpiredError:
             reader.iterator = None
             return True
+        self.behind |= len(answer.records) >= FULL
         if answer.records:
             reader.latest = sequence_of(answer.records[-1])
         reader.checkpoint = await self._sink.apply(held, answer.records)

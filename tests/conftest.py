@@ -20,6 +20,7 @@ from dal.stores import Stores
 from dal.table import gate
 from dal.table.client import Table, TableAddress, connect
 from schema import documents
+from tests.amazon import Amazon
 from tests.engines import dynoxide, ministack
 from tests.server.serving import served
 
@@ -66,8 +67,15 @@ def ministack_url() -> Iterator[str]:
         yield url
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give the long hunts two hours, as `make soak` gives everything, also when run by hand."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give the long hunts two hours, as `make soak` gives everything, also when run by hand.
+
+    Amazon's fake stands on one engine: the second opinion on engines is not asked of it.
+    """
+    if config.getoption("--amazon"):
+        second = [item for item in items if "ministack_url" in item.name]
+        config.hook.pytest_deselected(items=second)
+        items[:] = [item for item in items if item not in second]
     for item in items:
         if item.get_closest_marker("soak") is not None:
             item.add_marker(pytest.mark.timeout(7200))
@@ -115,6 +123,10 @@ def demo_data(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     return data_dir
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--amazon", action="store_true", help="put tests.amazon before dynoxide")
+
+
 class Clients:
     """A client for each engine, opened when it is first asked for."""
 
@@ -138,15 +150,16 @@ async def clients() -> AsyncIterator[Clients]:
 
 
 @pytest.fixture
-async def table(clients: Clients, dynoxide_url: str) -> Table:
+async def table(clients: Clients, dynoxide_url: str, pytestconfig: pytest.Config) -> Table:
     """A fresh table on dynoxide."""
-    return await fresh_table(clients, dynoxide_url)
+    return await fresh_table(clients, dynoxide_url, amazon=pytestconfig.getoption("--amazon"))
 
 
 @pytest.fixture(params=["dynoxide_url", "ministack_url"])
 async def each_table(clients: Clients, request: pytest.FixtureRequest) -> Table:
     """A fresh table on each engine in turn."""
-    return await fresh_table(clients, request.getfixturevalue(request.param))
+    url = request.getfixturevalue(request.param)
+    return await fresh_table(clients, url, amazon=request.config.getoption("--amazon"))
 
 
 @pytest.fixture
@@ -159,8 +172,11 @@ def comments(stores: Stores) -> CommentRepository:
     return stores.comments
 
 
-async def fresh_table(clients: Clients, url: str) -> Table:
+async def fresh_table(clients: Clients, url: str, *, amazon: bool = False) -> Table:
     """Return a table of its own name, which holds nothing and is counted by its writers."""
-    table = Table(await clients.of(url), f"test-{uuid.uuid4().hex}")
+    service = await clients.of(url)
+    if amazon:
+        service = Amazon.documented(service, settles_when_quiet=True)
+    table = Table(service, f"test-{uuid.uuid4().hex}")
     await create_table(table)
     return table

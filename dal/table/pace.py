@@ -1,4 +1,4 @@
-"""A pace for writes of many items: what they consume, by what the store tells of each."""
+"""A pace for reads or writes of many items, and one for requests of which a few a second may be."""
 
 from asyncio import Lock, sleep
 from collections.abc import AsyncIterator
@@ -46,3 +46,20 @@ class Pace:
             finally:
                 self._due += (account.wcu - reserved) / self._units
                 self._expected = account.wcu or reserved
+
+
+class RateLimit:
+    """Lets ``most`` requests begin at once, and then one each ``every`` seconds."""
+
+    def __init__(self, every: float, most: int) -> None:
+        self._every = every
+        self._ahead = every * (most - 1)
+        self._due = 0.0
+
+    async def wait(self) -> None:
+        """Wait for the turn of a request; turns are given in order of arrival."""
+        now = monotonic()
+        self._due = max(self._due, now - self._ahead)
+        left, self._due = self._due - now, self._due + self._every
+        if left > 0:
+            await sleep(left)

@@ -6,12 +6,18 @@ a day after they were made.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import Any, TypeAlias
 
 from dal.errors import StoreRefusedError
+from dal.table.pace import RateLimit
 
 WHOLE_IMAGES = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 """The StreamSpecification whose records say what an item was and what it became."""
+
+DESCRIBE_EVERY, _DESCRIBES_AT_ONCE = 0.5, 4
+"""Seconds between DescribeStreams once some were at once: an account may have 10 a second."""
 
 Call: TypeAlias = Callable[..., Awaitable[dict[str, Any]]]
 """Does an operation of the service: its name, and its arguments by name."""
@@ -81,13 +87,21 @@ class Streams:
 
     def __init__(self, call: Call) -> None:
         self._call = call
+        self._describes = RateLimit(DESCRIBE_EVERY, _DESCRIBES_AT_ONCE)
+        self._ahead = timedelta()
+        """By how much the service's clock is ahead of this machine's."""
+
+    def now(self) -> datetime:
+        """Return the time by the service's clock, as its latest answer told it to the second."""
+        return datetime.now(UTC) + self._ahead
 
     async def describe(self, arn: str) -> StreamDescription:
         """Return a stream with all of its shards, by one request per 100."""
         shards: list[Shard] = []
         arguments = {"StreamArn": arn}
         while True:
-            answer = (await self._call("describe_stream", **arguments))["StreamDescription"]
+            await self._describes.wait()
+            answer = (await self._ask("describe_stream", **arguments))["StreamDescription"]
             shards += map(_shard, answer["Shards"])
             last = answer.get("LastEvaluatedShardId")
             if last is None:
@@ -104,7 +118,7 @@ class Streams:
             if after is None
             else {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": after}
         )
-        answer = await self._call("get_shard_iterator", StreamArn=arn, ShardId=shard_id, **start)
+        answer = await self._ask("get_shard_iterator", StreamArn=arn, ShardId=shard_id, **start)
         return str(answer["ShardIterator"])
 
     async def records(self, iterator: str) -> Records:
@@ -113,8 +127,15 @@ class Streams:
         Raises IteratorExpiredError after about 15 minutes, and ChangesLostError when records from
         there on are gone.
         """
-        answer = await self._call("get_records", ShardIterator=iterator)
+        answer = await self._ask("get_records", ShardIterator=iterator)
         return Records(answer["Records"], answer.get("NextShardIterator"))
+
+    async def _ask(self, operation: str, **arguments: Any) -> dict[str, Any]:
+        answer = await self._call(operation, **arguments)
+        told = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date")
+        if told is not None:
+            self._ahead = parsedate_to_datetime(told) - datetime.now(UTC)
+        return answer
 
 
 def _shard(shard: Mapping[str, Any]) -> Shard:

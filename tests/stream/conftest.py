@@ -8,6 +8,7 @@ from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
 from dal.table.client import Table, TableAddress, connect_streams
 from dal.table.streams import Streams
 from stream.checkpoints import Checkpoints
+from tests.amazon import amazon_of
 from tests.stream.fakes import START
 from tests.stream.histories import begin_counting
 
@@ -32,6 +33,10 @@ async def followed(table: Table) -> Table:
 
 @pytest.fixture
 async def streams(each_table: Table) -> AsyncIterator[Streams]:
+    amazon = amazon_of(each_table)
+    if amazon is not None:
+        yield amazon.client_of_streams()
+        return
     async with connect_streams(connection_of(each_table)) as opened:
         yield opened
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from dal.table.pace import RateLimit
 from dal.table.streams import Streams
 from stream.records import Record, sequence_of
 from tests.fakes import client_error
@@ -33,7 +34,9 @@ class FakeStreams:
     most: int = 3
 
     def client(self) -> Streams:
-        return Streams(self._call)
+        streams = Streams(self._call)
+        streams._describes = RateLimit(0, 1)
+        return streams
 
     async def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:
         answer: dict[str, Any] = getattr(self, operation)(**arguments)

@@ -16,6 +16,7 @@ from stream.checkpoints import Checkpoints, label_of
 from stream.follower import open_follower
 from stream.records import Record
 from tests import oracle, recount
+from tests.amazon import settle
 from tests.strategies import comment
 
 PRODUCTS = ("41", "42", "43")
@@ -90,6 +91,7 @@ async def all_records(table: Table, streams: Streams) -> tuple[str, list[Record]
 
 async def catch_up(table: Table, streams: Streams) -> None:
     """Follow until nothing is left."""
+    settle(table)
     follower = await open_follower(table, streams)
     while await follower.round():
         pass

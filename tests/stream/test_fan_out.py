@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -17,7 +17,7 @@ from stream.applier import Applier
 from stream.checkpoints import Checkpoints
 from stream.comment_log import MARGIN, CommentLog, RecordedChange
 from stream.fan_out import FanOut
-from stream.follower import Follower, follow, now
+from stream.follower import Follower, follow
 from stream.records import Record
 from tests import recount
 from tests.stream.fakes import START, FakeStreams, shard_of
@@ -176,7 +176,7 @@ async def impatient(begun: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     async def arn(_: Table) -> str:
         return "s"
 
-    await Checkpoints(begun, "s").raise_watermark(now())
+    await Checkpoints(begun, "s").raise_watermark(datetime.now(UTC))
     monkeypatch.setattr("dal.table.admin.stream", arn)
     monkeypatch.setattr("stream.follower.TRIED_AGAIN", 0.01)
     monkeypatch.setattr(fan_out, "PATIENCE", 0.1)
@@ -203,7 +203,7 @@ async def until(holds: Callable[[], Awaitable[bool]]) -> None:
 async def test_a_log_that_is_not_there_yet_or_hangs_is_waited_for_by_nobody(
     begun: Table, streams: FakeStreams, caplog: pytest.LogCaptureFixture
 ) -> None:
-    log, attempts = ListLog(reached=now()), 0
+    log, attempts = ListLog(reached=datetime.now(UTC)), 0
 
     async def open_log() -> CommentLog | None:
         nonlocal attempts
@@ -235,7 +235,7 @@ async def test_a_log_that_has_lost_its_place_costs_the_counters_nothing(
 ) -> None:
     follower, _ = opened(begun, streams, ListLog())
     await to_the_end(follower)
-    behind = ListLog(shards={"parent": ("8", False)}, reached=now())
+    behind = ListLog(shards={"parent": ("8", False)}, reached=datetime.now(UTC))
     streams.shards["parent"].trimmed = 3
     streams.shards["child"].records += records(15, 15)
     streams.read.clear()

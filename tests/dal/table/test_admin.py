@@ -68,6 +68,7 @@ class Blind(FaultyClient):
 
 
 async def test_a_table_that_is_being_changed_is_waited_for(table: Table) -> None:
+    await admin.renew_stream(table)
     busy = refuse(client_error("ResourceInUseException"))
     client = FaultyClient(table._client, busy, busy)
     await admin.end_stream(Table(client, table.name))

@@ -1,0 +1,38 @@
+"""The clock of the service: it stands still until a test turns it, or runs at a pace."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from time import monotonic
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass
+class Clock:
+    """Seconds since START; ``pace`` of them go by in a second of ours, ``tick`` with each call."""
+
+    pace: float = 0.0
+    tick: float = 0.0
+    _turned: float = 0.0
+    _began: float = field(default_factory=monotonic)
+
+    @property
+    def now(self) -> float:
+        """The seconds that went by."""
+        running = self.pace * (monotonic() - self._began) if self.pace else 0.0
+        return self._turned + running
+
+    @property
+    def date(self) -> datetime:
+        """The time of day that the service's answers tell."""
+        return START + timedelta(seconds=self.now)
+
+    @property
+    def headers(self) -> dict[str, object]:
+        """What an answer of the SDK tells of when it was given."""
+        return {"HTTPHeaders": {"date": format_datetime(self.date, usegmt=True)}}
+
+    def advance(self, seconds: float) -> None:
+        """Let time go by."""
+        self._turned += seconds

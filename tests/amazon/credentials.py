@@ -1,0 +1,26 @@
+"""Credentials that expire: calls fail until they are renewed, which takes some calls."""
+
+from dataclasses import dataclass
+
+from tests.fakes import client_error
+
+
+@dataclass
+class Expiry:
+    """Credentials last for ``calls`` calls; the ``stale`` ones after that are refused."""
+
+    calls: int | None = None
+    stale: int = 1
+    refused: int = 0
+    _made: int = 0
+
+    def check(self) -> None:
+        """Take note of a call; raises CredentialsExpiredError where it is refused."""
+        if self.calls is None:
+            return
+        self._made += 1
+        if self._made > self.calls:
+            self.refused += 1
+            if self._made == self.calls + self.stale:
+                self._made = 0
+            raise client_error("ExpiredTokenException")

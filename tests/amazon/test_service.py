@@ -1,0 +1,104 @@
+"""Both maintenance modes on all of it: lag, throttling, late streams, expired credentials."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import pytest
+
+from dal.repositories.comments import CommentRepository
+from dal.statistics.maintenance_mode import MaintenanceStore
+from dal.statistics.rebuild.announce import rebuild as rebuild_transactional
+from dal.statistics.verify import count_comments, differences, verify
+from dal.table.client import Table
+from stream.begin import end
+from stream.follower import caught_up, follow
+from stream.rebuild import rebuild
+from tests import oracle, recount
+from tests.amazon import Amazon, settle
+from tests.stream.histories import history, write_raw
+from tests.writers import ROWS, Writers, at_once, ignore, spoil
+
+
+@pytest.fixture
+def amazon(table: Table) -> Amazon:
+    """The service that the table of this test stands on."""
+    service = Amazon.documented(table._client)
+    service.expiry.calls = 150
+    service.clock.pace, service.throttle.wcu, service.throttle.rcu = 1.0, 40, 120
+    table._client = service
+    return service
+
+
+async def walks_are_exact(table: Table, product: str) -> int:
+    """Compare what some filters select with an oracle of what the table holds."""
+    store = CommentRepository(table)
+    rows = await recount.comments_of(store, product)
+    for selection in list(oracle.selections(product))[::29]:
+        shown = await oracle.walk(store, selection, 7, backward=False)
+        assert shown == oracle.selected(rows, selection)
+    return len(rows)
+
+
+async def test_transactional_mode_is_exact_beside_writers_and_a_rebuild(
+    table: Table, amazon: Amazon
+) -> None:
+    await CommentRepository(table).put_many([row for n, row in enumerate(ROWS) if n % 9])
+    await spoil(table, 2)
+    async with Writers(table, 2) as writers:
+        await writers.until(5)
+        await rebuild_transactional(table, writers.settle, ignore)
+        await writers.until(writers.writes + 5)
+    assert await verify(table, ignore) == []
+    assert (await MaintenanceStore(table).read()).exact
+    settle(table)
+    assert await walks_are_exact(table, "42") > 10
+    assert amazon.expiry.refused
+    assert amazon.throttle.refused
+
+
+@contextlib.asynccontextmanager
+async def foreign(table: Table, seed: int) -> AsyncIterator[None]:
+    """Another program that writes all the while, and as much again afterwards."""
+    stop = asyncio.Event()
+
+    async def write() -> None:
+        for step in history(seed, 5_000):
+            await write_raw(table, [step])
+            await asyncio.sleep(0.005)
+            if stop.is_set():
+                return
+
+    writing = asyncio.create_task(write())
+    try:
+        yield
+    finally:
+        stop.set()
+        await writing
+
+
+async def test_stream_mode_is_exact_beside_foreign_writers(table: Table, amazon: Amazon) -> None:
+    """Its shards are listed late, split, and give their records late; its limits hold."""
+    streams = amazon.client_of_streams()
+    amazon.streams.describes, amazon.streams.reads = 10.0, 5.0
+    await CommentRepository(table).put_many(ROWS[:60])
+    await spoil(table, 3)
+    async with foreign(table, 3):
+        await rebuild(table, streams, at_once, ignore)
+        reached = await caught_up(table)
+        following = asyncio.create_task(follow(table, streams))
+        settle(table)
+    async with asyncio.timeout(60):
+        while differences(await count_comments(table, ignore)):  # noqa: ASYNC110 - the stream's
+            await asyncio.sleep(0.1)
+    following.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await following
+    assert await verify(table, ignore) == []
+    assert amazon.streams.refused == 0
+    assert await caught_up(table) >= reached
+    settle(table)
+    assert await walks_are_exact(table, "42") > 10
+    await rebuild_transactional(table, at_once, ignore)
+    await end(table)
+    assert await verify(table, ignore) == []

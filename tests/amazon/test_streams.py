@@ -1,0 +1,176 @@
+"""The fake's streams: late, trimmed and limited, as the service's documentation says."""
+
+from itertools import chain
+from typing import Any
+
+import pytest
+
+from dal.errors import ChangesLostError, IteratorExpiredError, ThrottledError
+from dal.table import admin
+from dal.table.client import Table
+from dal.table.item import primary_key
+from dal.table.streams import Streams
+from stream.begin import begin
+from stream.records import sequence_of
+from tests.amazon import Amazon
+from tests.amazon.streams import ITERATOR_SECONDS, KEPT_SECONDS
+
+
+@pytest.fixture
+def amazon(table: Table) -> Amazon:
+    """The service that the table of this test stands on: its clock stands still."""
+    service = Amazon(table._client)
+    table._client = service
+    return service
+
+
+async def write(table: Table, *names: str) -> None:
+    for name in names:
+        await table.put_many([primary_key(name)])
+
+
+async def streamed(table: Table, amazon: Amazon) -> tuple[str, Streams]:
+    return await admin.renew_stream(table), Streams(amazon.streams.call)
+
+
+async def keys(streams: Streams, arn: str, shard: str) -> list[str]:
+    """Read a shard until it gives nothing, or ends."""
+    found: list[str] = []
+    iterator: str | None = await streams.iterator(arn, shard, after=None)
+    while iterator:
+        answer = await streams.records(iterator)
+        if not answer.records:
+            break
+        found += [one["dynamodb"]["Keys"]["PK"]["S"] for one in answer.records]
+        iterator = answer.iterator
+    return found
+
+
+async def test_a_stream_that_is_enabling_has_no_shards_and_takes_no_records(
+    table: Table, amazon: Amazon
+) -> None:
+    amazon.streams.enabling = 2
+    arn, streams = await streamed(table, amazon)
+    for _ in range(2):
+        found = await streams.describe(arn)
+        assert (found.enabled, list(found.shards)) == (False, [])
+        await write(table, "too early")
+    found = await streams.describe(arn)
+    assert found.enabled
+    await write(table, "in time")
+    assert await keys(streams, arn, found.shards[0].shard_id) == ["in time"]
+
+
+async def test_a_rebuild_begins_once_it_is_enabled_and_has_shards(
+    table: Table, amazon: Amazon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stream.begin._LOOK_EVERY", 0.01)
+    amazon.streams.enabling, amazon.streams.hidden = 2, 3
+    streams = amazon.client_of_streams()
+    arn, before = await begin(table, streams)
+    assert before == []
+    assert arn == await admin.stream(table)
+    assert (await streams.describe(arn)).shards
+
+
+async def test_records_come_late_and_in_order(table: Table, amazon: Amazon) -> None:
+    amazon.streams.late, amazon.streams.seed = 3, 1
+    arn, streams = await streamed(table, amazon)
+    names = [f"{number}" for number in range(20)]
+    await write(table, *names)
+    shard = (await streams.describe(arn)).shards[0].shard_id
+    iterator: str | None = await streams.iterator(arn, shard, after=None)
+    found: list[str] = []
+    empty = 0
+    while len(found) < len(names):
+        assert iterator is not None
+        answer = await streams.records(iterator)
+        empty += not answer.records
+        found += [one["dynamodb"]["Keys"]["PK"]["S"] for one in answer.records]
+        iterator = answer.iterator
+    assert found == names
+    assert empty
+
+
+async def test_a_child_is_listed_after_its_parent_closed(table: Table, amazon: Amazon) -> None:
+    amazon.streams.capacity, amazon.streams.hidden = 4, 5
+    arn, streams = await streamed(table, amazon)
+    while not (found := await streams.describe(arn)).shards:
+        pass
+    await write(table, *"abcdefgh")
+    listed = [one.shard_id for one in found.shards]
+    looks = 0
+    while len(listed) < 2:
+        listed = [one.shard_id for one in (await streams.describe(arn)).shards]
+        looks += 1
+    assert looks < 9
+    amazon.settle()
+    every = (await streams.describe(arn)).shards
+    assert {one.parent for one in every} >= {listed[0], None}
+    read = [await keys(streams, arn, one.shard_id) for one in every]
+    assert sorted(chain.from_iterable(read)) == [*"abcdefgh"]
+
+
+async def test_records_are_gone_after_a_day_and_iterators_before(
+    table: Table, amazon: Amazon
+) -> None:
+    arn, streams = await streamed(table, amazon)
+    await write(table, "a", "b")
+    shard = (await streams.describe(arn)).shards[0].shard_id
+    iterator = await streams.iterator(arn, shard, after=None)
+    first = sequence_of((await streams.records(iterator)).records[0])
+    amazon.clock.advance(ITERATOR_SECONDS + 1)
+    with pytest.raises(IteratorExpiredError):
+        await streams.records(iterator)
+    assert (
+        len((await streams.records(await streams.iterator(arn, shard, after=first))).records) == 1
+    )
+    amazon.clock.advance(KEPT_SECONDS)
+    await write(table, "c")
+    with pytest.raises(ChangesLostError):
+        await streams.iterator(arn, shard, after=first)
+    assert await keys(streams, arn, shard) == ["c"]
+
+
+@pytest.mark.parametrize("operation", ["describe_stream", "get_records"])
+async def test_who_asks_too_often_is_refused(table: Table, amazon: Amazon, operation: str) -> None:
+    arn, streams = await streamed(table, amazon)
+    shard = (await streams.describe(arn)).shards[0].shard_id
+    asked: dict[str, Any] = {"StreamArn": arn}
+    if operation == "get_records":
+        asked = {"ShardIterator": await streams.iterator(arn, shard, after=None)}
+    amazon.streams.describes, amazon.streams.reads = 10, 5
+    allowed = 10 if operation == "describe_stream" else 5
+    for _ in range(allowed):
+        await amazon.streams.call(operation, **asked)
+    with pytest.raises(ThrottledError):
+        await amazon.streams.call(operation, **asked)
+    amazon.clock.advance(0.2)
+    await amazon.streams.call(operation, **asked)
+
+
+async def test_time_is_the_services_own(table: Table, amazon: Amazon) -> None:
+    """Whatever the clock of this machine says."""
+    arn, streams = await streamed(table, amazon)
+    await streams.describe(arn)
+    assert abs((streams.now() - amazon.clock.date).total_seconds()) < 60
+    amazon.clock.advance(3_600)
+    await streams.describe(arn)
+    assert abs((streams.now() - amazon.clock.date).total_seconds()) < 60
+
+
+async def test_a_stream_is_described_less_often_than_is_allowed(
+    table: Table, amazon: Amazon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often it is asked for: others of the account want to describe theirs, too."""
+
+    async def sleep(seconds: float) -> None:
+        amazon.clock.advance(seconds)
+
+    monkeypatch.setattr("dal.table.pace.sleep", sleep)
+    monkeypatch.setattr("dal.table.pace.monotonic", lambda: amazon.clock.now)
+    arn, streams = await streamed(table, amazon)
+    amazon.streams.describes = 5
+    for _ in range(30):
+        await streams.describe(arn)
+    assert amazon.streams.refused == 0

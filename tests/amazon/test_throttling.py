@@ -1,0 +1,117 @@
+"""The fake's throttling, and what the product does about it."""
+
+import asyncio
+
+import pytest
+
+from dal.entities.comment import ALL
+from dal.errors import ThrottledError
+from dal.repositories.comments import CommentRepository, Selection
+from dal.statistics.verify import verify
+from dal.table.client import Table
+from dal.table.item import primary_key
+from dal.table.requests import QueryRequest, query_arguments
+from tests import oracle, recount
+from tests.amazon import Amazon
+from tests.strategies import comment
+from tests.writers import ignore
+
+
+@pytest.fixture
+def amazon(table: Table) -> Amazon:
+    """The service that the table of this test stands on: its clock stands still."""
+    service = Amazon(table._client)
+    table._client = service
+    return service
+
+
+def item(partition: str, **attributes: str) -> dict[str, dict[str, str]]:
+    return primary_key(partition) | {name: {"S": value} for name, value in attributes.items()}
+
+
+async def put(amazon: Amazon, table: Table, **attributes: str) -> None:
+    await amazon.call("put_item", {"TableName": table.name, "Item": item("a", **attributes)})
+
+
+async def test_a_partition_has_its_units_a_second(amazon: Amazon, table: Table) -> None:
+    amazon.throttle.wcu = 3
+    for _ in range(3):
+        await put(amazon, table, text="x")
+    with pytest.raises(ThrottledError):
+        await put(amazon, table, text="x")
+    other = {"TableName": table.name, "Item": item("b")}
+    await amazon.call("put_item", other)
+    amazon.clock.advance(0.5)
+    await put(amazon, table, text="x" * 2_500)  # the last may overdraw
+    amazon.clock.advance(0.3)
+    with pytest.raises(ThrottledError):
+        await put(amazon, table)
+    assert amazon.throttle.refused == {(None, "a"): 2}
+
+
+async def test_an_index_that_is_throttled_holds_the_table_back(
+    amazon: Amazon, table: Table
+) -> None:
+    amazon.throttle.wcu = 2
+    for name in "ab":
+        row = item(name, GSI4PK="PRODUCT#42", GSISK=name)
+        await amazon.call("put_item", {"TableName": table.name, "Item": row})
+    row = item("c", GSI4PK="PRODUCT#42", GSISK="c")
+    with pytest.raises(ThrottledError):
+        await amazon.call("put_item", {"TableName": table.name, "Item": row})
+    assert amazon.throttle.refused == {("all", "PRODUCT#42"): 1}
+
+
+async def test_of_a_batch_some_are_left_and_of_a_transaction_none_is_done(
+    amazon: Amazon, table: Table
+) -> None:
+    amazon.throttle.wcu = 1
+    await put(amazon, table)
+    batch = {table.name: [{"PutRequest": {"Item": item(name)}} for name in "ab"]}
+    answer = await amazon.call("batch_write_item", {"RequestItems": batch})
+    assert answer["UnprocessedItems"] == {table.name: batch[table.name][:1]}
+    entries = [{"Put": {"TableName": table.name, "Item": item(name)}} for name in "ac"]
+    with pytest.raises(ThrottledError):
+        await amazon.call("transact_write_items", {"TransactItems": entries})
+    assert await table.get(primary_key("c")) is None
+
+
+async def test_reads_of_a_partition_are_throttled_too(amazon: Amazon, table: Table) -> None:
+    store = CommentRepository(table)
+    await store.put_many(oracle.make_comments("42", 20, seed=1))
+    amazon.throttle.rcu = 1
+    read = QueryRequest(ALL, "PRODUCT#42")
+    asked = {"TableName": table.name, **query_arguments(read)}
+    await amazon.call("query", asked)
+    with pytest.raises(ThrottledError):
+        await amazon.call("query", asked)
+    assert amazon.throttle.refused == {("all", "PRODUCT#42"): 1}
+
+
+async def test_a_load_and_live_writes_on_hot_partitions_are_whole(
+    amazon: Amazon, table: Table
+) -> None:
+    """Its pages too: what is refused is asked for again."""
+    amazon.throttle.wcu, amazon.throttle.rcu = 30, 60
+    amazon.clock.pace = 3.0
+    store = CommentRepository(table)
+    rows = oracle.make_comments("42", 90, seed=2)
+    fresh = [comment(f"new-{number}", product_id="42") for number in range(12)]
+    await asyncio.gather(store.put_many(rows), *(store.add(one) for one in fresh))
+    assert amazon.throttle.refused
+    assert await verify(table, ignore) == []
+    selection = Selection("42", frozenset({1, 3, 5}))
+    shown = await oracle.walk(store, selection, 10, backward=False)
+    assert shown == oracle.selected([*rows, *fresh], selection)
+    assert len(await recount.check(table, "42")) == 102
+
+
+async def test_credentials_that_expire_cost_another_attempt(amazon: Amazon, table: Table) -> None:
+    amazon.expiry.calls, amazon.expiry.stale = 5, 2
+    store = CommentRepository(table)
+    rows = oracle.make_comments("42", 30, seed=3)
+    for row in rows[:10]:
+        await store.add(row)
+    await store.put_many(rows[10:])
+    assert amazon.expiry.refused > 3
+    assert len(await recount.check(table, "42")) == 30
