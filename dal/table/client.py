@@ -90,6 +90,8 @@ class Table:
         """Indexes that are declared as local and are global here."""
         self.unfinished: set[Callable[[], Awaitable[None]]] = set()
         """What is to be done before the client closes."""
+        self.read_pace = Pace(reads=True)
+        """What scans keep to."""
         self.damage: errors.StoreDamagedError | None = None
         """Set once any request has met damaged data, which stays."""
 

@@ -10,28 +10,32 @@ from dal.table.account import opened
 _FIRST = 1_000.0
 """WCU that a write is taken to consume until one has told: about a hundred comments' worth."""
 
+_FIRST_READ = 256.0
+"""RCU that a read is taken to consume: a megabyte, read consistently, as Scan answers at most."""
+
 
 _LOOKS_EVERY = 0.1
 """Seconds."""
 
 
 class Pace:
-    """Lets writes begin so that together they consume at most ``units`` WCU a second.
+    """Lets requests begin so that together they consume at most ``units`` WCU a second, or RCU.
 
-    What a write consumes is known after it, and may be more than a second's units: its turn comes
-    when all before are paid for, with what the latest consumed standing for those under way. None
-    is no limit.
+    What a request consumes is known after it, and may be more than a second's units: its turn
+    comes when all before are paid for, with what the latest consumed standing for those under way.
+    None is no limit. Of ``reads`` the RCU count, of others the WCU alone.
     """
 
-    def __init__(self, units: float | None = None) -> None:
+    def __init__(self, units: float | None = None, *, reads: bool = False) -> None:
         self._units = units
+        self._reads = reads
         self._turns = Lock()
         self._due = 0.0
-        self._expected = _FIRST
+        self._expected = _FIRST_READ if reads else _FIRST
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for the turn of the write that the block does."""
+        """Wait for the turn of the request that the block does."""
         if self._units is None:
             yield
             return
@@ -44,8 +48,9 @@ class Pace:
             try:
                 yield
             finally:
-                self._due += (account.wcu - reserved) / self._units
-                self._expected = account.wcu or reserved
+                consumed = account.rcu if self._reads else account.wcu
+                self._due += (consumed - reserved) / self._units
+                self._expected = consumed or reserved
 
 
 class RateLimit:

@@ -22,7 +22,8 @@ async def scan_pages(
     from before the scan until after it is seen once.
     """
     while True:
-        answer = await table.scan(segment, SCAN_SEGMENTS, start)
+        async with table.read_pace.turn():
+            answer = await table.scan(segment, SCAN_SEGMENTS, start)
         yield answer.items, answer.last_key
         if answer.last_key is None:
             return

@@ -81,6 +81,19 @@ WriteUnits = Annotated[
     ),
 ]
 
+ReadUnits = Annotated[
+    float | None,
+    typer.Option(
+        "--read-units",
+        envvar="MARGINALIA_READ_UNITS",
+        min=1,
+        metavar="N",
+        help="Let the scan of the table consume at most so many RCU a second, by what DynamoDB "
+        "tells of each answer; no limit if not given.",
+        show_default=False,
+    ),
+]
+
 _STORE_OPTIONS = {"data_dir": DataDir, "endpoint_url": EndpointUrl, "aws": Aws, "table": TableName}
 
 JwtSecret = Annotated[

@@ -10,7 +10,7 @@ from dal.table.streams import Streams
 from stream.checkpoints import Checkpoints
 from tests.amazon import amazon_of
 from tests.stream.fakes import START
-from tests.stream.histories import begin_counting
+from tests.stream.histories import begin_counting, one_shard
 
 
 @pytest.fixture
@@ -44,6 +44,7 @@ async def streams(each_table: Table) -> AsyncIterator[Streams]:
 @pytest.fixture
 async def streamed(each_table: Table, streams: Streams) -> Table:
     """A fresh table whose stream is counted, on each engine in turn."""
+    one_shard(each_table)
     await begin_counting(each_table, streams)
     return each_table
 

@@ -16,7 +16,7 @@ from stream.checkpoints import Checkpoints, label_of
 from stream.follower import open_follower
 from stream.records import Record
 from tests import oracle, recount
-from tests.amazon import settle
+from tests.amazon import amazon_of, settle
 from tests.strategies import comment
 
 PRODUCTS = ("41", "42", "43")
@@ -73,6 +73,13 @@ async def begin_counting(table: Table, streams: Streams) -> None:
     """Switch on a stream that is counted from its first record."""
     arn, before = await begin(table, streams)
     await Checkpoints(table, label_of(arn)).begin(before, datetime.now(UTC))
+
+
+def one_shard(table: Table) -> None:
+    """Let the stream that begins next be one shard whose records come at once."""
+    amazon = amazon_of(table)
+    if amazon is not None:
+        amazon.streams.shards, amazon.streams.capacity, amazon.streams.late = 1, 10**9, 0
 
 
 async def all_records(table: Table, streams: Streams) -> tuple[str, list[Record]]:

@@ -21,6 +21,7 @@ from stream.applier import Applier
 from stream.checkpoints import Checkpoint, Checkpoints, label_of
 from stream.follower import LISTING, RETENTION, SKIPPING, Follower, caught_up, follow, open_follower
 from tests import recount
+from tests.amazon import settle
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, FaultyClient, Operation, client_error, refuse
 from tests.strategies import comment
@@ -167,6 +168,7 @@ async def test_a_stream_that_begins_again_starts_empty(streamed: Table, streams:
 
 async def test_a_stream_that_was_not_begun_is_refused(each_table: Table, streams: Streams) -> None:
     await admin.renew_stream(each_table)
+    settle(each_table)
     follower = await open_follower(each_table, streams)
     with pytest.raises(errors.StoreRefusedError, match="marginalia stats rebuild"):
         await follower.round()

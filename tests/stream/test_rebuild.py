@@ -24,8 +24,16 @@ from stream.follower import caught_up, open_follower
 from stream.lambda_handler import apply
 from stream.rebuild import rebuild
 from stream.records import sequence_of
+from tests.amazon import settle
 from tests.engines import SECOND_IN_SOAK
-from tests.stream.histories import all_records, catch_up, check_all, history, write_raw
+from tests.stream.histories import (
+    all_records,
+    catch_up,
+    check_all,
+    history,
+    one_shard,
+    write_raw,
+)
 from tests.stream.test_lambda_handler import delivered
 from tests.writers import ROWS, Engine, Killed, Writers, at_once, ignore, spoil
 
@@ -127,9 +135,11 @@ async def test_the_lambda_function_goes_on_from_the_streams_beginning(
         return arn, before
 
     monkeypatch.setattr("stream.rebuild.begin", noted)
+    one_shard(each_table)
     async with foreign(each_table, 2):
         await rebuild(each_table, streams, at_once, ignore)
         await asyncio.sleep(0.2)
+    settle(each_table)
     _, found = await all_records(each_table, streams)
     found = [one for one in found if not any(before.covers(sequence_of(one)) for before in kept)]
     new = delivered(found, str(await admin.stream(each_table)))

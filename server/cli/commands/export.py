@@ -11,6 +11,7 @@ import typer
 
 from dal.errors import DalError
 from dal.table import admin
+from dal.table.pace import Pace
 from dal.table.parallel_scan import Progress
 from server.cli import options
 from server.engine.storage import Store, open_store
@@ -63,6 +64,7 @@ def export(
     force: Annotated[
         bool, typer.Option("--force", envvar="MARGINALIA_FORCE", help="Replace what is there.")
     ] = False,
+    read_units: options.ReadUnits = None,
     settings: Settings,
 ) -> None:
     """Export what is stored to files that `marginalia load` takes as they are.
@@ -73,10 +75,10 @@ def export(
     Exit code 1 if an item could not be read.
     """
     if output == _STDOUT:
-        manifest = _ran(_streamed(settings, _rows_of(kind, format_ or "jsonl")))
+        manifest = _ran(_streamed(settings, _rows_of(kind, format_ or "jsonl"), read_units))
     else:
         target = _target(output, kind, format_)
-        manifest = _ran(_exported(settings, target, force=force), target)
+        manifest = _ran(_exported(settings, target, read_units, force=force), target)
     _report(manifest, output)
 
 
@@ -102,20 +104,27 @@ def _rows_of(kind: KindName, format_: Format) -> tuple[ExportKind, Format]:
     return kind, format_
 
 
-async def _exported(settings: Settings, target: Target, *, force: bool) -> Manifest:
-    async with _opened(settings) as (store, seen):
+async def _exported(
+    settings: Settings, target: Target, read_units: float | None, *, force: bool
+) -> Manifest:
+    async with _opened(settings, read_units) as (store, seen):
         return await export_to(store.table, target, store.place, seen, force=force)
 
 
-async def _streamed(settings: Settings, rows_of: tuple[ExportKind, Format]) -> Manifest:
-    async with _opened(settings) as (store, seen):
+async def _streamed(
+    settings: Settings, rows_of: tuple[ExportKind, Format], read_units: float | None
+) -> Manifest:
+    async with _opened(settings, read_units) as (store, seen):
         return await export_to_stdout(store.table, store.place, rows_of, sys.stdout.buffer, seen)
 
 
 @asynccontextmanager
-async def _opened(settings: Settings) -> AsyncIterator[tuple[Store, Progress]]:
-    """Open the store, and show how far its scan is."""
+async def _opened(
+    settings: Settings, read_units: float | None
+) -> AsyncIterator[tuple[Store, Progress]]:
+    """Open the store, and show how far its scan is, which keeps to some RCU a second."""
     async with open_store(settings, share=True) as store:
+        store.table.read_pace = Pace(read_units, reads=True)
         total = (await admin.describe(store.table))["ItemCount"] or None
         with ProgressBar(store.table.name, total) as progress:
             yield store, lambda items: progress.update(items, f"{items:,} items read")

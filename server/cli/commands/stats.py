@@ -22,6 +22,7 @@ from dal.statistics.verify import Difference
 from dal.statistics.verify import verify as verify_table
 from dal.table import admin
 from dal.table.client import connect_streams
+from dal.table.pace import Pace
 from dal.table.parallel_scan import Progress
 from dal.table.streams import latest_stream
 from server.cli import options
@@ -57,23 +58,24 @@ def rebuild(
             show_default=False,
         ),
     ] = None,
+    read_units: options.ReadUnits = None,
     settings: Settings,
 ) -> None:
     """Count all comments anew and make the statistics exact, while servers go on writing.
 
     Interrupted, it is begun again with the same command.
     """
-    kept = asyncio.run(_rebuild(settings, mode))
+    kept = asyncio.run(_rebuild(settings, mode, read_units))
     typer.echo(f"Table {settings.table}: the statistics are exact; {_KEPT_BY[kept]}.")
 
 
 @options.of_store
-def verify(*, settings: Settings) -> None:
+def verify(*, read_units: options.ReadUnits = None, settings: Settings) -> None:
     """Compare the statistics with all comments, counted anew; exit code 1 if any differs.
 
     Products that are behind on a leaderboard are moved.
     """
-    mode, found, moved = asyncio.run(_verify(settings))
+    mode, found, moved = asyncio.run(_verify(settings, read_units))
     if moved:
         typer.echo(f"{moved:,} places on leaderboards were behind their counts, and are moved now.")
     if not found:
@@ -93,8 +95,11 @@ def follow(*, analytics_url: options.AnalyticsUrl = None, settings: Settings) ->
     asyncio.run(_follow(replace(settings, analytics_url=analytics_url)))
 
 
-async def _rebuild(settings: Settings, mode: MaintenanceMode | None) -> MaintenanceMode:
+async def _rebuild(
+    settings: Settings, mode: MaintenanceMode | None, read_units: float | None
+) -> MaintenanceMode:
     async with open_store(settings, share=True) as store:
+        store.table.read_pace = Pace(read_units, reads=True)
         wanted = mode or (await MaintenanceStore(store.table).read()).mode
         async with _scanning(store) as (progress, seen):
 
@@ -122,8 +127,11 @@ async def _end_stream(store: Store) -> None:
         await end(store.table)
 
 
-async def _verify(settings: Settings) -> tuple[MaintenanceMode, list[Difference], int]:
+async def _verify(
+    settings: Settings, read_units: float | None
+) -> tuple[MaintenanceMode, list[Difference], int]:
     async with open_store(settings, share=True) as store:
+        store.table.read_pace = Pace(read_units, reads=True)
         maintenance = await MaintenanceStore(store.table).read()
         async with _scanning(store) as (_, seen):
             boards = Boards(store.table)

@@ -7,11 +7,15 @@ import pytest
 
 from dal.repositories.comments import CommentRepository
 from dal.repositories.orders import OrderRepository
+from dal.statistics.verify import count_comments
 from dal.table.account import note_answer, opened
 from dal.table.client import Table
+from dal.table.item import Item
 from dal.table.pace import Pace
+from dal.table.requests import QueryAnswer
 from tests import oracle
 from tests.strategies import order
+from tests.writers import ignore
 
 UNITS = 100
 
@@ -75,3 +79,22 @@ async def test_what_is_loaded_keeps_to_its_units(table: Table, clock: Clock, kin
     assert sum(told) > 10 * UNITS
     begin = 4 * 1_000  # what the first are taken for until they tell
     assert sum(told) - 4 * max(told) < clock.now * UNITS < 2 * sum(told) + begin
+
+
+async def test_scans_keep_to_their_units(table: Table, clock: Clock) -> None:
+    rows = oracle.make_comments("42", 200, seed=6)
+    await CommentRepository(table).put_many([row._replace(text="word " * 400) for row in rows])
+    told: list[float] = []
+    real = table.scan
+
+    async def scan(segment: int, segments: int, start: Item | None) -> QueryAnswer:
+        answer = await real(segment, segments, start)
+        told.append(answer.capacity)
+        return answer
+
+    table.scan = scan  # type: ignore[method-assign]
+    table.read_pace = Pace(UNITS, reads=True)
+    for _ in range(10):
+        await count_comments(table, ignore)
+    assert sum(told) > 5 * UNITS
+    assert sum(told) - 4 * max(told) < clock.now * UNITS < 2 * sum(told) + 4 * 256
