@@ -25,7 +25,8 @@ def amazon(table: Table) -> Amazon:
     """The service that the table of this test stands on."""
     service = Amazon.documented(table._client)
     service.expiry.calls = 150
-    service.clock.pace, service.throttle.wcu, service.throttle.rcu = 1.0, 40, 120
+    service.throttle.wcu, service.throttle.rcu, service.throttle.wait = 40, 120, 0.5
+    service.clock.pace, service.clock.tick = 0.0, 0.002
     table._client = service
     return service
 
@@ -81,6 +82,7 @@ async def test_stream_mode_is_exact_beside_foreign_writers(table: Table, amazon:
     """Its shards are listed late, split, and give their records late; its limits hold."""
     streams = amazon.client_of_streams()
     amazon.streams.describes, amazon.streams.reads = 10.0, 5.0
+    amazon.clock.pace = 1.0
     await CommentRepository(table).put_many(ROWS[:60])
     await spoil(table, 3)
     async with foreign(table, 3):

@@ -29,8 +29,10 @@ def item(partition: str, **attributes: str) -> dict[str, dict[str, str]]:
     return primary_key(partition) | {name: {"S": value} for name, value in attributes.items()}
 
 
-async def put(amazon: Amazon, table: Table, **attributes: str) -> None:
-    await amazon.call("put_item", {"TableName": table.name, "Item": item("a", **attributes)})
+async def put(amazon: Amazon, table: Table, name: str = "a", **attributes: str) -> None:
+    told = {"ReturnConsumedCapacity": "TOTAL"}
+    row = {"TableName": table.name, "Item": item(name, **attributes)}
+    await amazon.call("put_item", row | told)
 
 
 async def test_a_partition_has_its_units_a_second(amazon: Amazon, table: Table) -> None:
@@ -39,8 +41,7 @@ async def test_a_partition_has_its_units_a_second(amazon: Amazon, table: Table) 
         await put(amazon, table, text="x")
     with pytest.raises(ThrottledError):
         await put(amazon, table, text="x")
-    other = {"TableName": table.name, "Item": item("b")}
-    await amazon.call("put_item", other)
+    await put(amazon, table, "b")
     amazon.clock.advance(0.5)
     await put(amazon, table, text="x" * 2_500)  # the last may overdraw
     amazon.clock.advance(0.3)
@@ -54,11 +55,9 @@ async def test_an_index_that_is_throttled_holds_the_table_back(
 ) -> None:
     amazon.throttle.wcu = 2
     for name in "ab":
-        row = item(name, GSI4PK="PRODUCT#42", GSISK=name)
-        await amazon.call("put_item", {"TableName": table.name, "Item": row})
-    row = item("c", GSI4PK="PRODUCT#42", GSISK="c")
+        await put(amazon, table, name, GSI4PK="PRODUCT#42", GSISK=name)
     with pytest.raises(ThrottledError):
-        await amazon.call("put_item", {"TableName": table.name, "Item": row})
+        await put(amazon, table, "c", GSI4PK="PRODUCT#42", GSISK="c")
     assert amazon.throttle.refused == {("all", "PRODUCT#42"): 1}
 
 
@@ -92,8 +91,7 @@ async def test_a_load_and_live_writes_on_hot_partitions_are_whole(
     amazon: Amazon, table: Table
 ) -> None:
     """Its pages too: what is refused is asked for again."""
-    amazon.throttle.wcu, amazon.throttle.rcu = 30, 60
-    amazon.clock.pace = 3.0
+    amazon.throttle.wcu, amazon.throttle.rcu, amazon.throttle.wait = 30, 60, 0.5
     store = CommentRepository(table)
     rows = oracle.make_comments("42", 90, seed=2)
     fresh = [comment(f"new-{number}", product_id="42") for number in range(12)]

@@ -55,6 +55,8 @@ class Throttle:
     clock: Clock
     wcu: float | None = None
     rcu: float | None = None
+    wait: float = 0.0
+    """Seconds that go by with each refusal, however long its client waits."""
     refused: Counter[tuple[str | None, str]] = field(default_factory=Counter)
     """How often a partition of an index, or of the table (None), refused a request."""
     written: Counter[tuple[str | None, str]] = field(default_factory=Counter)
@@ -123,6 +125,7 @@ class Throttle:
         if bucket is None or bucket.open():
             return True
         self.refused[(index, partition)] += 1
+        self.clock.advance(self.wait)
         return False
 
     def _pay(self, kind: str, table: str, index: str | None, partition: str, units: float) -> None:
