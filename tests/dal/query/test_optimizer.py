@@ -1,4 +1,5 @@
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import pytest
 
@@ -12,6 +13,9 @@ from dal.query.access_paths import MAX_SEGMENTS, access_paths
 from dal.query.plan import Plan, Segment
 from dal.query.query import Filters, Query
 from dal.repositories.comments import Selection
+from dal.statistics.counts import CommentStatistics, RatingCounts
+from dal.statistics.row_locations import RowLocations
+from dal.statistics.table_statistics import ProductStatistics
 from dal.table.index import BY_DATE, Index
 from dal.table.ranges import Range
 from tests.dal.planning import plan
@@ -305,3 +309,26 @@ def test_what_is_refused_does_not_depend_on_shards() -> None:
         "byLang": 192,
         "byRating": 64,
     }
+
+
+@pytest.mark.parametrize("row_bytes", [200, 400, 900])
+@pytest.mark.parametrize(
+    "held", [(80, 50, 70, 200, 600), (200,) * 5, (250, 30, 30, 90, 600)], ids=str
+)
+def test_where_a_filter_covers_most_of_a_product_one_partition_is_read(
+    held: tuple[int, ...], row_bytes: int
+) -> None:
+    """While indexes lag, a comment that moves between these ratings is not missed then."""
+    counts = RatingCounts(held)
+    known = ProductStatistics(CommentStatistics(counts, {"en": counts}), row_bytes, RowLocations())
+    covering = 0
+    for size in range(2, 5):
+        for ratings in combinations(RATINGS, size):
+            query = Selection("42", frozenset(ratings)).query()
+            found = plan(
+                COMMENT.indexes, query, Range(), descending=True, limit=20, statistics=known
+            )
+            if counts.of(ratings) >= 0.75 * counts.of():
+                covering += 1
+                assert found.index.name == "all"
+    assert covering > 3
