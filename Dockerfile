@@ -9,7 +9,7 @@ RUN npm ci --omit=dev
 FROM python:3.13-slim AS python
 WORKDIR /build
 RUN python -m venv /opt/marginalia
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY pyproject.toml hatch_build.py constraints.txt README.md LICENSE ./
 COPY analytics analytics
 COPY bench bench
 COPY compiled compiled
@@ -21,7 +21,7 @@ COPY schema schema
 COPY server server
 COPY stream stream
 COPY web web
-RUN /opt/marginalia/bin/pip install --no-cache-dir --constraint constraints.txt '.[redis]'
+RUN MARGINALIA_IMAGE=1 /opt/marginalia/bin/pip install --no-cache-dir --constraint constraints.txt '.[redis]'
 # The server looks for node_modules beside its own packages.
 COPY --from=node /build/node_modules node_modules
 RUN mv node_modules "$(/opt/marginalia/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"

@@ -16,12 +16,13 @@ CLIENTS := tests/clients
 EXAMPLES := examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run bench test amazon soak fuzz faults kills neighbour overload cdn live audit conformance examples examples-check function check format sdl docs pictures lock clean
+.PHONY: help setup setup-dev run bench test amazon soak fuzz faults kills orphans neighbour overload cdn live audit conformance examples examples-check function check format sdl docs pictures lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/installed node_modules/installed ## Install what the server needs
+	@$(BIN)/python -m server.engine.program
 
 setup-dev: setup .venv/installed-dev .venv/installed-cfn-lint node_modules/installed-dev $(LINTERS)/node_modules/installed $(CLIENTS)/node_modules/installed ## Install what the tests and checks need too
 
@@ -49,6 +50,9 @@ faults: setup-dev ## Read and write under every fault of the store, and count wh
 
 kills: setup-dev ## Kill loads at random points, run them again, and look at every table
 	$(BIN)/python -m tests.trials.load_kills $(ARGS)
+
+orphans: setup-dev ## Kill servers a hundred times, and look for engines that outlive them
+	$(BIN)/python -m tests.trials.orphans $(ARGS)
 
 neighbour: setup-dev ## Ask for pages beside requests that would hurt, and compare with a quiet time
 	$(BIN)/python -m tests.trials.neighbour

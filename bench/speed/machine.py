@@ -39,4 +39,4 @@ def versions(postgresql: str | None, node: Node | None) -> str:
 
 def _pinned(place: Path) -> dict[str, str]:
     package = json.loads((place / "package.json").read_text(encoding="utf-8"))
-    return dict(package["dependencies"])
+    return dict(package["dependencies"] | package.get("optionalDependencies", {}))

@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import sys
 import tempfile
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -70,7 +71,11 @@ class DataDirectory:
         """Raise CommandError unless a file of ``ROOM`` bytes can be written."""
         try:
             with tempfile.TemporaryFile(dir=self.path) as file:
-                os.posix_fallocate(file.fileno(), 0, ROOM)
+                if sys.platform == "darwin":  # which cannot reserve room
+                    file.write(bytes(ROOM))
+                    file.flush()
+                else:
+                    os.posix_fallocate(file.fileno(), 0, ROOM)
         except OSError as error:
             # Some file systems cannot reserve room, and musl does not fill in for them.
             if error.errno != errno.EOPNOTSUPP:

@@ -1,7 +1,6 @@
-"""One process of the embedded engine: found, started, and stopped."""
+"""One process of the embedded engine: started, guarded, and stopped."""
 
 import asyncio
-import ctypes
 import logging
 import os
 import signal
@@ -9,6 +8,8 @@ import socket
 from contextlib import suppress
 from pathlib import Path
 
+from server.engine.guard import NOT_EXECUTED, Guard, guarded
+from server.engine.program import engine_binary
 from server.errors import CommandError
 
 logger = logging.getLogger(__name__)
@@ -19,10 +20,6 @@ START_DEADLINE = 30.0
 STOP_DEADLINE = 5.0
 """Seconds between asking an engine to end and making it end."""
 
-_BINARY = Path(__file__).parents[2] / "node_modules/@dynoxide/linux-x64/dynoxide"
-_LIBC = ctypes.CDLL(None)
-_PR_SET_PDEATHSIG = 1
-
 
 class PortTakenError(Exception):
     """Another program took the port between its choice and the engine's start."""
@@ -31,8 +28,10 @@ class PortTakenError(Exception):
 class EngineProcess:
     """A running engine that answers on ``endpoint_url``."""
 
-    def __init__(self, process: asyncio.subprocess.Process, port: int) -> None:
-        self._process = process
+    def __init__(self, guard: Guard, pid: int, port: int) -> None:
+        self._guard = guard
+        self.pid = pid
+        """The operating system's id of the engine itself."""
         self.port = port
         self.endpoint_url = f"http://127.0.0.1:{port}"
 
@@ -42,49 +41,47 @@ class EngineProcess:
 
         Raises PortTakenError, and CommandError when the engine gives up or says nothing in time.
         """
-        process = await _spawn(engine_binary(), database, port)
+        binary = engine_binary()
+        options = ["--host", "127.0.0.1", "--port", str(port), "--db-path", str(database)]
+        guard = await guarded(binary, "serve", *options)
         try:
             async with asyncio.timeout(START_DEADLINE):
-                complaint = await _complaint(process)
+                pid, complaint = await _begun(guard)
         except TimeoutError:
             complaint = f"it did not start within {START_DEADLINE:.0f} seconds"
         except asyncio.CancelledError:
-            await _end(process)
+            await guard.end()
             raise
-        if complaint is None:
-            return cls(process, port)
-        await _end(process)
+        if not complaint:
+            return cls(guard, pid, port)
+        if await guard.end() in NOT_EXECUTED:
+            await _check_executable(binary)
         if "already in use" in complaint:
             raise PortTakenError
         raise CommandError(f"The storage engine cannot open {database}: {complaint}.")
 
-    @property
-    def pid(self) -> int:
-        """The operating system's id of the process."""
-        return self._process.pid
-
     async def wait(self) -> str:
         """Wait for the engine to end; return how it did, in a few words."""
-        assert self._process.stderr is not None  # noqa: S101 - piped in _spawn
-        async for line in self._process.stderr:
+        async for line in self._guard.said:
             logger.warning("The storage engine: %s", line.decode(errors="replace").rstrip())
-        code = await self._process.wait()
+        code = await self._guard.end()
         return f"exit code {code}" if code >= 0 else f"killed by {signal.Signals(-code).name}"
 
     def kill(self) -> None:
         """End the engine at once; what it acknowledged is on disk."""
-        with suppress(ProcessLookupError):
-            self._process.kill()
+        self._send(signal.SIGKILL)
 
     async def stop(self) -> None:
         """Ask the engine to end, and make it end when it does not."""
-        with suppress(ProcessLookupError):
-            self._process.terminate()
-        try:
+        self._send(signal.SIGTERM)
+        with suppress(TimeoutError):
             async with asyncio.timeout(STOP_DEADLINE):
-                await self._process.communicate()
-        except TimeoutError:
-            await _end(self._process)
+                await self._guard.said.read()
+        await self._guard.end()
+
+    def _send(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
 
 
 def free_port() -> int:
@@ -94,55 +91,37 @@ def free_port() -> int:
         return port
 
 
-def engine_binary() -> Path:
-    """Return the engine's program; CommandError where there is none."""
-    binary = Path(os.environ.get("MARGINALIA_ENGINE") or _BINARY)
-    if not binary.is_file():
-        raise CommandError(
-            f"The storage engine is not at {binary}: run `make setup`, or set MARGINALIA_ENGINE "
-            "to where the dynoxide binary is."
-        )
-    return binary
+async def _begun(guard: Guard) -> tuple[int, str]:
+    """Read what is said until the engine listens; return its process id, and no complaint.
+
+    The complaint of an engine that ends instead is its last words.
+    """
+    pid, words, listens = 0, "it said nothing", False
+    async for line in guard.said:
+        said = line.decode(errors="replace").strip()
+        if said.isdecimal():
+            pid = int(said)
+        else:
+            words = said.removeprefix("error: ").removeprefix("Internal error: ") or words
+        listens = listens or said.startswith("Dynoxide listening on")
+        if pid and listens:
+            return pid, ""
+    return pid, words
 
 
-async def _spawn(binary: Path, database: Path, port: int) -> asyncio.subprocess.Process:
-    """Start the binary in a session of its own, so that Ctrl-C reaches the server alone."""
-    options = ["serve", "--host", "127.0.0.1", "--port", str(port), "--db-path", str(database)]
+async def _check_executable(binary: Path) -> None:
+    """Raise CommandError where the system does not run the program; a shell tells that in words."""
     try:
-        return await asyncio.create_subprocess_exec(
+        tried = await asyncio.create_subprocess_exec(
             binary,
-            *options,
+            "--version",
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-            preexec_fn=_die_with_parent,
+            stderr=asyncio.subprocess.DEVNULL,
         )
     except OSError as error:
         raise CommandError(
-            f"The storage engine {binary} cannot be run ({error.strerror}): run `make setup` again."
+            f"The storage engine {binary} cannot be run ({error.strerror}): run `make setup` "
+            "again, or set MARGINALIA_ENGINE to one that can."
         ) from error
-
-
-def _die_with_parent() -> None:
-    """Have the kernel kill this process when the server is gone, however the server went."""
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-async def _complaint(process: asyncio.subprocess.Process) -> str | None:
-    """Read what the engine says until it listens; return its last words if it ends instead."""
-    assert process.stderr is not None  # noqa: S101 - piped in _spawn
-    words = "it said nothing"
-    async for line in process.stderr:
-        said = line.decode(errors="replace").strip()
-        if said.startswith("Dynoxide listening on"):
-            return None
-        words = said.removeprefix("error: ").removeprefix("Internal error: ") or words
-    return words
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Kill the process and read it to its end, so that nothing of it stays behind."""
-    with suppress(ProcessLookupError):
-        process.kill()
-    await process.communicate()
+    await tried.wait()

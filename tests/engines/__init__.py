@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from server.engine.program import engine_binary
+
 ROOT = Path(__file__).parents[2]
-DYNOXIDE = ROOT / "node_modules/@dynoxide/linux-x64/dynoxide"
+DYNOXIDE = engine_binary()
 MINISTACK = ROOT / ".venv/engines/bin/ministack"
 
 SECOND_IN_SOAK = pytest.mark.parametrize(

@@ -87,12 +87,12 @@ def test_a_signal_during_the_start_ends_it_too(tmp_path: Path, number: signal.Si
         stderr=subprocess.PIPE,
     ) as process:
         server = psutil.Process(process.pid)
-        while not (children := server.children()):
+        while len(children := server.children(recursive=True)) < 2:
             time.sleep(0.01)
         process.send_signal(number)
-        assert process.communicate(timeout=10)[1] == b""
+        assert process.communicate(timeout=60)[1] == b""
         assert process.returncode == 0
-        assert not alive(children[0])
+        assert not any(map(alive, children))
 
 
 def test_ctrl_c_in_a_terminal_reaches_the_server_alone(tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ def test_a_damaged_data_file_and_a_missing_binary_are_told(tmp_path: Path) -> No
     line = refusal(
         "serve", "--port", "0", "--data-dir", tmp_path, MARGINALIA_ENGINE="/nowhere/dynoxide"
     )
-    assert line.startswith("marginalia: The storage engine is not at /nowhere/dynoxide: run `make")
+    assert line.startswith("marginalia: The storage engine is not at /nowhere/dynoxide: set MARG")
     (tmp_path / "marginalia.db").write_bytes(b"not a database" * 1000)
     line = refusal("serve", "--port", "0", "--data-dir", tmp_path)
     assert line.startswith(f"marginalia: The data file {tmp_path}/marginalia.db is damaged (")

@@ -17,9 +17,9 @@ async def test_a_taken_port_is_told_apart_from_other_faults(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("mode", "sentence"),
     [
-        (None, "is not at {path}: run `make setup`, or set MARGINALIA_ENGINE"),
-        (0o644, "{path} cannot be run (Permission denied): run `make setup` again."),
-        (0o755, "{path} cannot be run (Exec format error): run `make setup` again."),
+        (None, "is not at {path}: set MARGINALIA_ENGINE to where the dynoxide program is"),
+        (0o644, "{path} cannot be run (Permission denied): run `make setup` again"),
+        (0o755, "{path} cannot be run (Exec format error): run `make setup` again"),
     ],
 )
 async def test_a_binary_that_does_not_run_is_told(

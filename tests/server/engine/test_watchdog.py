@@ -8,9 +8,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+from server.engine.guard import Guard
 from server.engine.process import EngineProcess, free_port
 from server.engine.storage import open_store
 from server.engine.watchdog import IDLE_LOOKS, watch
@@ -46,7 +48,7 @@ async def test_a_busy_engine_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("server.engine.watchdog.LOOK", 3 * LOOK)  # others may be busier still
     busy = await asyncio.create_subprocess_exec(sys.executable, "-c", "while True: pass")
     with deaf_port() as port:
-        watching = asyncio.create_task(watch(EngineProcess(busy, port)))
+        watching = asyncio.create_task(watch(process_of(busy, port)))
         try:
             await asyncio.sleep(4 * LOOK * IDLE_LOOKS)
             assert not watching.done()
@@ -63,10 +65,16 @@ async def test_a_busy_engine_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> N
 async def test_an_engine_that_is_gone_is_no_matter_of_the_watchdog(tmp_path: Path) -> None:
     gone = await asyncio.create_subprocess_exec("true")
     await gone.wait()
-    watching = asyncio.create_task(watch(EngineProcess(gone, free_port())))
+    watching = asyncio.create_task(watch(process_of(gone, free_port())))
     await asyncio.sleep(2 * LOOK * IDLE_LOOKS)
     assert not watching.done()
     watching.cancel()
+
+
+def process_of(process: asyncio.subprocess.Process, port: int) -> EngineProcess:
+    """Take a process for an engine's."""
+    guard = Guard(cast(Any, process), asyncio.StreamReader(), asyncio.BaseTransport())
+    return EngineProcess(guard, process.pid, port)
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from bench.speed.report import Section
 from dal.model import Comment
 from server.auth.jwt import make_token
 from server.engine.data_directory import DataDirectory
-from server.engine.process import engine_binary
+from server.engine.program import engine_binary
 from server.engine.storage import open_table
 from server.errors import CommandError
 from server.progress import ProgressBar

@@ -1,0 +1,75 @@
+"""The engine's program: where it is looked for, and how to get it where there is none."""
+
+import os
+import platform
+import shutil
+import sys
+from pathlib import Path
+
+import orjson
+
+from server.errors import CommandError
+
+_ROOT = Path(__file__).parents[2]
+_CPUS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}
+_PACKAGED = {"linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"}
+"""The platforms for which npm has the engine."""
+
+
+def engine_binary() -> Path:
+    """Return what ``MARGINALIA_ENGINE`` names, else npm's program, else the PATH's ``dynoxide``.
+
+    CommandError where there is none; the sentence says how to get it.
+    """
+    named = os.environ.get("MARGINALIA_ENGINE")
+    if named:
+        if not Path(named).is_file():
+            raise CommandError(
+                f"The storage engine is not at {named}: set MARGINALIA_ENGINE to where the "
+                "dynoxide program is, or unset it."
+            )
+        return Path(named)
+    packaged = _ROOT / "node_modules" / _package() / "dynoxide"
+    if packaged.is_file():
+        return packaged
+    found = shutil.which("dynoxide")
+    if found is None:
+        raise CommandError(_way())
+    return Path(found)
+
+
+def _platform() -> str:
+    """Return this machine's platform as npm names it, such as linux-x64."""
+    machine = platform.machine().lower()
+    return f"{sys.platform}-{_CPUS.get(machine, machine)}"
+
+
+def _package() -> str:
+    return f"@dynoxide/{_platform()}"
+
+
+def _way() -> str:
+    """Say in a sentence what gets the engine onto this machine."""
+    if _platform() == "linux-x64":
+        return "The storage engine is not installed: run `make setup`."
+    command = "cargo install dynoxide-rs"
+    if _platform() in _PACKAGED:
+        pinned = orjson.loads((_ROOT / "package.json").read_bytes())["optionalDependencies"]
+        version = pinned["@dynoxide/linux-x64"]
+        command = f"npm install --no-save --omit=dev {_package()}@{version}"
+    return (
+        f"The storage engine is not installed, and setup has none for {_platform()}: "
+        f"run `{command}`, or use a table elsewhere with --endpoint-url or --aws."
+    )
+
+
+def main() -> None:
+    """Say how to get the engine where there is none; ``make setup`` ends with it."""
+    try:
+        engine_binary()
+    except CommandError as error:
+        print(error)  # noqa: T201 - what a person who sets up reads
+
+
+if __name__ == "__main__":
+    main()
