@@ -3,7 +3,6 @@
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from dal.entities.comment import COMMENT, comment_key
@@ -72,7 +71,7 @@ async def write_raw(table: Table, steps: Sequence[Step] | Iterator[Step]) -> Non
 async def begin_counting(table: Table, streams: Streams) -> None:
     """Switch on a stream that is counted from its first record."""
     arn, before = await begin(table, streams)
-    await Checkpoints(table, label_of(arn)).begin(before, datetime.now(UTC))
+    await Checkpoints(table, label_of(arn)).begin(before, streams.now())
 
 
 def one_shard(table: Table) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -199,7 +199,7 @@ async def test_the_watermark_says_when_nothing_was_left(streamed: Table, streams
 
 @SECOND_IN_SOAK
 async def test_an_idle_follower_does_not_feed_itself(streamed: Table, streams: Streams) -> None:
-    clock = Clock(datetime.now(UTC))
+    clock = Clock(streams.now())
     follower = await open_follower(streamed, streams, clock)
     await write_raw(streamed, history(6, 5))
     while await follower.round():
@@ -377,7 +377,7 @@ async def test_it_outlives_an_engine_that_is_away(
         return await real(operation, **arguments)
 
     monkeypatch.setattr(streams, "_call", call)
-    written = datetime.now(UTC)
+    written = streams.now()
     following = asyncio.create_task(follow(streamed, streams))
     for _ in range(3_000):
         if await caught_up(streamed) >= written:
