@@ -21,7 +21,7 @@ COPY schema schema
 COPY server server
 COPY stream stream
 COPY web web
-RUN MARGINALIA_IMAGE=1 /opt/marginalia/bin/pip install --no-cache-dir --constraint constraints.txt '.[redis]'
+RUN MARGINALIA_IMAGE=1 /opt/marginalia/bin/pip install --no-cache-dir --constraint constraints.txt '.[observability,redis]'
 # The server looks for node_modules beside its own packages.
 COPY --from=node /build/node_modules node_modules
 RUN mv node_modules "$(/opt/marginalia/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"

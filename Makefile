@@ -106,6 +106,7 @@ docs: setup-dev ## Make the tables of docs/access-patterns.md, NoSQL Workbench's
 	$(BIN)/python -m tests.integration.access_patterns_page
 	$(BIN)/python -m tests.server.cli.workbench_file
 	$(BIN)/marginalia table cloudformation > deploy/cloudformation.yaml
+	$(BIN)/python -m tests.server.observability.monitoring_page
 
 pictures: setup-dev ## Take the README's pictures anew
 	$(BIN)/python -m tests.browser.pictures
@@ -133,7 +134,7 @@ clean: ## Remove what setup installed (./data stays)
 
 # ministack pins other releases of graphql-core and botocore than the server, hence its own environment.
 .venv/installed-dev: .venv/installed tests/engines/ministack.txt
-	$(PIP) --constraint constraints.txt --editable '.[dev,redis]'
+	$(PIP) --constraint constraints.txt --editable '.[dev,observability,redis]'
 	$(PYTHON) -m venv .venv/engines
 	.venv/engines/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/engines/ministack.txt
 	@touch $@

@@ -9,15 +9,19 @@ from typing import Any
 
 from graphql import (
     GraphQLError,
+    GraphQLObjectType,
     GraphQLSchema,
     OperationDefinitionNode,
     default_field_resolver,
     default_type_resolver,
 )
-from graphql.execution.collect_fields import FragmentDetails
+from graphql.execution.collect_fields import FieldDetailsList, FragmentDetails
 from graphql.execution.values import VariableValues
+from graphql.pyutils import Path
 from strawberry.execution.is_awaitable import optimized_is_awaitable
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
+
+from compiled.instrumentation import observed
 
 
 class LateExecutor(StrawberryGraphQLCoreExecutionContext):
@@ -43,6 +47,22 @@ class LateExecutor(StrawberryGraphQLCoreExecutionContext):
         self.is_awaitable = optimized_is_awaitable  # type: ignore[assignment]
         self.operation_extensions = operation_extensions
         self._late = True
+
+    def execute_field(
+        self,
+        parent_type: GraphQLObjectType,
+        source: Any,
+        field_details_list: FieldDetailsList,
+        path: Path,
+        position_context: Any,
+    ) -> Any:
+        """Return the result of a field that is not compiled, or an awaitable of it."""
+        result = super().execute_field(
+            parent_type, source, field_details_list, path, position_context
+        )
+        if self.is_awaitable(result):
+            return observed(parent_type.name, field_details_list[0].node.name.value, result)
+        return result
 
     @property
     def errors(self) -> list[GraphQLError] | None:

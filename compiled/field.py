@@ -18,6 +18,7 @@ from graphql.execution import Executor
 from graphql.execution.collect_fields import FieldDetailsList
 from graphql.pyutils import Path
 
+from compiled.instrumentation import observed
 from compiled.leaves import exact_class
 from compiled.paths import PlainPath, path_of
 
@@ -111,14 +112,17 @@ class Field(Slot):
         try:
             if type(value) is not self._settled:
                 if executor.is_awaitable(value):
-                    return self.of_awaitable(executor, value, path)
+                    return self._observed(self.of_awaitable(executor, value, path))
                 self._settled = type(value)
             result = self.completion.complete(executor, value, path)
         except Exception as error:  # noqa: BLE001 - as above
             return self.failed(executor, error, path)
         if type(result) not in PLAIN and executor.is_awaitable(result):
-            return self.of_result(executor, result, path)
+            return self._observed(self.of_result(executor, result, path))
         return result
+
+    def _observed(self, result: Awaitable[Any]) -> Awaitable[Any]:
+        return observed(self._parent_name, self.name, result)
 
 
 class ForeignField:

@@ -91,9 +91,11 @@ class ExecutableSchema(Schema):
         return told(errors if self._introspection else withheld(errors))
 
 
-def build_schema(*, introspection: bool = True) -> ExecutableSchema:
+def build_schema(
+    *, introspection: bool = True, kind: type[ExecutableSchema] = ExecutableSchema
+) -> ExecutableSchema:
     """Return the executable schema; without ``introspection`` it is not shown to clients."""
-    return ExecutableSchema(
+    return kind(
         introspection=introspection,
         query=Query,
         mutation=Mutation,

@@ -121,6 +121,10 @@ class DocumentCache:
             found = self._trusted[text] = self._check(text, 0)
         return found
 
+    def is_trusted(self, text: str) -> bool:
+        """Return whether a text is kept among the trusted ones."""
+        return text in self._trusted
+
     def _check(self, text: str, plainly: int) -> CheckedDocument:
         if len(text) > MAX_TEXT:
             raise GraphQLError(

@@ -33,6 +33,7 @@ from server.http.shared_caching import SharedCaching
 from server.http.subscribers import Subscribers
 from server.http.websocket import WebSocketView
 from server.manifests import read_manifests
+from server.observability.signals import OFF, Signals
 from server.pages.operations import DOCUMENTS
 from server.settings import NO_RATE_LIMIT, Settings
 
@@ -50,16 +51,17 @@ def create_app(
     documents: Mapping[str, str] | None = None,
     broker: Broker | None = None,
     stores: Stores | None = None,
+    signals: Signals = OFF,
 ) -> ASGIApp:
     """Return the application over an open table.
 
     ``directory`` has the embedded engine's file, which then counts among what makes it ready.
     ``documents`` are those that the table keeps; ``broker`` brings the writes of other processes;
     without it there are none. ``stores`` are those over the table that somebody has made already.
-    CommandError where one of the settings is broken.
+    ``signals`` are what it tells of itself. CommandError where one of the settings is broken.
     """
     broker = broker or InProcessBroker()
-    schema = build_schema(introspection=settings.introspection)
+    schema = build_schema(introspection=settings.introspection, kind=signals.schema)
     stores = stores or Stores(table, broker)
     view = GraphQLView(
         schema,
@@ -89,7 +91,7 @@ def create_app(
     app = CrossOriginMiddleware(
         FailureMiddleware(app), origins=settings.cors_origins, local=settings.demo
     )
-    return RequestIdMiddleware(app)
+    return signals.around(RequestIdMiddleware(app), wants_events)
 
 
 def trusted_documents(

@@ -15,7 +15,9 @@ def address(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def banner(settings: Settings, *, url: str, place: str, secret: str | None) -> str:
+def banner(
+    settings: Settings, *, url: str, place: str, secret: str | None, metrics: str | None = None
+) -> str:
     """Return a few lines for a person: where to look and, in the demo, how to write."""
     lines = [
         "",
@@ -24,6 +26,8 @@ def banner(settings: Settings, *, url: str, place: str, secret: str | None) -> s
         f"  GraphQL   POST {url}/graphql",
         f"  Data      {place}",
     ]
+    if metrics is not None:
+        lines.append(f"  Metrics   {metrics}")
     if settings.demo and secret is not None:
         from server.auth.jwt import make_token  # noqa: PLC0415 - a start needs neither
         from server.demo.orders import DEMO_USER  # noqa: PLC0415 - see above

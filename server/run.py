@@ -5,7 +5,9 @@ import errno
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
+from functools import partial
+from typing import Protocol
 
 import uvloop
 
@@ -18,6 +20,8 @@ from server.brokers import check_broker, open_broker
 from server.engine.storage import Store, open_store
 from server.errors import CommandError
 from server.logs import set_up_logs
+from server.observability.exposition import check_packages, exposed, of_workers
+from server.observability.signals import open_signals
 from server.serving import HttpServer, application
 from server.settings import Settings
 from server.workers import Workers
@@ -30,10 +34,18 @@ _WHY_NOT = {
 }
 
 
+class Greet(Protocol):
+    """Returns the banner, as soon as it is known where metrics are."""
+
+    def __call__(self, *, metrics: str | None) -> str:
+        """Return the banner of a server with its metrics at a URL, or without any."""
+
+
 def run(settings: Settings) -> None:
     """Serve until SIGTERM or Ctrl-C; CommandError when it cannot start or the store is lost."""
     set_up_logs(settings.log_format)
     check_broker(settings)
+    check_packages(settings)
     with listening(settings.host, settings.port) as listener:
         try:
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -77,22 +89,45 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
         if settings.demo:
             await _prepare_demo(settings, store, secret)
         url = address(settings.host, listener.getsockname()[1])
-        greeting = banner(settings, url=url, place=store.place, secret=secret())
+        greet = partial(banner, settings, url=url, place=store.place, secret=secret())
         if settings.workers > 1:
-            _check_documents(settings)
-            workers = Workers(settings, store.connection, listener)
-            _on_signal(lambda _: workers.end())
-            store.died.add_done_callback(lambda _: workers.end())
-            await workers.serve(greeting)
+            await _serve_by_workers(settings, store, listener, greet)
         else:
-            async with open_broker(settings) as broker:
-                app = await application(settings, store.table, secret, broker)
-                server = HttpServer(app, settings, greeting)
-                _on_signal(lambda number: server.handle_exit(number, None))
-                store.died.add_done_callback(lambda _: server.end())
-                await server.serve(sockets=[listener])
+            await _serve(settings, store, listener, greet, secret)
         if store.died.done():
             raise CommandError(store.died.result())
+
+
+async def _serve_by_workers(
+    settings: Settings, store: Store, listener: socket.socket, greet: Greet
+) -> None:
+    _check_documents(settings)
+    with of_workers(settings) as metrics:
+        workers = Workers(settings, store.connection, listener, metrics)
+        _on_signal(lambda _: workers.end())
+        store.died.add_done_callback(lambda _: workers.end())
+        await workers.serve(greet(metrics=None if metrics is None else metrics.url))
+
+
+async def _serve(
+    settings: Settings,
+    store: Store,
+    listener: socket.socket,
+    greet: Greet,
+    secret: Callable[[], str | None],
+) -> None:
+    async with AsyncExitStack() as stack:
+        signals = await stack.enter_async_context(open_signals(settings))
+        broker = await stack.enter_async_context(open_broker(settings))
+        metrics = None
+        if signals.metrics is not None:
+            metrics = stack.enter_context(exposed(settings, signals.metrics.state))
+        app = await application(settings, store.table, secret, broker, signals)
+        server = HttpServer(app, settings, greet(metrics=metrics))
+        _on_signal(lambda number: server.handle_exit(number, None))
+        store.died.add_done_callback(lambda _: server.end())
+        async with signals.sampling(store.table, server):
+            await server.serve(sockets=[listener])
 
 
 async def _prepare_demo(settings: Settings, store: Store, secret: Callable[[], str | None]) -> None:

@@ -20,6 +20,8 @@ from server.engine.data_directory import DataDirectory
 from server.http.admission import Admission
 from server.http.connections import Connection, Connections, max_connections, raise_descriptor_limit
 from server.http.websocket import MAX_MESSAGE, PING_EVERY, WebSocketProtocol
+from server.observability.load import Load
+from server.observability.signals import OFF, Signals
 from server.settings import Settings
 
 GRACE = 10
@@ -43,6 +45,7 @@ async def application(
     table: Table,
     secret: Callable[[], str | None],
     broker: Broker,
+    signals: Signals = OFF,
 ) -> ASGIApp:
     """Return the application over an open table, for whom ``secret`` or a key set vouches."""
     authenticator = Authenticator(
@@ -59,6 +62,7 @@ async def application(
         broker=broker,
         stores=stores,
         documents=await stores.documents.all(),
+        signals=signals,
     )
 
 
@@ -70,7 +74,7 @@ class HttpServer(uvicorn.Server):
     """
 
     def __init__(self, app: ASGIApp, settings: Settings, greeting: str) -> None:
-        admission = Admission(app, settings.max_concurrency)
+        admission = self._admission = Admission(app, settings.max_concurrency)
         self._connections = Connections(
             admission, _most_connections(settings), request_timeout=settings.request_timeout
         )
@@ -93,6 +97,13 @@ class HttpServer(uvicorn.Server):
         )
         super().__init__(config)
         self._greeting = greeting
+
+    @property
+    def load(self) -> Load:
+        """What there is to do now."""
+        admission = self._admission
+        connections = len(self.server_state.connections)
+        return Load(admission.running, admission.waiting, admission.refused, connections)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept the connections of one listener, then greet."""

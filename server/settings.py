@@ -65,6 +65,16 @@ class Settings:
     deadline: float = DEADLINE
     """Seconds that a request may take once it is there, all its calls of the store included."""
     log_format: LogFormat = "text"
+    access_log: bool = False
+    """Whether each request is a line of the log."""
+    metrics_port: int | None = None
+    """Where Prometheus scrapes; 0 takes any free port, None is nowhere."""
+    metrics_host: str = "127.0.0.1"
+    """The address of that port: whoever reaches it sees the metrics."""
+    trace_url: str | None = None
+    """A collector that takes OTLP over HTTP, such as http://127.0.0.1:4318; None is no traces."""
+    trace_sample: float = 0.01
+    """The part of requests without a trace of their caller's that get one."""
     keep_alive: int = 75
     """Seconds that a connection may be idle: more than the 60 of usual balancers, which must be the
     ones that close."""
@@ -89,6 +99,7 @@ class Settings:
         for option, url in (
             ("--endpoint-url", self.endpoint_url),
             ("--jwks-url", self.jwks_url),
+            ("--trace-url", self.trace_url),
         ):
             if url is not None and not _is_url(url):
                 raise CommandError(f"{option} {url} is no URL such as http://127.0.0.1:8001.")

@@ -30,7 +30,8 @@ from dal.table.streams import Streams
 from stream.applier import Applier
 from stream.checkpoints import Checkpoint, Checkpoints, label_of
 from stream.fan_out import NOT_KEPT, FanOut
-from stream.records import sequence_of
+from stream.instrumentation import FOLLOWER_INSTRUMENTS
+from stream.records import made_at, sequence_of
 from stream.sink import Sink
 
 RETENTION = timedelta(hours=23)
@@ -230,6 +231,8 @@ class Follower:
         began, self.behind = self._clock(), False
         readers = list(self._readers.values())
         busy = any(await in_parallel([self._read(one, began) for one in readers]))
+        if (told := FOLLOWER_INSTRUMENTS.get()) is not None:
+            told.round(self._clock(), left=busy)
         if not busy and self._complete:
             await self._caught_up(began)
         return busy
@@ -282,6 +285,8 @@ class Follower:
         if answer.records:
             reader.latest = sequence_of(answer.records[-1])
         reader.checkpoint = await self._sink.apply(held, answer.records)
+        if answer.records and (told := FOLLOWER_INSTRUMENTS.get()) is not None:
+            told.applied(len(answer.records), made_at(answer.records[-1]), self._clock())
         if reader.checkpoint != held:
             reader.saved = began
         reader.iterator = answer.iterator

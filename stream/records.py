@@ -6,6 +6,7 @@ or leaves its product, language and rating alone, changes nothing.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from dal.entities.comment import comment_in, is_comment
@@ -28,6 +29,12 @@ class Change:
 def sequence_of(record: Record) -> str:
     """Return a record's sequence number: digits, in the service's own notation."""
     return str(record["dynamodb"]["SequenceNumber"])
+
+
+def made_at(record: Record) -> datetime | None:
+    """Return when a record's change was made; None where the service tells nothing."""
+    made = record["dynamodb"].get("ApproximateCreationDateTime")
+    return datetime.fromtimestamp(made, UTC) if isinstance(made, float | int) else made
 
 
 def changes_of(records: Iterable[Record]) -> list[Change]:

@@ -25,7 +25,18 @@ YOGA = "yoga"
 POSTGRAPHILE = "postgraphile"
 PLAIN = "plain"
 WORKERS = "workers"
-NAMES = (MARGINALIA, OTHER, YOGA, POSTGRAPHILE, PLAIN, WORKERS)
+OBSERVED = "observed"
+NAMES = (MARGINALIA, OTHER, YOGA, POSTGRAPHILE, PLAIN, WORKERS, OBSERVED)
+
+_OBSERVED = {
+    "Marginalia, with metrics": ("--metrics-port", "0"),
+    "Marginalia, with traces": ("--trace-url", "http://127.0.0.1:9"),
+    "Marginalia, with all": (
+        *("--metrics-port", "0", "--trace-url", "http://127.0.0.1:9"),
+        *("--access-log", "--log-format", "json"),
+    ),
+}
+"""What is told of a server; nobody takes the traces, and they are made all the same."""
 
 _PROCESSES = 2
 _PAIRED = ("mixed",)
@@ -79,6 +90,10 @@ def _servers(
     found: list[tuple[Server, Dialect | None]] = []
     if MARGINALIA in names:
         found.append((_marginalia(place, MARGINALIA, "Marginalia", place.program), _own()))
+    if OBSERVED in names:
+        for title, options in _OBSERVED.items():
+            name = f"{OBSERVED}-{title.rpartition(' ')[2]}"
+            found.append((_marginalia(place, name, title, place.program, *options), _own()))
     if OTHER in names and place.other is not None:
         found.append((_marginalia(place, OTHER, "Other", place.other), _own()))
     if node is not None and YOGA in names:

@@ -11,6 +11,7 @@ from dal.query.access_paths import AccessPath, access_paths
 from dal.query.alternatives import alternatives, full_pages
 from dal.query.cardinality import PageSpan
 from dal.query.execution_stats import ExecutionStatistics
+from dal.query.instrumentation import READ_INSTRUMENTS
 from dal.query.merge import Merge
 from dal.query.optimizer import optimize, prove, worth_proving
 from dal.query.plan import Plan
@@ -102,6 +103,13 @@ class Executor:
 
         That is where the discard limit was passed, or where the page was expected to end.
         """
+        told = READ_INSTRUMENTS.get()
+        reading = self._merge(plan, stats, rows, progress)
+        return await (reading if told is None else told.plan(plan, stats, reading))
+
+    async def _merge(
+        self, plan: Plan, stats: ExecutionStatistics, rows: list[Row], progress: PageProgress
+    ) -> str | None:
         discardable = plan.discard_limit
         readers = [SegmentReader(self.run, plan, one, stats, progress) for one in plan.segments]
         merged = Merge(readers, descending=plan.descending)

@@ -46,9 +46,20 @@ def note_answer(operation: str, answer: dict[str, Any]) -> None:
     account = _open.get()
     if account is None:
         return
-    told = answer.get("ConsumedCapacity", [])
-    units = sum(one["CapacityUnits"] for one in ([told] if isinstance(told, dict) else told))
-    if operation in _WRITES:
-        account.wcu += units
+    if is_write(operation):
+        account.wcu += consumed(answer)
     else:
-        account.rcu += units
+        account.rcu += consumed(answer)
+
+
+def is_write(operation: str) -> bool:
+    """Return whether an operation consumes write capacity."""
+    return operation in _WRITES
+
+
+def consumed(answer: dict[str, Any]) -> float:
+    """Return the capacity units that an answer tells; 0 where it tells none."""
+    told = answer.get("ConsumedCapacity", [])
+    if isinstance(told, dict):
+        return float(told["CapacityUnits"])
+    return float(sum(one["CapacityUnits"] for one in told))

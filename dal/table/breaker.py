@@ -28,6 +28,11 @@ class CircuitBreaker:
         self._next_probe: float | None = None
         """None while the circuit is closed."""
 
+    @property
+    def open(self) -> bool:
+        """Whether calls are refused, but for a probe now and then."""
+        return self._next_probe is not None
+
     def admit(self) -> None:
         """Return when a call may be made; raise CircuitOpenError when it would be in vain."""
         if self._next_probe is None:

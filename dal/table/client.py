@@ -21,6 +21,7 @@ from dal.table.answers import CapacityUntoldError
 from dal.table.concurrency import batched, in_parallel
 from dal.table.embedded import open_embedded
 from dal.table.gate import Gate
+from dal.table.instrumentation import STORE_INSTRUMENTS
 from dal.table.item import Item
 from dal.table.pace import Pace
 from dal.table.requests import QueryAnswer, QueryRequest, Spend, query_arguments
@@ -228,6 +229,11 @@ class Table:
         """Do an operation of the service without retries; raises DalError."""
         return await self._gate.call(operation, partial(self._send, operation, arguments))
 
+    @property
+    def circuit_open(self) -> bool:
+        """Whether requests fail at once, because the store has not answered for a while."""
+        return self._gate.circuit_open
+
     async def drain(self) -> None:
         """Do what is left to be done, and wait for the writes that were sent for who has left."""
         for finish in list(self.unfinished):
@@ -248,7 +254,9 @@ class Table:
 
     async def _send_once(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         note_request()
-        return await self._client.call(operation, arguments)
+        told = STORE_INSTRUMENTS.get()
+        send = partial(self._client.call, operation, arguments)
+        return await (send() if told is None else told.call(operation, arguments, send))
 
     def _note_damage(self, error: errors.StoreDamagedError) -> None:
         if self.damage is None:

@@ -50,6 +50,11 @@ class Gate:
         task.add_done_callback(self._ended)
         return await asyncio.shield(task)
 
+    @property
+    def circuit_open(self) -> bool:
+        """Whether the circuit breaker refuses calls."""
+        return self._breaker.open
+
     async def drain(self) -> None:
         """Wait for the writes that were sent."""
         if self._under_way:

@@ -15,6 +15,7 @@ from tenacity.wait import wait_random_exponential
 from dal import errors
 from dal.table.deadline import time_left
 from dal.table.failure_log import log_failure
+from dal.table.instrumentation import STORE_INSTRUMENTS
 
 Answer = TypeVar("Answer")
 
@@ -53,6 +54,8 @@ async def retry(
     async def numbered() -> Answer:
         nonlocal latest, unknown, number
         latest, number = None, number + 1
+        if number > 1 and (told := STORE_INSTRUMENTS.get()) is not None:
+            told.retried(operation)
         try:
             return await attempt()
         except errors.DalError as error:

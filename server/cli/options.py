@@ -94,6 +94,29 @@ ReadUnits = Annotated[
     ),
 ]
 
+MetricsPort = Annotated[
+    int | None,
+    typer.Option(
+        "--metrics-port",
+        envvar="MARGINALIA_METRICS_PORT",
+        min=0,
+        max=65535,
+        rich_help_panel="How it is seen from outside",
+        help="Show metrics to Prometheus on this port, apart from the API; 0 takes any free one.",
+        show_default=False,
+    ),
+]
+
+MetricsHost = Annotated[
+    str,
+    typer.Option(
+        "--metrics-host",
+        envvar="MARGINALIA_METRICS_HOST",
+        rich_help_panel="How it is seen from outside",
+        help="The address of that port: whoever reaches it sees the metrics.",
+    ),
+]
+
 _STORE_OPTIONS = {"data_dir": DataDir, "endpoint_url": EndpointUrl, "aws": Aws, "table": TableName}
 
 JwtSecret = Annotated[

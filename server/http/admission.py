@@ -100,10 +100,22 @@ class Admission:
         """When a request ended last."""
         self._waiting: deque[_Waiting] = deque()
         self._looking: asyncio.TimerHandle | None = None
+        self.refused = 0
+        """Requests that were refused so far."""
         self._refusal = 0.0
         """When the latest refusal is due."""
         self._refused = 0
         self._logged = -_LOG_EVERY
+
+    @property
+    def running(self) -> int:
+        """How many requests run."""
+        return self._running
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait for their turn."""
+        return len(self._waiting)
 
     @property
     def busy(self) -> bool:
@@ -172,6 +184,7 @@ class Admission:
 
     def _refuse(self, refuse: Callable[[], object]) -> None:
         refuse()
+        self.refused += 1
         self._refused += 1
         now = asyncio.get_running_loop().time()
         if now >= self._logged + _LOG_EVERY:

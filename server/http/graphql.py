@@ -24,6 +24,7 @@ from server.http.graphql_response import GraphQLResponse, graphql_response
 from server.http.media_types import GRAPHQL, HTML, JSON, preferred
 from server.http.persisted import Asked, PersistedDocuments
 from server.http.shared_caching import NOT_KEPT, SharedCaching
+from server.observability.observation import note_errors
 
 _ANY, _READING = OperationType.from_http("POST"), OperationType.from_http("GET")
 
@@ -105,6 +106,7 @@ class GraphQLView:
         try:
             asked = await self._documents.asked_by(operation)
         except GraphQLError as error:
+            note_errors([error])
             return Asked(""), ExecutionResult(None, [error])
         return asked, await self._run(scope, asked, operation, context)
 
@@ -128,6 +130,7 @@ class GraphQLView:
         try:
             asked = await self._documents.asked_by(operation)
         except GraphQLError as error:
+            note_errors([error])
             raise RefusedSubscriptionError([error]) from None
         return await self.schema.listen(
             asked.text,
@@ -167,4 +170,5 @@ class GraphQLView:
             raise HTTPException(405, sentence, {"Allow": "POST"}) from error
         except CannotGetOperationTypeError as error:
             unknown = GraphQLError(error.as_http_error_reason(), extensions={"code": "BAD_REQUEST"})
+            note_errors([unknown])
             return ExecutionResult(None, [unknown])

@@ -20,6 +20,7 @@ from multiprocessing.context import ForkServerProcess
 from dal.table.client import TableAddress
 from live.local_socket import Exchange
 from server.errors import CommandError
+from server.observability.exposition import WorkerMetrics
 from server.serving import ACCEPT_AGAIN, ACCEPTS, GRACE
 from server.settings import Settings
 from server.workers.worker import READY, work
@@ -42,10 +43,17 @@ _CONNECTION = b"c"
 class Workers:
     """As many processes as the settings say, behind one listener."""
 
-    def __init__(self, settings: Settings, address: TableAddress, listener: socket.socket) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        address: TableAddress,
+        listener: socket.socket,
+        metrics: WorkerMetrics | None = None,
+    ) -> None:
         self._settings = settings
         self._address = address
         self._listener = listener
+        self._metrics = metrics
         self._context = multiprocessing.get_context("forkserver")
         # Workers import what is installed, not what stands in the directory they are started from.
         os.environ["PYTHONSAFEPATH"] = "1"
@@ -112,16 +120,19 @@ class Workers:
                 channel.close()
                 await _cancelled([exchanging])
             self._processes.discard(process)
+            if self._metrics is not None and process.pid is not None:
+                self._metrics.died(process.pid)
             self._count(process)
 
     def _start(self) -> tuple[ForkServerProcess, socket.socket, socket.socket]:
         """Start a worker; return it with our ends of its two channels."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         changes, their_changes = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        directory = None if self._metrics is None else self._metrics.directory
         with theirs, their_changes:
             process = self._context.Process(
                 target=work,
-                args=(self._settings, self._address, theirs, their_changes),
+                args=(self._settings, self._address, theirs, their_changes, directory),
                 daemon=True,
             )
             process.start()

@@ -5,6 +5,7 @@ import logging
 import signal
 import socket
 import sys
+from pathlib import Path
 
 import uvloop
 
@@ -14,6 +15,7 @@ from server.auth.secret import secret_source
 from server.brokers import open_broker
 from server.errors import CommandError
 from server.logs import set_up_logs
+from server.observability.signals import open_signals
 from server.serving import HttpServer, application
 from server.settings import Settings
 
@@ -24,34 +26,48 @@ logger = logging.getLogger(__name__)
 
 
 def work(
-    settings: Settings, address: TableAddress, channel: socket.socket, changes: socket.socket
+    settings: Settings,
+    address: TableAddress,
+    channel: socket.socket,
+    changes: socket.socket,
+    metrics: Path | None,
 ) -> None:
     """Serve what comes by ``channel`` until SIGTERM, or until its other end is gone.
 
-    ``changes`` carries changes of comments to the other workers, and theirs here.
+    ``changes`` carries changes of comments to the other workers, and theirs here; ``metrics`` is
+    the directory to leave metrics in.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent tells us
     set_up_logs(settings.log_format)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_work(settings, address, channel, changes))
+            runner.run(_work(settings, address, channel, changes, metrics))
     except (CommandError, DalError) as error:
         logger.error("A worker cannot serve: %s", error)  # noqa: TRY400 - its sentence says it all
         sys.exit(1)
 
 
 async def _work(
-    settings: Settings, address: TableAddress, channel: socket.socket, changes: socket.socket
+    settings: Settings,
+    address: TableAddress,
+    channel: socket.socket,
+    changes: socket.socket,
+    metrics: Path | None,
 ) -> None:
     lost = asyncio.Event()
-    async with connect(address) as table, open_broker(settings, changes, lost.set) as broker:
+    async with (
+        open_signals(settings) as signals,
+        connect(address) as table,
+        open_broker(settings, changes, lost.set) as broker,
+    ):
         secret = secret_source(settings.jwt_secret, settings.data_dir)
-        app = await application(settings, table, secret, broker)
+        app = await application(settings, table, secret, broker, signals)
         server = _WorkerServer(app, settings, "")
         ending = asyncio.create_task(_end_when(lost, server))
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.end)
         try:
-            await server.serve(sockets=[channel])
+            async with signals.sampling(table, server, metrics):
+                await server.serve(sockets=[channel])
         finally:
             ending.cancel()
 

@@ -13,6 +13,7 @@ from server.settings import Settings
 _JWT = "Who may write"
 _DOCUMENTS = "Which documents it runs"
 _LOAD = "How much it takes on"
+_SEEN = "How it is seen from outside"
 
 
 def serve(
@@ -157,6 +158,39 @@ def serve(
             envvar="MARGINALIA_LOG_FORMAT", help="What the log on standard error is made of."
         ),
     ] = options.DEFAULTS.log_format,
+    access_log: Annotated[
+        bool,
+        typer.Option(
+            "--access-log/--no-access-log",
+            envvar="MARGINALIA_ACCESS_LOG",
+            rich_help_panel=_SEEN,
+            help="Log each request in a line: what it asked for, how long it took and what it "
+            "cost, and nobody's address or name.",
+        ),
+    ] = False,
+    metrics_port: options.MetricsPort = None,
+    metrics_host: options.MetricsHost = options.DEFAULTS.metrics_host,
+    trace_url: Annotated[
+        str | None,
+        typer.Option(
+            envvar="MARGINALIA_TRACE_URL",
+            rich_help_panel=_SEEN,
+            help="Send traces to the OpenTelemetry collector here, by OTLP over HTTP, such as "
+            "http://127.0.0.1:4318.",
+            show_default=False,
+        ),
+    ] = None,
+    trace_sample: Annotated[
+        float,
+        typer.Option(
+            envvar="MARGINALIA_TRACE_SAMPLE",
+            min=0,
+            max=1,
+            rich_help_panel=_SEEN,
+            help="The part of requests that get a trace, beside those whose caller has one; 20 a "
+            "second of a process at most.",
+        ),
+    ] = options.DEFAULTS.trace_sample,
     keep_alive: Annotated[
         int,
         typer.Option(
@@ -253,6 +287,11 @@ def serve(
             cors_origins=cors_origin or (),
             deadline=deadline,
             log_format=log_format,
+            access_log=access_log,
+            metrics_port=metrics_port,
+            metrics_host=metrics_host,
+            trace_url=trace_url,
+            trace_sample=trace_sample,
             keep_alive=keep_alive,
             request_timeout=request_timeout,
             workers=workers,

@@ -28,6 +28,7 @@ from dal.table.streams import latest_stream
 from server.cli import options
 from server.engine.storage import Store, open_store
 from server.errors import CommandError
+from server.observability.exposition import followed
 from server.progress import ProgressBar
 from server.settings import Settings
 
@@ -86,13 +87,28 @@ def verify(*, read_units: options.ReadUnits = None, settings: Settings) -> None:
 
 
 @options.of_store
-def follow(*, analytics_url: options.AnalyticsUrl = None, settings: Settings) -> None:
+def follow(
+    *,
+    analytics_url: options.AnalyticsUrl = None,
+    metrics_port: options.MetricsPort = None,
+    metrics_host: options.MetricsHost = options.DEFAULTS.metrics_host,
+    settings: Settings,
+) -> None:
     """Keep the statistics up with the table's stream until Ctrl-C; several may run.
 
     What 'marginalia analytics refresh' has filled is kept up too.
     """
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
-    asyncio.run(_follow(replace(settings, analytics_url=analytics_url)))
+    settings = replace(
+        settings,
+        analytics_url=analytics_url,
+        metrics_port=metrics_port,
+        metrics_host=metrics_host,
+    )
+    with followed(settings) as metrics:
+        if metrics is not None:
+            typer.echo(f"Metrics are at {metrics}.")
+        asyncio.run(_follow(settings))
 
 
 async def _rebuild(

@@ -1,0 +1,122 @@
+"""ASGI middleware around everything else: one observation for each request."""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from asgi_correlation_id import correlation_id
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from server.observability.access_log import AccessLog
+from server.observability.declared import HTTP_REQUESTS
+from server.observability.labels import route_of
+from server.observability.metrics import Metrics
+from server.observability.observation import Observation
+
+if TYPE_CHECKING:
+    from server.observability.spans import TracedObservation  # needs packages that may be missing
+    from server.observability.tracing import Tracing
+
+_TRACED = {"graphql", "page"}
+"""Probes and files need no traces."""
+
+
+class ObservedApp:
+    """Counts, traces and logs requests; ``endless`` tells those whose answers go on for hours."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        metrics: Metrics | None,
+        tracing: "Tracing | None",
+        access_log: AccessLog | None,
+        endless: Callable[[Scope], bool],
+    ) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._tracing = tracing
+        self._access_log = access_log
+        self._endless = endless
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; a trace it gets only where its answer has an end."""
+        if scope["type"] not in {"http", "websocket"}:
+            await self._app(scope, receive, send)
+            return
+        route, answer, began = route_of(scope), _Answer(send), time.perf_counter()
+        traced = self._traced(scope, route)
+        observation = traced or Observation(self._metrics)
+        try:
+            await observation.observing(self._app(scope, receive, answer.send))
+        finally:
+            if traced is not None:
+                _end(traced, scope, route, answer.status)
+            if self._metrics is not None:
+                self._metrics.add(HTTP_REQUESTS, 1, route, answer.status)
+            if self._access_log is not None:
+                seconds = time.perf_counter() - began
+                self._access_log.add(_line(scope, route, answer, observation, seconds))
+
+    def _traced(self, scope: Scope, route: str) -> "TracedObservation | None":
+        if self._tracing is None or route not in _TRACED or self._endless(scope):
+            return None
+        return self._tracing.begun(scope, self._metrics)
+
+
+class _Answer:
+    """Takes note of an answer as it is sent."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.status = "none"
+        self.bytes = 0
+
+    async def send(self, message: Message) -> None:
+        kind = message["type"]
+        if kind == "http.response.body":
+            self.bytes += len(message.get("body", b""))
+        elif kind in {"http.response.start", "websocket.http.response.start"}:
+            self.status = str(message["status"])
+        elif kind == "websocket.accept":
+            self.status = "101"
+        await self._send(message)
+
+
+def _end(traced: "TracedObservation", scope: Scope, route: str, status: str) -> None:
+    attributes = {
+        "http.request.method": scope["method"],
+        "marginalia.route": route,
+        "http.response.status_code": int(status) if status.isdigit() else 0,
+        "marginalia.request_id": correlation_id.get() or "",
+        "marginalia.dynamodb.requests": traced.requests,
+        "marginalia.read_units": traced.read_units,
+        "marginalia.write_units": traced.write_units,
+        "marginalia.error_codes": traced.codes,
+    }
+    traced.ended(f"{scope['method']} {route}", attributes, failed=status.startswith("5"))
+
+
+def _line(
+    scope: Scope, route: str, answer: _Answer, observation: Observation, seconds: float
+) -> dict[str, object]:
+    fields: dict[str, object] = {
+        "method": scope.get("method", "GET"),
+        "path": scope["path"],
+        "status": answer.status,
+        "request_id": correlation_id.get() or "-",
+        "milliseconds": round(seconds * 1e3, 2),
+        "bytes": answer.bytes,
+        "route": route,
+    }
+    if observation.operations:
+        fields["operation"] = observation.operations
+    if observation.codes:
+        fields["errors"] = observation.codes
+    if observation.requests:
+        fields["dynamodb_requests"] = observation.requests
+        fields["rcu"] = observation.read_units
+        fields["wcu"] = observation.write_units
+    if observation.trace_id is not None:
+        fields["trace_id"] = observation.trace_id
+    return fields

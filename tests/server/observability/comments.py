@@ -1,0 +1,29 @@
+"""Comments of one product that plans have something to say of."""
+
+from datetime import UTC, datetime, timedelta
+
+from dal.model import Comment
+
+COST = {"extensions": {"cost": True}}
+"""Has an answer tell what it has cost."""
+
+_ONE = Comment("0", "42", "ada", 5, "en", "t", "text", datetime(2026, 1, 1, tzinfo=UTC))
+
+
+def comments_of(count: int) -> list[Comment]:
+    """Return comments an hour apart, of all ratings in turn."""
+    return [_numbered(number, 1 + number % 5) for number in range(count)]
+
+
+def scarce(count: int) -> list[Comment]:
+    """Return comments of rating 3, but for one of 16: the older half of these are of 1, then 5."""
+    ratings = (1, 5)
+    return [
+        _numbered(number, 3 if number % 16 else ratings[number >= count // 2])
+        for number in range(count)
+    ]
+
+
+def _numbered(number: int, rating: int) -> Comment:
+    made = _ONE.created_at + timedelta(hours=number)
+    return _ONE._replace(comment_id=str(number), rating=rating, created_at=made)

@@ -1,0 +1,117 @@
+"""Applications that are observed, and what they have told."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from dal.table.client import Table
+from server.app import create_app
+from server.auth.authenticator import Authenticator
+from server.observability.collector import StateCollector
+from server.observability.metrics import Metrics
+from server.observability.signals import Signals
+from server.observability.tracing import Tracing
+from server.settings import Settings
+from tests.server.serving import SECRET
+
+Values = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+"""Samples by name and labels."""
+
+SAMPLED = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+TRACE = 0x0AF7651916CD43DD8448EB211C80319C
+
+
+def traced(exporter: InMemorySpanExporter, sample: float = 1.0) -> Tracing:
+    """Return what traces at an instant that stays."""
+    return Tracing(SimpleSpanProcessor(exporter), sample, clock=lambda: 0.0)
+
+
+@asynccontextmanager
+async def client_of(
+    table: Table,
+    signals: Signals,
+    settings: Settings | None = None,
+    headers: dict[str, str] | None = None,
+) -> AsyncIterator[httpx.AsyncClient]:
+    """Ask an application over ``table`` that tells ``signals``."""
+    app = create_app(
+        settings or Settings(),
+        table=table,
+        authenticator=Authenticator(secret=lambda: SECRET),
+        signals=signals,
+    )
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), base_url="http://marginalia", headers=headers
+    ) as client:
+        yield client
+
+
+def values_of(text: str) -> Values:
+    """Return the samples of a scrape, but for when a series began."""
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if not sample.name.endswith("_created")
+    }
+
+
+def scraped(metrics: Metrics) -> Values:
+    """Return what a scrape of this process's metrics would show."""
+    registry = CollectorRegistry()
+    registry.register(StateCollector(metrics.state))
+    return values_of(generate_latest(registry).decode())
+
+
+def value(values: Values, name: str, **labels: str) -> float:
+    """Return one sample; 0 where there is none yet."""
+    return values.get((name, tuple(sorted(labels.items()))), 0.0)
+
+
+def by(values: Values, name: str, label: str) -> dict[str, float]:
+    """Return the samples of a metric, summed up by one of its labels."""
+    found: dict[str, float] = {}
+    for (sample, labels), amount in values.items():
+        if sample == name:
+            of = dict(labels)[label]
+            found[of] = found.get(of, 0.0) + amount
+    return found
+
+
+@dataclass(frozen=True)
+class Node:
+    """A span with those below it, in the order in which they began."""
+
+    name: str
+    attributes: dict[str, Any]
+    below: list["Node"]
+
+    def lines(self, depth: int = 0) -> list[str]:
+        """Return the names of the tree, indented."""
+        return [
+            "  " * depth + self.name,
+            *(line for one in self.below for line in one.lines(depth + 1)),
+        ]
+
+
+def tree_of(spans: tuple[ReadableSpan, ...]) -> Node:
+    """Return the tree of one trace's spans."""
+    ids = {span.context.span_id for span in spans if span.context}
+    (root,) = [one for one in spans if one.parent is None or one.parent.span_id not in ids]
+
+    def node(span: ReadableSpan) -> Node:
+        assert span.context is not None
+        own = span.context.span_id
+        below = [one for one in spans if one.parent is not None and one.parent.span_id == own]
+        below.sort(key=lambda one: one.start_time or 0)
+        return Node(span.name, dict(span.attributes or {}), [node(one) for one in below])
+
+    return node(root)

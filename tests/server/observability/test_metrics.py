@@ -1,0 +1,138 @@
+"""Metrics say exactly what was asked, by the answers' own account of it."""
+
+from dal import errors
+from dal.statistics import maintenance_mode
+from dal.stores import Stores
+from dal.table.client import Table
+from server.observability.declared import CIRCUIT, REFUSED, RUNNING
+from server.observability.labels import OPERATIONS, OperationNames
+from server.observability.load import Load
+from server.observability.metrics import Metrics
+from server.observability.sampler import Sampler
+from server.observability.signals import Signals
+from server.settings import Settings
+from tests.bulk import fill
+from tests.calls import calls_of
+from tests.fakes import FaultyClient, refuse
+from tests.server.observability.comments import COST, comments_of, scarce
+from tests.server.observability.observed import by, client_of, scraped, value
+from tests.server.serving import ADD, bearer
+
+PAGE = """query Page($rating: [Int!], $after: String) { product(productId: "42") {
+  comments(rating: $rating, first: 3, after: $after) { nodes { commentId } } } }"""
+
+
+async def test_capacity_requests_and_latencies_are_those_of_the_answers(table: Table) -> None:
+    await Stores(table).comments.put_many(comments_of(30))
+    calls, metrics = calls_of(table), Metrics()
+    spent = {"requests": 0, "rcu": 0.0, "wcu": 0.0}
+    asked = [None, [5], [1, 3], [5], [4, 5]]
+    async with client_of(table, Signals(metrics)) as client:
+        for rating in asked:
+            body = {"query": PAGE, "variables": {"rating": rating}, **COST}
+            answer = (await client.post("/graphql", json=body)).json()
+            for name, amount in answer["extensions"]["cost"]["actual"].items():
+                spent[name] += amount
+    found = scraped(metrics)
+    assert value(found, "marginalia_http_requests_total", route="graphql", status="200") == 5
+    operations = "marginalia_operation_seconds_count"
+    assert value(found, operations, operation="Page", type="query") == 5
+    assert by(found, "marginalia_plans_total", "access_pattern") == {
+        "AP1": 1,
+        "AP3b": 2,
+        "AP3c": 2,
+    }
+    assert sum(by(found, "marginalia_dynamodb_requests_total", "outcome").values()) == len(calls)
+    # How counters are kept is no page's cost, but it is asked now and then, a unit each.
+    beside = [call for call in calls if call.arguments.get("Key") == maintenance_mode.KEY]
+    asked_for = spent["requests"] + len(beside)
+    assert by(found, "marginalia_dynamodb_requests_total", "outcome") == {"ok": asked_for}
+    units = by(found, "marginalia_dynamodb_capacity_units_total", "unit")
+    assert units == {"read": spent["rcu"] + len(beside)}
+    patterns = by(found, "marginalia_dynamodb_capacity_units_total", "access_pattern")
+    assert patterns.keys() == {"AP1", "AP3b", "AP3c", "statistics", "maintenance"} & patterns.keys()
+    assert spent["rcu"] > patterns["AP3c"] > 0
+
+
+async def test_writes_are_counted_by_what_clients_write(table: Table) -> None:
+    metrics = Metrics()
+    comment = {"productId": "9", "rating": 5, "language": "en", "text": "here"}
+    body = {"query": ADD, "variables": {"input": comment}}
+    async with client_of(table, Signals(metrics), headers=bearer("ana")) as client:
+        answer = (await client.post("/graphql", json=body | COST)).json()
+    spent = answer["extensions"]["cost"]["actual"]
+    found = scraped(metrics)
+    capacity = "marginalia_dynamodb_capacity_units_total"
+    assert value(found, capacity, unit="write", access_pattern="write comments") == spent["wcu"] > 0
+
+
+async def test_refills_and_skips_are_those_of_the_plan(table: Table) -> None:
+    """The newest are of one of two ratings, which counts cannot tell; two ratings have none."""
+    await fill(table, scarce(400))
+    metrics = Metrics()
+    query = """query ($rating: [Int!]) { product(productId: "42") {
+      comments(rating: $rating, first: 15) {
+        plan { segments { itemsRead skipped refills } } } } }"""
+    segments = []
+    async with client_of(table, Signals(metrics), Settings(explain=True)) as client:
+        for variables in ({"rating": [1, 5]}, {"rating": [2, 4, 5]}):
+            answer = await client.post("/graphql", json={"query": query, "variables": variables})
+            segments += answer.json()["data"]["product"]["comments"]["plan"]["segments"]
+    found = scraped(metrics)
+    outcomes = by(found, "marginalia_plan_segments_total", "outcome")
+    skipped = sum(one["skipped"] for one in segments)
+    assert outcomes == {"read": len(segments) - skipped, "skipped": skipped}
+    refills = by(found, "marginalia_plan_refills_total", "access_pattern")
+    assert sum(refills.values()) == sum(one["refills"] for one in segments) > 0
+
+
+async def test_failures_retries_and_codes_are_counted(table: Table) -> None:
+    metrics = Metrics()
+    away = errors.StoreUnavailableError("away")
+    table._client = FaultyClient(table._client, refuse(away), refuse(errors.ThrottledError("busy")))
+    async with client_of(table, Signals(metrics)) as client:
+        await client.post("/graphql", json={"query": '{ comment(commentId: "1") { title } }'})
+        await client.post("/graphql", json={"query": "{ nope }"})
+        await client.post("/graphql", json={"documentId": "unknown"})
+        await client.post("/graphql", content=b"[")
+        await client.get("/nowhere")
+    found = scraped(metrics)
+    outcomes = by(found, "marginalia_dynamodb_requests_total", "outcome")
+    assert (outcomes["unavailable"], outcomes["throttled"]) == (1, 1)
+    assert by(found, "marginalia_dynamodb_retries_total", "operation") == {"get_item": 2}
+    assert by(found, "marginalia_errors_total", "code") == {"BAD_REQUEST": 1, "NOT_FOUND": 1}
+    requests = by(found, "marginalia_http_requests_total", "status")
+    assert requests == {"200": 3, "415": 1, "404": 1}
+
+
+async def test_what_is_off_is_not_there(table: Table) -> None:
+    """Nothing surrounds the application, and the API shows no metrics to anybody."""
+    async with client_of(table, Signals()) as client:
+        assert (await client.get("/metrics")).status_code == 404
+        assert type(client._transport.app).__name__ == "RequestIdMiddleware"  # type: ignore[attr-defined]
+
+
+async def test_the_state_of_a_server_is_looked_at(table: Table) -> None:
+    class Server:
+        load = Load(running=3, waiting=2, refused=7, connections=5)
+
+    metrics = Metrics()
+    sampler = Sampler(metrics, table, Server())
+    sampler._look(0.25)
+    table._gate._breaker._next_probe = 1.0
+    Server.load = Load(running=0, waiting=0, refused=9, connections=5)
+    sampler._look(0.0)
+    found = scraped(metrics)
+    assert value(found, RUNNING.shown) == 0
+    assert value(found, REFUSED.shown) == 9
+    assert value(found, CIRCUIT.shown) == 1
+    assert value(found, "marginalia_connections") == 5
+
+
+def test_names_of_operations_are_few() -> None:
+    names = OperationNames()
+    found = {names.label(f"Name{number}", trusted=False) for number in range(10 * OPERATIONS)}
+    assert found == {"other", *(f"Name{number}" for number in range(OPERATIONS))}
+    assert names.label("Registered", trusted=True) == "Registered"
+    assert names.label("x" * 1_000, trusted=False) == "other"
+    assert names.label(None, trusted=False) == "anonymous"

@@ -1,0 +1,157 @@
+"""Servers as they are started: where metrics are, whose they are, and what is sent at the end."""
+
+import asyncio
+import re
+import signal
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import orjson
+import pytest
+
+from server.errors import CommandError
+from server.observability import exposition
+from server.observability.declared import CONNECTIONS
+from server.observability.metrics import Metrics
+from server.settings import Settings
+from tests.server.observability.collector import collecting
+from tests.server.observability.observed import Values, by, value, values_of
+from tests.server.serving import Served, add_comment, called, served
+from tests.server.workers.processes import another, clients_of, workers_of
+
+PAGE = 'query Page { product(productId: "42") { comments(first: 3) { nodes { commentId } } } }'
+REQUESTS = "marginalia_http_requests_total"
+OPTIONS = ("--access-log", "--log-format", "json", "--metrics-port", "0", "--rate-limit", "off")
+
+
+def metrics_of(server: Served) -> str:
+    """Return where a server says that its metrics are."""
+    found = re.search(r"Metrics +(\S+)", server.said)
+    assert found is not None
+    return found[1]
+
+
+async def got(url: str) -> httpx.Response:
+    async with httpx.AsyncClient(timeout=30) as client:
+        return await client.get(url)
+
+
+async def until(url: str, wanted: Callable[[Values], bool]) -> Values:
+    """Scrape until what is found is as wanted; the last scrape, if it never is."""
+    for _ in range(400):
+        found = values_of((await got(url)).text)
+        if wanted(found):
+            break
+        await asyncio.sleep(0.05)
+    return found
+
+
+def answered(found: Values) -> float:
+    return value(found, REQUESTS, route="graphql", status="200")
+
+
+async def test_workers_are_one_server_to_whoever_scrapes(tmp_path: Path) -> None:
+    """Their counts are summed up, outlive a worker that is killed, and both send their spans."""
+    with (
+        collecting() as collector,
+        served(
+            tmp_path,
+            *OPTIONS,
+            *("--workers", "2", "--trace-url", collector.url, "--trace-sample", "1"),
+        ) as server,
+    ):
+        url = metrics_of(server)
+        victim = workers_of(server)[0]
+        async with clients_of(server, 2) as (one, other):
+            for client in (one, other, other):
+                await client.post("/graphql", json={"query": PAGE})
+            assert await add_comment(one, "here")
+        found = await until(url, lambda now: answered(now) >= 4)
+        assert answered(found) == 4
+        assert value(found, REQUESTS, route="health", status="200") == 2
+        assert by(found, "marginalia_operation_seconds_count", "operation")["Page"] == 3
+        assert by(found, "marginalia_plans_total", "access_pattern") == {"AP1": 3}
+        victim.kill()
+        await another(server, victim, 2)
+        found = await until(url, lambda now: value(now, "marginalia_worker_deaths_total") == 1)
+        assert value(found, "marginalia_worker_deaths_total") == 1
+        assert answered(found) == 4
+        async with clients_of(server, 2) as (one, other):
+            for client in (one, other):
+                await client.post("/graphql", json={"query": PAGE})
+        found = await until(url, lambda now: answered(now) >= 6)
+        assert answered(found) == 6
+        assert (await got(f"{server.url}/metrics")).status_code == 404
+        code, log = server.end(signal.SIGTERM)
+        assert code == 0
+    names = [one.name for one in collector.traces()]
+    assert names.count("POST graphql") >= 2
+    assert collector.services == {"marginalia"}
+    lines = [orjson.loads(line) for line in log.splitlines()]
+    accesses = [line for line in lines if line["logger"] == "access"]
+    pages = [line for line in accesses if line.get("operation") == ["Page"]]
+    assert len(pages) >= 4
+    for line in pages:
+        assert (line["method"], line["path"], line["status"]) == ("POST", "/graphql", "200")
+        assert line["dynamodb_requests"] >= 1
+        assert len(line["request_id"]) == len(line["trace_id"]) == 32
+    assert "ana" not in log.replace("analytics", "")
+
+
+def test_one_process_tells_the_same_and_of_a_collector_that_is_away_once(
+    tmp_path: Path,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        away = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    trace = ("--trace-url", away, "--trace-sample", "1")
+    with served(tmp_path, "--access-log", "--metrics-port", "0", *trace) as server:
+        for _ in range(2):
+            answer = httpx.post(f"{server.url}/graphql", json={"query": PAGE})
+        found = values_of(httpx.get(metrics_of(server)).text)
+        assert answered(found) == 2
+        assert value(found, "marginalia_dynamodb_circuit_open") == 0
+        code, log = server.end(signal.SIGINT)
+    assert code == 0
+    told = [line for line in log.splitlines() if " INFO " not in line]
+    assert len(told) == 1
+    assert told[0].endswith("Traces are lost: no collector takes them. Check --trace-url.")
+    request_id = answer.headers["x-request-id"]
+    line = next(line for line in log.splitlines() if request_id in line)
+    assert f"INFO [{request_id}] POST /graphql 200 milliseconds=" in line
+    assert "operation=Page" in line
+
+
+def test_a_port_that_is_taken_is_told_in_a_sentence(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = called("serve", "--port", "0", "--data-dir", tmp_path, "--metrics-port", port)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"marginalia: Metrics cannot be shown on 127.0.0.1 port {port} (")
+
+
+@pytest.mark.parametrize(
+    ("settings", "option"),
+    [
+        (Settings(metrics_port=0), "--metrics-port"),
+        (Settings(trace_url="http://127.0.0.1:1"), "--trace-url"),
+    ],
+)
+def test_an_option_says_which_package_it_lacks(
+    settings: Settings, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exposition, "find_spec", lambda name: None)
+    with pytest.raises(CommandError, match=rf"{option} needs a package.*\[observability\]"):
+        exposition.check_packages(settings)
+    exposition.check_packages(Settings())
+
+
+def test_metrics_are_shown_on_this_machine_alone_unless_told_otherwise() -> None:
+    metrics = Metrics()
+    metrics.set(CONNECTIONS, 3)
+    with exposition.exposed(Settings(metrics_port=0), metrics.state) as url:
+        assert url.startswith("http://127.0.0.1:")
+        assert "\nmarginalia_connections 3.0\n" in httpx.get(url).text
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(url)
