@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dal import errors
-from dal.entities.comment import COMMENT, id_in, is_comment
+from dal.entities.comment import ALL, COMMENT, id_in, is_comment
 from dal.entities.shard_layout import PLAIN, ShardLayout
 from dal.model import Comment
 from dal.query.pagination import Slice
@@ -27,8 +27,10 @@ from dal.table.client import Table
 from dal.table.gate import ATTEMPT_SECONDS
 from dal.table.item import Item
 from dal.table.parallel_scan import scan_all
+from dal.table.requests import QueryRequest
 from dal.table.retries import DEADLINE
 from tests import oracle, recount
+from tests.amazon import Amazon
 from tests.engines import SECOND_IN_SOAK
 from tests.writers import PRODUCTS, Engine, Killed, Writers, at_once, ignore
 
@@ -227,6 +229,47 @@ async def test_a_move_misses_no_row_at_any_step(each_table: Table, before: int, 
     assert await misplaced(each_table) == []
     assert await verify(each_table, ignore) == []
     assert not await reshard(each_table, after, at_once, ignore)
+
+
+async def in_all(table: Table, layouts: list[ShardLayout]) -> set[str]:
+    """The ids of the comments in ``all``, in the shards of any of some layouts."""
+    found = set[str]()
+    for layout in layouts:
+        index = layout.written(ALL)
+        for shard in range(index.shards):
+            partition = index.partition_of({"product": CALM}, shard)
+            answer = await table.query(QueryRequest(index, partition))
+            found.update(id_in(item) for item in answer.items)
+    return found
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+async def test_a_move_misses_no_row_while_indexes_lag(table: Table, seed: int) -> None:
+    """Not even where a row is in neither of its shards: nobody reads these then."""
+    amazon = Amazon(table._client, seed=seed)
+    lagging = Table(amazon, table.name)
+    store = CommentRepository(lagging)
+    await store.put_many(ROWS)
+    amazon.lag.most = 600.0
+    walks, missed = Walks(store), 0
+
+    async def look() -> None:
+        nonlocal missed
+        amazon.clock.advance(100.0)
+        await walks()
+        missed += len(await in_all(lagging, [before, ShardLayout(after)])) < len(ROWS)
+
+    async def wait() -> None:
+        store.maintenance.forget()
+        amazon.settle()
+        await walks.each_index()
+
+    for after in (4, 16, 1):
+        before = await store.maintenance.layout()
+        assert await reshard(Table(Watched(amazon, look), table.name), after, wait, ignore)
+        store.maintenance.forget()
+        await walks.each_index()
+    assert missed > 0, "who reads the rows that move misses some"
 
 
 @pytest.mark.parametrize(
