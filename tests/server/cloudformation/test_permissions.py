@@ -97,6 +97,7 @@ def settings(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setenv(name, "test")
     monkeypatch.setattr("server.cli.commands.stats.SETTLE_SECONDS", 0)
     monkeypatch.setattr("server.cli.commands.table.SETTLE_SECONDS", 0)
+    monkeypatch.setattr("server.cli.commands.reshard.MOVE_SETTLE_SECONDS", 0)
     monkeypatch.setattr("dal.statistics.verify.PAUSE_SECONDS", 0)
     return Settings(endpoint_url=dynoxide_url, table=table.name)
 
@@ -221,4 +222,5 @@ async def test_making_and_upgrading_a_table(
     await run(replace(settings, table=older.name), "table", "upgrade", "--global-for-local")
     await run(settings, "table", "upgrade")
     await run(replace(settings, table=f"{table.name}-new"), "table", "create")
+    await run(settings, "table", "reshard", "--shards", "2")
     check(asked, permissions.UPGRADE)
