@@ -33,7 +33,7 @@ from dal.errors import (
 from dal.table import admin
 from dal.table.account import opened
 from dal.table.client import Table
-from dal.table.item import ABSENT, Item, unchanged
+from dal.table.item import ABSENT, Item, key_of, unchanged
 from dal.table.retries import retry
 
 KEPT_SECONDS = 5.0
@@ -202,15 +202,15 @@ async def announce_shards(table: Table, shards: int, *, new: bool) -> bool:
     """
     store = MaintenanceStore(table)
     state = await store.read()
-    if new and shards != state.layout.shards:
+    if new and shards != state.layout.shards and not await _any_item(table):
         await store.announce(state, layout=ShardLayout(shards))
         return True
     return shards in (1, state.layout.shards)
 
 
 async def _any_item(table: Table) -> bool:
-    """Return whether a table that was never counted holds anything; 1 MB is read at most."""
-    return bool((await table.scan(0, 1, None)).items)
+    """Return whether a table holds more than its maintenance mode; 1 MB is read at most."""
+    return any(key_of(item) != KEY for item in (await table.scan(0, 1, None)).items)
 
 
 def unchanged_since(announced: Maintenance) -> dict[str, Any]:

@@ -10,12 +10,14 @@ from dal.entities.declared import INDEXES
 from dal.errors import StoreRefusedError
 from dal.repositories.comments import CommentRepository, Selection
 from dal.repositories.orders import OrderRepository, OrderSelection
+from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.table import admin
 from dal.table.client import Table, TableAddress, connect
 from server.cli.main import build
 from server.cloudformation.template import cloudformation
 from server.engine.engine import embedded_engine
 from server.engine.storage import open_store
+from server.errors import CommandError
 from server.settings import Settings
 from tests import oracle
 from tests.dal.repositories import first_release
@@ -90,6 +92,18 @@ async def test_an_older_table_of_the_embedded_engine_is_refused_at_the_first_sta
             Selection("42"), oracle.next_cut(5, None, backward=False)
         )
     assert len(page.edges) == 3
+
+
+async def test_shards_are_announced_for_a_table_without_comments_alone(
+    settings: Settings,
+) -> None:
+    """This one has comments, and no expiry, which is set on the way."""
+    with pytest.raises(CommandError, match="run `marginalia table reshard --shards 4`"):
+        await asyncio.to_thread(run, "table", "create", "--shards", "4", *of(settings))
+    new = replace(settings, table=f"{settings.table}-new")
+    await asyncio.to_thread(run, "table", "create", "--shards", "4", *of(new))
+    async with open_store(new, share=False) as store:
+        assert (await MaintenanceStore(store.table).read()).layout.shards == 4
 
 
 async def test_the_restore_drill(
