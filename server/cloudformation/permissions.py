@@ -33,7 +33,7 @@ SERVE = Permissions(
 LOAD = Permissions(
     "Load",
     "marginalia load",
-    table=("BatchGetItem", "BatchWriteItem", "DescribeTable", "GetItem", "PutItem", "UpdateItem"),
+    table=("BatchGetItem", "BatchWriteItem", *_READ, "PutItem", "UpdateItem"),
 )
 EXPORT = Permissions(
     "Export",
@@ -49,12 +49,12 @@ READ = Permissions(
 COUNT = Permissions(
     "Count",
     "the Lambda function that counts",
-    table=("BatchGetItem", "DescribeTable", "GetItem", "PutItem", "UpdateItem"),
+    table=(*_READ, "PutItem", "UpdateItem"),
 )
 FOLLOW = Permissions(
     "Follow",
     "marginalia stats follow",
-    table=COUNT.table,
+    table=("BatchGetItem", *COUNT.table),
     stream=_STREAM,
 )
 REBUILD = Permissions(
@@ -67,6 +67,7 @@ UPGRADE = Permissions(
     "Upgrade",
     "marginalia table create, upgrade and reshard",
     table=(
+        "BatchGetItem",
         "BatchWriteItem",
         "CreateTable",
         "DeleteItem",

@@ -22,11 +22,10 @@ DELIVERY = json.loads((Path(__file__).parent / "events/delivery.json").read_text
 RECORDS: list[Record] = DELIVERY["Records"]
 
 TEA = {
-    "S": {"count_3": "1", "count_4": "1", "count_5": "1", "count_total": "3"},
     "S#en": {"count_4": "1", "count_5": "1", "count_total": "2"},
     "S#de": {"count_3": "1", "count_total": "1"},
 }
-"""Three comments: one edited, one whose text alone was, one that was broken first."""
+"""Three comments by language: one edited, one whose text alone was, one that was broken first."""
 
 
 async def counted(table: Table, product: str) -> dict[str, dict[str, str]]:
@@ -35,6 +34,7 @@ async def counted(table: Table, product: str) -> dict[str, dict[str, str]]:
     return {
         sort_key: {name: count for name, count in item.items() if name.startswith("count_")}
         for sort_key, item in stored.items()
+        if sort_key != "S"
     }
 
 
