@@ -128,6 +128,7 @@ async def test_serve(settings: Settings, asked: Asked, table: Table) -> None:
         async with httpx.AsyncClient(transport=transport, base_url="http://marginalia") as client:
             assert (await client.get("/health/ready")).status_code == 200
         await stores.documents.all()
+        await stores.comments.get_many(["1", "2"])  # as nodes of several ids
         await stores.documents.put({"1": "{ __typename }"})  # as with --apq
         ask = runner(build_schema(), stores)
         for operation, viewer in OPERATIONS:
@@ -196,6 +197,7 @@ async def test_rebuilding_following_and_counting(
         follower = await open_follower(store.table, streams)
         while await follower.round():
             pass
+        await store.table.drain()
         followed = set(asked)
         await check_all(table)
         await write_raw(table, history(3, 30))
