@@ -178,11 +178,9 @@ async def test_no_second_attempt_is_made_for_a_client_that_left(
     client: httpx.AsyncClient, proxy: Proxy
 ) -> None:
     """Neither of a read nor of a write whose first attempt is lost."""
-    proxy.choose = always(lose)
-    for work, operation in ((page, "Query"), (add, "GetItem")):
+    for work, operation in ((page, "Query"), (add, "GetItem"), (add, "TransactWriteItems")):
+        proxy.choose = in_turn(operation, [lose] * 9)
         await leave(client, work, proxy, operation)
-    proxy.choose = in_turn("TransactWriteItems", [lose] * 9)
-    await leave(client, add, proxy, "TransactWriteItems")
     await asyncio.sleep(0.1)
     asked = len(proxy.seen)
     await asyncio.sleep(0.8)
