@@ -42,8 +42,8 @@ EXPORT = Permissions(
 )
 READ = Permissions(
     "Read",
-    "marginalia explain, stats verify and table describe",
-    table=("DescribeTable", "DescribeTimeToLive", "GetItem", "Scan"),
+    "marginalia explain and table describe",
+    table=("DescribeTimeToLive", *_READ),
     indexes=("Query",),
 )
 COUNT = Permissions(
@@ -59,7 +59,7 @@ FOLLOW = Permissions(
 )
 REBUILD = Permissions(
     "Rebuild",
-    "marginalia stats rebuild",
+    "marginalia stats rebuild and verify, which moves what is behind on leaderboards",
     table=("BatchGetItem", "BatchWriteItem", *_READ, *_WRITE, "Scan", "UpdateTable"),
     stream=_STREAM,
 )
