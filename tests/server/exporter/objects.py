@@ -117,6 +117,7 @@ class Stock:
         await stores.organizations.put_many(self.rosters)
         await stores.tickets.put_many(self.tickets)
         await stores.users.put_profiles(self.profiles)
+        await table.drain()  # leaderboards follow by then
 
 
 stocks = st.builds(
