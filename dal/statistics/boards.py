@@ -24,6 +24,7 @@ from dal.statistics import counter_items
 from dal.statistics.counts import Deltas, StatisticsKey
 from dal.table.client import Table
 from dal.table.concurrency import batched, in_parallel
+from dal.table.deadline import Deadline, deadline
 from dal.table.index import TABLE
 from dal.table.item import Item, key_of, unchanged
 from dal.table.requests import QueryRequest, answers
@@ -33,6 +34,9 @@ MOVE_SECONDS = 2.0
 
 MOST_AT_ONCE = 100
 """Products that a process moves in that time."""
+
+ONE_MOVE_SECONDS = 5.0
+"""How long one product may take: a store that is away is waited for no longer at the end."""
 
 _TOGETHER = 16
 """Products that are moved at the same time."""
@@ -109,19 +113,37 @@ class Boards:
         self._moving = asyncio.create_task(self._follow())
 
     async def finish(self) -> None:
-        """Move what is left, in a few looks; then wait for nothing more."""
+        """Move what is left, in a few looks; then wait for nothing more.
+
+        After a failure no look follows the one under way, which ends where a whole batch fails.
+        """
         if self._moving is not None:
             self._moving.cancel()
             await asyncio.wait([self._moving])
             self._moving = None
-        self._table.unfinished.discard(self.finish)
-        looks = 0
-        while self._pending and looks < _LOOKS:
-            looks += 1
-            for products in batched(self._take(len(self._pending)), MOST_AT_ONCE):
-                if not await self._move_all(products):
-                    _log.warning("Some products are moved on leaderboards when they are next read.")
-                    return
+        try:
+            if not await self._move_what_is_left():
+                _log.warning(
+                    "Some products are moved on leaderboards when they are next read, or by "
+                    "`marginalia stats verify`."
+                )
+        finally:
+            self._table.unfinished.discard(self.finish)
+
+    async def _move_what_is_left(self) -> bool:
+        """Return whether nothing failed."""
+        for _ in range(_LOOKS):
+            left, failed = len(self._pending), 0
+            while left > 0:
+                products = self._take(min(left, MOST_AT_ONCE))
+                left -= len(products)
+                failures = await self._move_all(products)
+                failed += failures
+                if failures == len(products):
+                    return False
+            if failed or not self._pending:
+                return not failed
+        return True
 
     async def put_right(self, products: Iterable[str]) -> None:
         """Move products until each was found in its places; raises DalError.
@@ -158,7 +180,10 @@ class Boards:
         while True:
             await self._noted.wait()
             await asyncio.sleep(MOVE_SECONDS)
-            await self._move_all(self._take(MOST_AT_ONCE))
+            try:
+                await self._move_all(self._take(MOST_AT_ONCE))
+            except Exception:  # noqa: BLE001 - what nobody foresaw may not stop the others
+                _log.exception("Products were not moved on leaderboards.")
 
     def _take(self, most: int) -> list[str]:
         """Return the products that were noted first, which are no longer pending."""
@@ -169,22 +194,24 @@ class Boards:
             self._noted.clear()
         return taken
 
-    async def _move_all(self, products: Sequence[str]) -> bool:
+    async def _move_all(self, products: Sequence[str]) -> int:
         """Move products, and note those again that were in a wrong place or met a passing failure.
 
-        Return whether nothing failed: what did is in the log by then.
+        Return how many failed, which the log tells by then.
         """
-        free, failed = asyncio.Semaphore(_TOGETHER), False
+        free, failed = asyncio.Semaphore(_TOGETHER), 0
 
         async def move(product_id: str) -> None:
             nonlocal failed
             try:
                 async with free, self._table.pace.turn():
-                    again = await self.move(product_id) > 0
-            except StoreRefusedError:
-                again, failed = False, True
-            except DalError:
-                again = failed = True
+                    limit = Deadline()
+                    limit.restart(ONE_MOVE_SECONDS)
+                    with deadline(limit):
+                        again = await self.move(product_id) > 0
+            except DalError as error:
+                again = not isinstance(error, StoreRefusedError)
+                failed += 1
             if again:
                 self._note(product_id)
 
@@ -194,7 +221,7 @@ class Boards:
             for product_id in products:
                 self._note(product_id)
             raise
-        return not failed
+        return failed
 
 
 def _move(item: Item, place: Item) -> Item:

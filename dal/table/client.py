@@ -236,9 +236,11 @@ class Table:
 
     async def drain(self) -> None:
         """Do what is left to be done, and wait for the writes that were sent for who has left."""
-        for finish in list(self.unfinished):
-            await finish()
-        await self._gate.drain()
+        try:
+            for finish in list(self.unfinished):
+                await finish()
+        finally:
+            await self._gate.drain()
 
     async def _send(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         try:

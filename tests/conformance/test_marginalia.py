@@ -79,6 +79,7 @@ async def _fill(stores: Stores) -> None:
         ]
     )
     await organizations.fill(stores)
+    await stores.comments.boards.finish()
 
 
 @asynccontextmanager

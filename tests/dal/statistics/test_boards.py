@@ -181,6 +181,37 @@ async def test_what_is_refused_is_left_to_who_reads_next(table: Table) -> None:
     assert store.boards.pending == {"42"}
 
 
+async def test_one_failure_keeps_no_other_from_moving(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_AT_ONCE", 2)
+    refusing, client = watched(table)
+    store = CommentRepository(refusing)
+    for product in "abc":
+        await store.add(comment(product, product_id=product, rating=5))
+    client._faults = [refuse(client_error("AccessDeniedException"))]
+    await store.boards.finish()
+    assert store.boards.pending == {"b", "c"}
+    assert store.boards.moved == 4
+    assert refusing.unfinished == set()
+
+
+async def test_nothing_is_tried_long_where_a_whole_batch_fails(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_AT_ONCE", 2)
+    monkeypatch.setattr(module, "ONE_MOVE_SECONDS", 0.1)
+    away, client = watched(table)
+    store = CommentRepository(away)
+    for product in "abcdef":
+        await store.add(comment(product, product_id=product, rating=5))
+    client._faults = [refuse(BUSY)] * 1000
+    await store.boards.finish()
+    assert store.boards.pending == {*"abcdef"}
+    client._faults.clear()
+    assert client.calls[-1][1]["ExpressionAttributeValues"][":p"]["S"] in {"PRODUCT#a", "PRODUCT#b"}
+
+
 async def test_who_is_cancelled_amid_a_move_has_it_still_before_them(table: Table) -> None:
     reached = asyncio.Event()
 
@@ -211,7 +242,7 @@ async def test_a_process_moves_so_many_products_at_a_time(
     boards, rounds = Boards(table), list[int]()
     move_all = boards._move_all
 
-    async def noted(products: list[str]) -> bool:
+    async def noted(products: list[str]) -> int:
         rounds.append(len(products))
         return await move_all(products)
 

@@ -202,12 +202,12 @@ async def test_a_write_goes_by_the_latest_deadline_of_its_group(
 
 
 async def test_a_write_that_nobody_waits_for_is_not_begun(beyond: Table, proxy: Proxy) -> None:
-    """Its client left while the counters were read."""
+    """Its client left while the maintenance mode was read."""
     store = CommentRepository(beyond)
-    proxy.choose = in_turn("BatchGetItem", [late(0.2)])
+    proxy.choose = in_turn("GetItem", [late(0.2)])
     row = oracle.make_comments("43", 1, seed=6)[0]
     adding = asyncio.create_task(store.add(row))
-    await proxy.arrival("BatchGetItem")
+    await proxy.arrival("GetItem")
     adding.cancel()
     await asyncio.wait([adding])
     await asyncio.sleep(0.4)

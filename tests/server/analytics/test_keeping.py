@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,9 @@ async def refreshed(settings: Settings, table: Table) -> datetime:
 async def caught_up(settings: Settings, table: Table, streams: Streams) -> None:
     """Follow until nothing is left; the engine's records never come late."""
     logs = CommentLogs(settings, table)
-    follower = await open_follower(table, streams, beside=await logs.open())
+    # The engine tells the time to the second, and all happens within one here.
+    clock = partial(datetime.now, UTC)
+    follower = await open_follower(table, streams, clock=clock, beside=await logs.open())
     while await follower.round():
         pass
     await logs.close()
