@@ -81,7 +81,7 @@ examples-check: setup-dev $(EXAMPLES)/node_modules/installed ## Compile the exam
 
 function: setup ## Build build/function.zip, the AWS Lambda function that counts
 	rm -rf build/function build/function.zip
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/function .
+	MARGINALIA_IMAGE=1 $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/function .
 	$(PIP) --constraint constraints.txt --target build/function/package --python-version 3.13 --only-binary=:all: \
 	  --platform manylinux2014_x86_64 --platform manylinux_2_28_x86_64 build/function/*.whl
 	cd build/function/package && $(CURDIR)/$(BIN)/python -m zipfile -c ../../function.zip *

@@ -14,7 +14,7 @@ _REFUSED = (
 
 
 class Refusal(BuildHookInterface):  # type: ignore[type-arg]
-    """Lets a clone be installed in place, and the image's environment of its own be filled."""
+    """Lets a clone be installed in place, and the image and the function be filled."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's
         """End with a sentence for all other builds."""

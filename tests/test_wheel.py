@@ -31,7 +31,7 @@ def test_a_wheel_is_refused_in_a_sentence(hook: Any, monkeypatch: pytest.MonkeyP
     assert str(refused.value).endswith("or a clone with `make setup`.")
 
 
-def test_a_clone_is_installed_and_so_is_the_image(
+def test_a_clone_is_installed_and_so_are_the_image_and_the_function(
     hook: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("MARGINALIA_IMAGE", raising=False)
@@ -40,3 +40,4 @@ def test_a_clone_is_installed_and_so_is_the_image(
     hook.initialize("standard", {})
     steps = (ROOT / "Dockerfile").read_text("utf-8")
     assert "RUN MARGINALIA_IMAGE=1 /opt/marginalia/bin/pip install" in steps
+    assert "MARGINALIA_IMAGE=1 $(BIN)/python -m pip wheel" in (ROOT / "Makefile").read_text("utf-8")
