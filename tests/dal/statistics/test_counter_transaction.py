@@ -218,10 +218,10 @@ async def test_what_others_count_meanwhile_is_no_conflict(each_table: Table) -> 
 async def test_conflicts_until_the_deadline_are_told(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retries, "DEADLINE", 0.5)
     conflict = client_error("TransactionCanceledException", reasons=("TransactionConflict",))
     store, client = watched(table, *[refuse(conflict)] * 1000)
-    with pytest.raises(errors.ConflictError, match="try again"):
+    with monkeypatch.context() as patch, pytest.raises(errors.ConflictError, match="try again"):
+        patch.setattr(retries, "DEADLINE", 1.0)
         await store.add(ROWS[0])
     assert len(transactions(client)) > 1
     assert await recount.check(table, "42") == []

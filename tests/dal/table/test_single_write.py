@@ -99,7 +99,9 @@ async def test_throttling_and_conflicts_leave_nothing_to_look_at(table: Table) -
 async def test_answers_lost_until_the_end_are_no_word_of_failure(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dal.table.retries.DEADLINE", 0.3)
-    with pytest.raises(errors.StoreUnavailableError):
-        await faulty(table, *[lose_answer] * 1000).write([ADD])
+    losing = faulty(table, *[lose_answer] * 1000)
+    with monkeypatch.context() as patch, pytest.raises(errors.StoreUnavailableError):
+        patch.setattr("dal.table.retries.DEADLINE", 0.3)
+        await losing.write([ADD])
+    await losing.drain()
     assert await table.get(key_of(ITEM)) == ITEM
