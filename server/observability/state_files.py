@@ -15,6 +15,9 @@ from server.observability.metrics import Metrics, Series
 
 _ALIVE, _DEAD = ".json", ".dead"
 
+_ATTEMPTS = 5
+"""At reading files while workers die; where all fail, the directory itself is gone."""
+
 _GAUGES = frozenset(one.name for one in METRICS if one.kind == "gauge")
 
 
@@ -41,12 +44,11 @@ class StateFiles:
             path.rename(self._directory / f"{pid}-{self._deaths}{_DEAD}")
 
     def read(self) -> list[Series]:
-        """Return all series of all workers."""
-        while True:
-            try:
+        """Return all series of all workers; none once the directory is gone."""
+        for _ in range(_ATTEMPTS):
+            with suppress(FileNotFoundError):  # a worker has died meanwhile
                 return [one for path in self._directory.iterdir() for one in _series_of(path)]
-            except FileNotFoundError:  # a worker has died meanwhile
-                continue
+        return []
 
 
 def _series_of(path: Path) -> Iterator[Series]:

@@ -58,3 +58,7 @@ def test_what_a_worker_counted_outlives_it_and_what_it_held_does_not(tmp_path: P
     found = samples(files)
     assert found["marginalia_http_requests_total"] == 6
     assert found["marginalia_requests_running"] == 3
+
+
+def test_without_the_directory_there_is_nothing(tmp_path: Path) -> None:
+    assert StateFiles(tmp_path / "gone").read() == []
