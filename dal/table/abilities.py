@@ -49,8 +49,8 @@ class Abilities:
     async def _asked(self) -> bool:
         nothing = {
             "TableName": self._table,
-            "KeyConditionExpression": "PK = :nothing",
-            "ExpressionAttributeValues": {":nothing": {"S": "NOTHING"}},
+            "KeyConditionExpression": "PK = :p",
+            "ExpressionAttributeValues": {":p": {"S": "NOTHING"}},
             "Limit": 1,
             "ReturnConsumedCapacity": "TOTAL",
         }

@@ -95,7 +95,7 @@ def pattern_of(operation: str, arguments: Mapping[str, Any]) -> str:
 
 def _partitions(operation: str, arguments: Mapping[str, Any]) -> list[str]:
     if operation == "query":
-        return [arguments["ExpressionAttributeValues"][":p"]["S"]]
+        return [arguments["ExpressionAttributeValues"].get(":p", {}).get("S", "")]
     keys: list[Any] = []
     if operation == "get_item":
         keys = [arguments["Key"]]
@@ -109,7 +109,7 @@ def _partitions(operation: str, arguments: Mapping[str, Any]) -> list[str]:
     elif operation == "batch_write_item":
         asked = [one for some in arguments["RequestItems"].values() for one in some]
         keys = [one["PutRequest"]["Item"] for one in asked[:1] if "PutRequest" in one]
-    return [key["PK"]["S"] for key in keys]
+    return [key.get("PK", {}).get("S", "") for key in keys]
 
 
 class OperationNames:

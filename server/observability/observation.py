@@ -11,6 +11,7 @@ from dal.query.execution_stats import ExecutionStatistics, SegmentStatistics
 from dal.query.instrumentation import READ_INSTRUMENTS, Result
 from dal.query.plan import Plan, Segment
 from dal.table.account import consumed, is_write
+from dal.table.answers import CapacityUntoldError
 from dal.table.instrumentation import STORE_INSTRUMENTS, Send
 from server.observability.declared import (
     CAPACITY,
@@ -89,6 +90,10 @@ class Observation:
         began = time.perf_counter()
         try:
             answer = await send()
+        except CapacityUntoldError as untold:  # an answer nevertheless
+            self._called(operation, "ok", time.perf_counter() - began)
+            self._spent(operation, arguments, untold.answer)
+            raise
         except BaseException as error:
             self._called(operation, outcome_of(error), time.perf_counter() - began)
             raise

@@ -26,6 +26,7 @@ from dal.query.execution_stats import ExecutionStatistics, SegmentStatistics
 from dal.query.instrumentation import Result
 from dal.query.plan import Plan, Segment
 from dal.table.account import consumed, is_write
+from dal.table.answers import CapacityUntoldError
 from dal.table.instrumentation import Send
 from server.observability.metrics import Metrics
 from server.observability.observation import Named, Observation, rows_of
@@ -146,13 +147,19 @@ class TracedObservation(Observation):
     async def call(self, operation: str, arguments: dict[str, Any], send: Send) -> dict[str, Any]:
         """Surround one attempt at an operation of DynamoDB."""
         name = operation.title().replace("_", "")
+        untold: CapacityUntoldError | None = None
         with self.span(f"DynamoDB {name}", _of_call(name, arguments), SpanKind.CLIENT) as span:
-            answer = await super().call(operation, arguments, send)
+            try:
+                answer = await super().call(operation, arguments, send)
+            except CapacityUntoldError as told:  # an answer nevertheless: the span has not failed
+                untold, answer = told, told.answer
             units = "write_units" if is_write(operation) else "read_units"
             span.set_attribute(f"marginalia.{units}", consumed(answer))
             if not is_write(operation):
                 span.set_attribute("aws.dynamodb.count", rows_of(answer))
-            return answer
+        if untold is not None:
+            raise untold
+        return answer
 
     def retried(self, operation: str) -> None:
         """Note another attempt in the span of who asks."""

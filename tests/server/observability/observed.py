@@ -12,6 +12,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from dal.table.answers import CapacityUntoldError
 from dal.table.client import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
@@ -52,6 +53,11 @@ async def client_of(
         transport=httpx.ASGITransport(app), base_url="http://marginalia", headers=headers
     ) as client:
         yield client
+
+
+async def untold() -> dict[str, Any]:
+    """Answer a Query of two rows as an endpoint that tells no capacity."""
+    raise CapacityUntoldError("Query", {"Count": 2, "Items": [{}, {}]})
 
 
 def values_of(text: str) -> Values:

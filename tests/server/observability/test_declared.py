@@ -91,6 +91,9 @@ def test_keys_are_few_patterns() -> None:
     batch = {"RequestItems": {"t": [{"PutRequest": {"Item": key}}]}}
     assert pattern_of("batch_write_item", batch) == "write comments"
     assert pattern_of("describe_table", {}) == OTHER
+    assert pattern_of("get_item", {"Key": {}}) == OTHER
+    unnamed = {"ExpressionAttributeValues": {":nothing": {"S": "NOTHING"}}}
+    assert pattern_of("query", unnamed) == OTHER
     check = {"ConditionCheck": {"Key": {"PK": {"S": "COUNTING"}}}}
     actions = {"TransactItems": [check, {"Delete": {"Key": key}}]}
     assert pattern_of("transact_write_items", actions) == "write comments"

@@ -1,13 +1,17 @@
 """Metrics say exactly what was asked, by the answers' own account of it."""
 
+import pytest
+
 from dal import errors
 from dal.statistics import maintenance_mode
 from dal.stores import Stores
+from dal.table.answers import CapacityUntoldError
 from dal.table.client import Table
 from server.observability.declared import CIRCUIT, REFUSED, RUNNING
-from server.observability.labels import OPERATIONS, OperationNames
+from server.observability.labels import OPERATIONS, OTHER, OperationNames
 from server.observability.load import Load
 from server.observability.metrics import Metrics
+from server.observability.observation import Observation
 from server.observability.sampler import Sampler
 from server.observability.signals import Signals
 from server.settings import Settings
@@ -15,7 +19,7 @@ from tests.bulk import fill
 from tests.calls import calls_of
 from tests.fakes import FaultyClient, refuse
 from tests.server.observability.comments import COST, comments_of, scarce
-from tests.server.observability.observed import by, client_of, scraped, value
+from tests.server.observability.observed import by, client_of, scraped, untold, value
 from tests.server.serving import ADD, bearer
 
 PAGE = """query Page($rating: [Int!], $after: String) { product(productId: "42") {
@@ -103,6 +107,16 @@ async def test_failures_retries_and_codes_are_counted(table: Table) -> None:
     assert by(found, "marginalia_errors_total", "code") == {"BAD_REQUEST": 1, "NOT_FOUND": 1}
     requests = by(found, "marginalia_http_requests_total", "status")
     assert requests == {"200": 3, "415": 1, "404": 1}
+
+
+async def test_an_answer_that_lacks_its_capacity_is_an_answer() -> None:
+    metrics = Metrics()
+    observation = Observation(metrics)
+    with pytest.raises(CapacityUntoldError):
+        await observation.call("query", {"ExpressionAttributeValues": {}}, untold)
+    found = scraped(metrics)
+    assert by(found, "marginalia_dynamodb_requests_total", "outcome") == {"ok": 1}
+    assert by(found, "marginalia_dynamodb_rows_total", "access_pattern") == {OTHER: 2}
 
 
 async def test_what_is_off_is_not_there(table: Table) -> None:
