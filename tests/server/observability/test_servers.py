@@ -92,7 +92,7 @@ async def test_workers_are_one_server_to_whoever_scrapes(tmp_path: Path) -> None
     lines = [orjson.loads(line) for line in log.splitlines()]
     accesses = [line for line in lines if line["logger"] == "access"]
     pages = [line for line in accesses if line.get("operation") == ["Page"]]
-    assert len(pages) >= 4
+    assert len(pages) >= 3  # of five; the one killed may have kept its own
     for line in pages:
         assert (line["method"], line["path"], line["status"]) == ("POST", "/graphql", "200")
         assert line["dynamodb_requests"] >= 1
@@ -100,16 +100,17 @@ async def test_workers_are_one_server_to_whoever_scrapes(tmp_path: Path) -> None
     assert "ana" not in log.replace("analytics", "")
 
 
-def test_one_process_tells_the_same_and_of_a_collector_that_is_away_once(
+async def test_one_process_tells_the_same_and_of_a_collector_that_is_away_once(
     tmp_path: Path,
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         away = f"http://127.0.0.1:{taken.getsockname()[1]}"
     trace = ("--trace-url", away, "--trace-sample", "1")
     with served(tmp_path, "--access-log", "--metrics-port", "0", *trace) as server:
-        for _ in range(2):
-            answer = httpx.post(f"{server.url}/graphql", json={"query": PAGE})
-        found = values_of(httpx.get(metrics_of(server)).text)
+        async with httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+            for _ in range(2):
+                answer = await client.post("/graphql", json={"query": PAGE})
+        found = await until(metrics_of(server), lambda now: answered(now) >= 2)
         assert answered(found) == 2
         assert value(found, "marginalia_dynamodb_circuit_open") == 0
         code, log = server.end(signal.SIGINT)
