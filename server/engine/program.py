@@ -28,7 +28,7 @@ def engine_binary() -> Path:
                 f"The storage engine is not at {named}: set MARGINALIA_ENGINE to where the "
                 "dynoxide program is, or unset it."
             )
-        return Path(named)
+        return Path(named).resolve()
     packaged = _ROOT / "node_modules" / _package() / "dynoxide"
     if packaged.is_file():
         return packaged

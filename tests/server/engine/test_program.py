@@ -43,8 +43,10 @@ def test_what_is_named_goes_before_the_package_and_that_before_the_path(
     packaged = made(bare / "node_modules/@dynoxide/darwin-arm64/dynoxide")
     assert engine_binary() == packaged
     named = made(bare / "elsewhere/engine")
-    monkeypatch.setenv("MARGINALIA_ENGINE", str(named))
-    assert engine_binary() == named
+    monkeypatch.chdir(bare)
+    for name in (str(named), "elsewhere/engine"):
+        monkeypatch.setenv("MARGINALIA_ENGINE", name)
+        assert engine_binary() == named.resolve()
 
 
 @pytest.mark.parametrize(
