@@ -7,7 +7,7 @@ that is to be explained. Nothing is read for it.
 import math
 from collections.abc import Iterator, Sequence
 
-from dal.query.access_paths import MAX_SEGMENTS, AccessPath
+from dal.query.access_paths import MAX_QUERIES, MAX_SEGMENTS, AccessPath
 from dal.query.cardinality import PageSpan, PathEstimate, cheapest_estimate
 from dal.query.plan import Plan
 from dal.query.protocols import LocatedPage, TableStatistics
@@ -71,8 +71,17 @@ def refusal(index: Index, query: Query) -> str:
         return f"Its rows do not carry {_listed(sorted(missing))}."
     if query.consistent and not index.consistent:
         return "It may lag the table, and this list must not."
-    size = AccessPath(index, query).size
-    return f"It takes {size} key ranges; the most is {MAX_SEGMENTS}." if size > MAX_SEGMENTS else ""
+    return _too_many(AccessPath(index, query))
+
+
+def _too_many(path: AccessPath) -> str:
+    """Return which limit of key ranges a path exceeds; empty where it fits."""
+    if path.combinations > MAX_SEGMENTS:
+        return f"It takes {path.combinations} key ranges; the most is {MAX_SEGMENTS}."
+    if path.size > MAX_QUERIES:
+        shards = path.index.shards
+        return f"It takes {path.size} key ranges in {shards} shards; the most is {MAX_QUERIES}."
+    return ""
 
 
 def _by_rule(

@@ -1,5 +1,7 @@
 """What else could have been read, and why it was not."""
 
+from dataclasses import replace
+
 import pytest
 
 from dal.entities.comment import COMMENT
@@ -114,3 +116,20 @@ def test_an_index_is_refused_exactly_where_it_is_no_access_path(
         answering = []
     for index in ORDER.indexes:
         assert (refusal(index, query) == "") == (index in answering), index.name
+
+
+@pytest.mark.parametrize(
+    ("shards", "languages", "reason"),
+    [
+        (4, 60, ""),
+        (4, 61, "It takes 61 key ranges; the most is 60."),
+        (16, 15, ""),
+        (16, 16, "It takes 256 key ranges in 16 shards; the most is 240."),
+    ],
+)
+def test_over_shards_the_limit_that_is_exceeded_is_told(
+    shards: int, languages: int, reason: str
+) -> None:
+    index = replace(COMMENT.indexes[-1], shards=shards)
+    wanted = frozenset(f"l{number}" for number in range(languages))
+    assert refusal(index, Selection("42", frozenset({5}), wanted).query()) == reason
