@@ -7,7 +7,9 @@ to the same place. They hold no address, no query string, no header and no user.
 import asyncio
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from select import PIPE_BUF
 from typing import TextIO
 from urllib.parse import quote
 
@@ -38,8 +40,26 @@ class AccessLog:
         kept, self._kept = self._kept, []
         line = _json if self._json else _text
         stream = self._stream or sys.stderr
-        stream.write("".join([line(datetime.fromtimestamp(at, UTC), of) for at, of in kept]))
-        stream.flush()
+        for piece in _pieces(line(datetime.fromtimestamp(at, UTC), of) for at, of in kept):
+            stream.write(piece)
+            stream.flush()
+
+
+def _pieces(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines together, as far as a pipe takes them undivided: other workers write to it too.
+
+    A line that is longer goes alone.
+    """
+    piece, size = "", 0
+    for line in lines:
+        length = len(line.encode())
+        if piece and size + length > PIPE_BUF:
+            yield piece
+            piece, size = "", 0
+        piece += line
+        size += length
+    if piece:
+        yield piece
 
 
 def _json(at: datetime, fields: dict[str, object]) -> str:

@@ -1,6 +1,7 @@
 """The access log: a line a request, in either format, with nothing of whoever asks in it."""
 
 from io import StringIO
+from select import PIPE_BUF
 
 import orjson
 import pytest
@@ -60,3 +61,31 @@ async def test_text(table: Table) -> None:
     assert " INFO [abc] POST /graphql 200 milliseconds=" in lines[1]
     assert lines[3].split(" ", 4)[4].startswith("GET /no%0Awhere 404 ")
     assert not any("secret" in line or "somebody" in line for line in lines)
+
+
+class Pipe(StringIO):
+    """Keeps apart what is written at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: list[str] = []
+
+    def flush(self) -> None:
+        self.pieces.append(self.getvalue())
+        self.seek(0)
+        self.truncate()
+
+
+async def test_a_pipe_takes_each_write_undivided() -> None:
+    """Workers share it: a longer write may be torn by another's."""
+    pipe = Pipe()
+    log = AccessLog("json", pipe)
+    for number in range(40):
+        log.add({"path": "/\u00e9" * 20, "number": number})
+    log.flush()
+    assert 1 < len(pipe.pieces) < 40
+    for piece in pipe.pieces:
+        assert piece.endswith("\n")
+        assert len(piece.encode()) <= PIPE_BUF
+    lines = [orjson.loads(line) for line in "".join(pipe.pieces).splitlines()]
+    assert [line["number"] for line in lines] == list(range(40))
