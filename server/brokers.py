@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from live import local_socket
 from live.broker import Broker, InProcessBroker
-from server.errors import CommandError
+from server.errors import CommandError, installing
 from server.settings import Settings
 
 
@@ -17,7 +17,7 @@ def check_broker(settings: Settings) -> None:
         return
     if find_spec("redis") is None:
         raise CommandError(
-            "--redis-url needs a package that is not installed: pip install 'marginalia[redis]'."
+            f"--redis-url needs a package that is not installed: run {installing('redis')}."
         )
     from live.redis_stream import BadOptionError, client_of  # noqa: PLC0415 - an extra
 

@@ -6,3 +6,8 @@ INTERRUPTED = 130
 
 class CommandError(Exception):
     """Something the person at the keyboard can mend; the message says how."""
+
+
+def installing(extra: str) -> str:
+    """Return the command that installs an extra into a clone."""
+    return f"`.venv/bin/pip install -c constraints.txt -e '.[{extra}]'`"

@@ -1,10 +1,10 @@
-"""DuckDB, which reads and writes Parquet: it comes with ``pip install 'marginalia[analytics]'``."""
+"""DuckDB, which reads and writes Parquet: it comes with the extra ``analytics``."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from server.errors import CommandError
+from server.errors import CommandError, installing
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -20,8 +20,7 @@ def duckdb_in_memory() -> Iterator["DuckDBPyConnection"]:
         import duckdb  # noqa: PLC0415 - it is optional, and takes 50 ms to import
     except ModuleNotFoundError as error:
         raise CommandError(
-            "Parquet needs DuckDB, which is not installed: "
-            "run `pip install 'marginalia[analytics]'`."
+            f"Parquet needs DuckDB, which is not installed: run {installing('analytics')}."
         ) from error
     settings: dict[str, Any] = {
         "autoinstall_known_extensions": False,

@@ -12,24 +12,34 @@ from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from server.errors import CommandError
+from server.errors import CommandError, installing
 from server.observability.declared import WORKER_DEATHS
 from server.observability.metrics import Metrics, Series
 from server.observability.state_files import StateFiles
 from server.settings import Settings
 
+_TRACES = ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http")
+"""Others bring OpenTelemetry's API alone."""
+
 
 def check_packages(settings: Settings) -> None:
     """Raise CommandError where an option needs a package that is not installed."""
-    for option, wanted, package in (
-        ("--metrics-port", settings.metrics_port is not None, "prometheus_client"),
-        ("--trace-url", settings.trace_url is not None, "opentelemetry"),
+    for option, wanted, packages in (
+        ("--metrics-port", settings.metrics_port is not None, ("prometheus_client",)),
+        ("--trace-url", settings.trace_url is not None, _TRACES),
     ):
-        if wanted and find_spec(package) is None:
+        if wanted and not all(map(_installed, packages)):
             raise CommandError(
-                f"{option} needs a package that is not installed: "
-                "pip install 'marginalia[observability]'."
+                f"{option} needs a package that is not installed: run "
+                f"{installing('observability')}."
             )
+
+
+def _installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # nor what it is a part of
+        return False
 
 
 @contextmanager

@@ -50,7 +50,7 @@ def test_without_the_extra_a_sentence_says_how_to_install_it(
     assert outcome.returncode == 1
     assert outcome.stderr == (
         "marginalia: --redis-url needs a package that is not installed: "
-        "pip install 'marginalia[redis]'.\n"
+        "run `.venv/bin/pip install -c constraints.txt -e '.[redis]'`.\n"
     )
 
 

@@ -58,7 +58,7 @@ def export(
             "--format",
             envvar="MARGINALIA_FORMAT",
             help="Where the file's name does not tell; JSONL if nothing does. Parquet needs "
-            "`pip install 'marginalia\\[analytics]'`.",
+            "`.venv/bin/pip install -c constraints.txt -e '.\\[analytics]'`.",
         ),
     ] = None,
     force: Annotated[

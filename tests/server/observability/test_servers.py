@@ -4,6 +4,7 @@ import asyncio
 import re
 import signal
 import socket
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -146,6 +147,15 @@ def test_an_option_says_which_package_it_lacks(
     with pytest.raises(CommandError, match=rf"{option} needs a package.*\[observability\]"):
         exposition.check_packages(settings)
     exposition.check_packages(Settings())
+
+
+def test_the_api_of_opentelemetry_alone_makes_no_traces(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings(trace_url="http://127.0.0.1:1")
+    exposition.check_packages(settings)
+    monkeypatch.delitem(sys.modules, "opentelemetry.sdk.trace", raising=False)
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk", None)
+    with pytest.raises(CommandError, match=r"-c constraints.txt -e '\.\[observability\]'"):
+        exposition.check_packages(settings)
 
 
 def test_metrics_are_shown_on_this_machine_alone_unless_told_otherwise() -> None:

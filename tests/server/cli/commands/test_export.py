@@ -126,8 +126,8 @@ async def test_what_cannot_be_done_is_told_in_a_sentence(
     assert (code, errors) == (
         1,
         (
-            "marginalia: Parquet needs DuckDB, which is not installed: run `pip install "
-            "'marginalia[analytics]'`.\n"
+            "marginalia: Parquet needs DuckDB, which is not installed: run `.venv/bin/pip "
+            "install -c constraints.txt -e '.[analytics]'`.\n"
         ),
     )
     assert names_in(tmp_path) == []
