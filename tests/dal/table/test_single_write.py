@@ -100,8 +100,9 @@ async def test_answers_lost_until_the_end_are_no_word_of_failure(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     losing = faulty(table, *[lose_answer] * 1000)
-    with monkeypatch.context() as patch, pytest.raises(errors.StoreUnavailableError):
+    with monkeypatch.context() as patch:
         patch.setattr("dal.table.retries.DEADLINE", 0.3)
-        await losing.write([ADD])
+        with pytest.raises(errors.StoreUnavailableError):
+            await losing.write([ADD])
     await losing.drain()
     assert await table.get(key_of(ITEM)) == ITEM
