@@ -14,6 +14,7 @@ from dal.entities.shard_layout import MOST_SHARDS, ShardLayout
 from dal.errors import ConditionFailedError, StoreRefusedError
 from dal.statistics.comment_changes import MOST_ACTIONS
 from dal.statistics.maintenance_mode import MaintenanceStore
+from dal.table.abilities import NO_TRANSACTIONS
 from dal.table.client import Table
 from dal.table.concurrency import batched, in_parallel
 from dal.table.item import Action, Item, key_of
@@ -27,13 +28,16 @@ async def reshard(table: Table, shards: int, wait_for_all: WaitForAll, seen: Pro
     """Spread the comments over ``shards``; False where they are already.
 
     ``seen`` is told how many items the two scans have seen. Raises StoreRefusedError where another
-    move is under way or a rebuild runs, and any DalError; begun again, it goes on.
+    move is under way or a rebuild runs, or the endpoint has no transactions, and any DalError;
+    begun again, it goes on.
     """
     maintenance = MaintenanceStore(table)
     state, count = await maintenance.read(), ProgressCount(seen)
     _check(state.layout, shards)
     if state.layout == ShardLayout(shards):
         return False
+    if not await table.has_transactions():
+        raise StoreRefusedError(NO_TRANSACTIONS)
     if not state.layout.step:
         state = await maintenance.announce(state, layout=state.layout.next(shards))
     while state.layout.step:

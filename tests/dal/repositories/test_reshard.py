@@ -336,6 +336,18 @@ async def test_a_rebuild_and_a_move_exclude_each_other(table: Table) -> None:
     assert await reshard(table, 4, at_once, ignore)
 
 
+async def test_without_transactions_nothing_is_announced(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never() -> bool:
+        return False
+
+    monkeypatch.setattr(table, "has_transactions", never)
+    with pytest.raises(errors.StoreRefusedError, match="has no transactions"):
+        await reshard(table, 4, at_once, ignore)
+    assert (await MaintenanceStore(table).read()).layout == PLAIN
+
+
 @pytest.mark.parametrize("shards", [0, 17])
 async def test_a_number_of_shards_has_bounds(table: Table, shards: int) -> None:
     with pytest.raises(errors.StoreRefusedError, match="none of 1 to 16"):
