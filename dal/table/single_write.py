@@ -8,7 +8,7 @@ whether that was this very write.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
-from dal.errors import ConditionFailedError, StoreUnavailableError
+from dal.errors import CircuitOpenError, ConditionFailedError, StoreUnavailableError
 from dal.table.item import Action, Item, key_of
 from dal.table.retries import retry
 
@@ -29,8 +29,8 @@ async def write_alone(once: Once, action: Action) -> None:
         nonlocal unanswered
         try:
             await once(operation, **entry, ReturnConsumedCapacity="TOTAL")
-        except StoreUnavailableError:
-            unanswered = True
+        except StoreUnavailableError as error:
+            unanswered |= not isinstance(error, CircuitOpenError)  # that was never sent
             raise
         except ConditionFailedError:
             if not (unanswered and await _done(once, entry)):

@@ -76,6 +76,16 @@ async def test_anothers_write_is_not_taken_for_ones_own(each_table: Table, actio
     assert await each_table.get(key_of(ITEM)) == other
 
 
+async def test_what_was_never_sent_is_not_taken_for_done(table: Table) -> None:
+    await table.write([ADD])
+
+    async def refuse_unsent(_: Operation, __: Answer) -> Answer:
+        raise errors.CircuitOpenError("Open.")
+
+    with pytest.raises(errors.ConditionFailedError):
+        await faulty(table, refuse_unsent).write([ADD])
+
+
 async def test_an_answer_lost_while_that_is_looked_at_is_asked_for_again(table: Table) -> None:
     await faulty(table, *[lose_answer] * 3).write([ADD])
     calls = FaultyClient(table._client, lose_answer, _pass, lose_answer)
