@@ -17,7 +17,12 @@ from collections.abc import Sequence
 from dal.errors import ConflictError
 from dal.statistics.counter_items import decode, encode_all, is_statistics
 from dal.statistics.counts import RatingCounts, StatisticsKey
-from dal.statistics.maintenance_mode import Maintenance, MaintenanceMode, MaintenanceStore
+from dal.statistics.maintenance_mode import (
+    Maintenance,
+    MaintenanceMode,
+    MaintenanceStore,
+    refuse_while_moving,
+)
 from dal.statistics.rebuild.announce import WaitForWriters
 from dal.table.client import Table
 from dal.table.item import Item
@@ -63,6 +68,7 @@ async def rebuild(
 async def _announce(maintenance: MaintenanceStore, wait_for_writers: WaitForWriters) -> Maintenance:
     """Announce a rebuild into stream mode, and wait until every writer acts on it."""
     read = await maintenance.read()
+    refuse_while_moving(read)
     if read.mode is MaintenanceMode.TRANSACTIONAL:
         # Before our writes stop changing the counters, nobody may trust a zero any more.
         read = await maintenance.announce(read, complete=False)

@@ -158,8 +158,8 @@ class MaintenanceStore:
         rebuild while comments move between shards, or such a move while a rebuild runs.
         """
         announced = replace(read, **changes, since=int(time()))
-        if announced.rebuilding and announced.layout.step:
-            raise StoreRefusedError(_ONE_AT_A_TIME)
+        if announced.rebuilding:
+            refuse_while_moving(announced)
         counted = await self._table.id() if announced.complete else ""
         announced = replace(announced, counted_table=counted)
         try:
@@ -171,6 +171,12 @@ class MaintenanceStore:
             ) from None
         self.forget()
         return announced
+
+
+def refuse_while_moving(state: Maintenance) -> None:
+    """Raise StoreRefusedError for a rebuild while comments move between shards."""
+    if state.layout.step:
+        raise StoreRefusedError(_ONE_AT_A_TIME)
 
 
 async def create_table(table: Table) -> bool:
