@@ -83,7 +83,7 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
     """Return the access paths of a query, the one with the least residual and segments first.
 
     Raises NoIndexError when there is none, and TooManySegmentsError when those without residual
-    have too many segments.
+    have too many segments, or no path fits.
     """
     paths = [AccessPath(index, query) for index in indexes if _answers(index, query)]
     if not paths:
@@ -97,7 +97,13 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
             f"The filter selects {paths[0].combinations} partitions; the most is {MAX_SEGMENTS}: "
             "choose fewer languages or ratings."
         )
-    return [path for path in paths if path.fits]
+    fitting = [path for path in paths if path.fits]
+    if not fitting:
+        raise TooManySegmentsError(
+            f"The filter selects {paths[0].size} shards of partitions; the most is {MAX_QUERIES}: "
+            "choose fewer languages or ratings."
+        )
+    return fitting
 
 
 def _answers(index: Index, query: Query) -> bool:

@@ -26,7 +26,7 @@ from cachetools import LRUCache
 from dal.entities.comment import ALL, COMMENT
 from dal.entities.entity import Row
 from dal.model import RATINGS
-from dal.query.access_paths import MAX_SEGMENTS, access_paths
+from dal.query.access_paths import MAX_SEGMENTS, AccessPath, access_paths
 from dal.query.access_patterns import query_of
 from dal.query.execution_stats import ExecutionStatistics
 from dal.query.protocols import LocatedPage, RangeRead, TableStatistics
@@ -191,17 +191,21 @@ class ProductStatisticsProvider:
 
 
 def by_index(query: Query, indexes: Sequence[Index]) -> Query:
-    """Return the same query, by all five ratings where it is by none and has no index of its own.
+    """Return the same query, by all five ratings where it is by none and no index of its own fits.
 
-    That is so for some while rows move between shards.
+    That is so for some while rows move between shards. Comments that other programs rated other
+    than 1 to 5 are left out then. What is refused does not depend on shards.
     """
     filters = query.filters
-    if not filters.keys() <= _UNRATED or any({*one.fields} == filters.keys() for one in indexes):
+    if not filters.keys() <= _UNRATED:
         return query
-    partitions = len(_ANY) * math.prod(map(len, filters.values()))
-    return (
-        query if partitions > MAX_SEGMENTS else replace(query, filters={**filters, "rating": _ANY})
-    )
+    combinations = math.prod(map(len, filters.values()))
+    own = [AccessPath(one, query) for one in indexes if {*one.fields} == filters.keys()]
+    if any(path.fits for path in own) or combinations > MAX_SEGMENTS:
+        return query
+    if not own and len(_ANY) * combinations > MAX_SEGMENTS:  # a coarser index answers
+        return query
+    return replace(query, filters={**filters, "rating": _ANY})
 
 
 def joined(reads: Sequence[RangeRead], shards: int) -> Iterator[RangeRead]:

@@ -7,6 +7,7 @@ import pytest
 
 from dal.entities.comment import ALL, COMMENT
 from dal.entities.shard_layout import FIRST, LAST, PLAIN, SECOND, ShardLayout
+from dal.errors import TooManySegmentsError
 from dal.query.access_paths import access_paths
 from dal.repositories.comments import Selection
 from dal.statistics.table_statistics import by_index
@@ -56,6 +57,21 @@ def test_every_filter_is_answered_at_every_step(before: int, after: int) -> None
                 paths = access_paths(layout.read, by_index(query, layout.read))
                 assert paths
                 assert layout.step or not paths[0].residual
+
+
+@pytest.mark.parametrize("step", range(1, LAST + 1))
+@pytest.mark.parametrize("wanted", [16, 60])
+def test_many_languages_are_answered_over_many_shards(step: int, wanted: int) -> None:
+    read = ShardLayout(16, 4, step).read
+    languages = frozenset(f"x{n}" for n in range(wanted))
+    assert access_paths(read, by_index(Selection("42", None, languages).query(), read))
+
+
+def test_what_fits_in_no_way_is_refused() -> None:
+    (by_language,) = (one for one in ShardLayout(16).read if one.name == "byLang")
+    query = Selection("42", None, frozenset(f"x{n}" for n in range(16))).query()
+    with pytest.raises(TooManySegmentsError, match="256 shards"):
+        access_paths([by_language], query)
 
 
 def test_all_indexes_move_and_none_twice() -> None:
