@@ -10,7 +10,8 @@ index lags its table, two of the four indexes move while the other two are read:
 4. Those are written anew, and their rows are moved.
 
 Each step is announced and waited for. Either two answer every filter: what has no index of its own
-there is read by all five ratings, or by a coarser index with a residual filter.
+there is read by all five ratings, or by a coarser index with a residual filter. So in steps 1 and
+2 a list of all ratings lacks comments that other programs rated other than 1 to 5.
 """
 
 from collections.abc import Sequence
