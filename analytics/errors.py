@@ -13,8 +13,8 @@ class AnalyticsFailedError(AnalyticsUnavailableError):
 
 NOT_SET_UP = "This server has no analytics store."
 NOT_INSTALLED = (
-    "Analytics is an extra: install it with `pip install 'marginalia[analytics]'`, then run "
-    "`marginalia analytics refresh`."
+    "Analytics is an extra: install it with `.venv/bin/pip install -c constraints.txt -e "
+    "'.[analytics]'`, then run `marginalia analytics refresh`."
 )
 NOT_FILLED = "Analytics has no data yet: `marginalia analytics refresh` fills it."
 BUSY = "Analytics has too many questions to answer: ask again in some seconds."
