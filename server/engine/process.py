@@ -80,8 +80,6 @@ class EngineProcess:
         await self._guard.end()
 
     def _send(self, number: signal.Signals) -> None:
-        if self._guard.process.returncode is not None:
-            return  # the process id may be another's by now
         with suppress(ProcessLookupError):
             os.kill(self.pid, number)
 

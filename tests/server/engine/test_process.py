@@ -1,12 +1,11 @@
 """Engine binaries that do not start, and ports that are taken."""
 
-import os
 import socket
 from pathlib import Path
 
 import pytest
 
-from server.engine.process import EngineProcess, PortTakenError, free_port
+from server.engine.process import EngineProcess, PortTakenError
 from tests.server.embedded import refusal
 
 
@@ -56,16 +55,3 @@ async def test_an_engine_that_says_nothing_is_given_up(
     monkeypatch.setenv("MARGINALIA_ENGINE", str(path))
     monkeypatch.setattr("server.engine.process.START_DEADLINE", 0.2)
     assert "it did not start within" in await refusal(tmp_path / "data")
-
-
-async def test_an_engine_that_has_ended_is_sent_no_signal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its process id may be another's by then."""
-    engine = await EngineProcess.start(tmp_path / "x.db", free_port())
-    engine.kill()
-    assert await engine.wait() == "killed by SIGKILL"
-    sent: list[tuple[int, int]] = []
-    monkeypatch.setattr(os, "kill", lambda *signal: sent.append(signal))
-    engine.kill()
-    assert sent == []
