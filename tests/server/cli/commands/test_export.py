@@ -101,7 +101,7 @@ def test_a_full_disk_is_told_once(store: list[str]) -> None:
 def test_help_names_what_parquet_needs() -> None:
     ended = called("export", "--help")
     assert ended.returncode == 0
-    assert "'marginalia[analytics]'" in " ".join(ended.stdout.replace("│", "").split())
+    assert "[analytics]'" in " ".join(ended.stdout.replace("│", "").split())
 
 
 async def test_what_cannot_be_done_is_told_in_a_sentence(
