@@ -54,8 +54,8 @@ _TEMPLATES = _environment()
 
 def _digest_of_files() -> bytes:
     """Return a hash of what makes pages out of facts, which changes with a release."""
-    paths = [*ROOT.glob("web/templates/*"), *ROOT.glob("server/pages/*.py")]
-    return hashlib.sha256(b"\0".join(path.read_bytes() for path in sorted(paths))).digest()
+    paths = sorted([*TEMPLATES.rglob("*.*"), *ROOT.glob("server/pages/*.py")])
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).digest()
 
 
 _FILES = _digest_of_files()

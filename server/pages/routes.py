@@ -12,7 +12,7 @@ from server.http import graphiql
 from server.http.failures import http_failure
 from server.http.files import ROOT, RevalidatedFiles
 from server.http.graphql import GraphQLView
-from server.pages import comment, crawlers, home, product, signing
+from server.pages import comment, crawlers, home, product, signing, style_sheet
 from server.pages.page_request import endpoint
 
 _ROUTES = (
@@ -50,6 +50,7 @@ def pages_app(view: GraphQLView) -> Starlette:
                 Route(path, endpoint(view, page), methods=[method])
                 for method, path, page in _ROUTES
             ),
+            Route("/static/pages/page.css", style_sheet.show),
             Mount("/static/pages", RevalidatedFiles(directory=ROOT / "web/static")),
             Mount("/static/graphiql", graphiql.GraphiQLFiles()),
         ],
