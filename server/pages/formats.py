@@ -1,8 +1,12 @@
-"""How numbers, dates and languages read in English text."""
+"""How numbers, dates and languages read in the language of the page (``i18n``)."""
 
 import json
 from datetime import datetime
+from functools import lru_cache
 
+from babel import dates, numbers
+
+from server.pages import i18n
 from server.pages.operations import TEMPLATES
 
 LANGUAGES: dict[str, str] = json.loads((TEMPLATES / "languages.json").read_text("utf-8"))
@@ -11,28 +15,36 @@ LANGUAGES: dict[str, str] = json.loads((TEMPLATES / "languages.json").read_text(
 
 def number(value: float) -> str:
     """Return 1234567 as ``1,234,567``."""
-    return f"{value:,}"
+    return _number(value, "#,##0.###", i18n.spoken())
 
 
 def decimal(value: float | None) -> str:
     """Return a mean or a cost to one place, such as ``4.3``; None is not known."""
-    return "unknown" if value is None else f"{value:.1f}"
+    return i18n.gettext("unknown") if value is None else _number(value, "#,##0.0", i18n.spoken())
+
+
+def percent(value: float) -> str:
+    """Return a share such as 0.415 as ``42%``."""
+    return numbers.format_percent(value, locale=i18n.locale())
 
 
 def day(instant: str) -> str:
     """Return an ISO instant as ``20 November 2020``."""
-    when = datetime.fromisoformat(instant)
-    return f"{when.day} {when:%B %Y}"
+    return _day(instant[:10], i18n.spoken())
 
 
 def minute(instant: str) -> str:
     """Return an ISO instant as ``20 November 2020, 12:00 UTC``."""
-    return f"{day(instant)}, {datetime.fromisoformat(instant):%H:%M} UTC"
+    return i18n.gettext(
+        "%(day)s, %(time)s UTC",
+        day=day(instant),
+        time=f"{datetime.fromisoformat(instant):%H:%M}",
+    )
 
 
 def month(instant: str) -> str:
     """Return an ISO instant as ``November 2020``."""
-    return f"{datetime.fromisoformat(instant):%B %Y}"
+    return dates.format_skeleton("yMMMM", datetime.fromisoformat(instant), locale=i18n.locale())
 
 
 def language(tag: str) -> str:
@@ -58,7 +70,19 @@ FILTERS = {
     "language": language,
     "minute": minute,
     "month": month,
+    "percent": percent,
     "plural": plural,
     "queries": queries,
 }
 """The filters of all templates, by name."""
+
+
+# A page has a hundred of them, and Babel takes some ten microseconds for each.
+@lru_cache(maxsize=8192)
+def _number(value: float, pattern: str, tag: str) -> str:
+    return numbers.format_decimal(value, pattern, i18n.LOCALES[tag])
+
+
+@lru_cache(maxsize=8192)
+def _day(iso: str, tag: str) -> str:
+    return dates.format_date(datetime.fromisoformat(iso), "long", i18n.LOCALES[tag])

@@ -13,17 +13,18 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from server.auth.authenticator import InvalidTokenError, KeysUnavailableError
 from server.http.graphql import GraphQLView
 from server.http.request_body import read_body
-from server.pages import operations, rendering, sessions
+from server.pages import i18n, operations, rendering, sessions
 from server.pages.faults import PageFault
+from server.pages.i18n import gettext, gettext_noop
 from server.pages.operations import Answer
 from server.pages.sessions import Session
 
 _MAX_FIELDS = 50
 
 NOTICES = {
-    "added": "Your comment is stored. Lists may show it a moment later.",
-    "changed": "Your changes are stored. Lists may show them a moment later.",
-    "deleted": "The comment is deleted. Lists may show it a moment longer.",
+    "added": gettext_noop("Your comment is stored. Lists may show it a moment later."),
+    "changed": gettext_noop("Your changes are stored. Lists may show them a moment later."),
+    "deleted": gettext_noop("The comment is deleted. Lists may show it a moment longer."),
 }
 """What the page after a form says, by the address's ``notice``."""
 
@@ -49,9 +50,10 @@ class PageRequest:
 
     @property
     def here(self) -> str:
-        """The path and query that were asked for, without the site's root."""
+        """The path and query that were asked for, without the site's root and the language."""
         path = quote(self.http.scope["path"].removeprefix(self.root))
-        query = self.http.url.query
+        parts = self.http.url.query.split("&")
+        query = "&".join(part for part in parts if not part.startswith("lang="))
         return f"{path}?{query}" if query else path
 
     async def run(self, name: str, **variables: Any) -> Answer:
@@ -64,7 +66,9 @@ class PageRequest:
         PageFault when it is none, or when another site sends it.
         """
         if not sessions.from_here(self.http):
-            raise PageFault(403, "This form was sent from another site: open its page here.")
+            raise PageFault(
+                403, gettext("This form was sent from another site: open its page here.")
+            )
         try:
             body = await read_body(self.http.receive)
             pairs = parse_qsl(
@@ -76,7 +80,8 @@ class PageRequest:
         except HTTPException as error:
             raise PageFault(error.status_code, error.detail) from None
         except ValueError:  # also of UnicodeDecodeError
-            raise PageFault(400, "This form cannot be read: send it from its page.") from None
+            message = gettext("This form cannot be read: send it from its page.")
+            raise PageFault(400, message) from None
         return {name: value.replace("\r\n", "\n") for name, value in pairs}
 
     def to(self, path: str) -> Response:
@@ -88,6 +93,7 @@ class PageRequest:
 
         Who is signed in gets no validator and shares no cache: their forms differ each time.
         """
+        notice = NOTICES.get(self.http.query_params.get("notice", ""))
         facts |= {
             "root": self.root,
             "site": self.site,
@@ -95,7 +101,9 @@ class PageRequest:
             "viewer": self.session.username,
             "form_key": self.session.form_key,
             "ended": self.session.ended,
-            "notice": NOTICES.get(self.http.query_params.get("notice", "")),
+            "notice": gettext(notice) if notice else None,
+            "lang": i18n.spoken(),
+            "dir": i18n.locale().text_direction,
         }
         headers = rendering.HEADERS | {"Cache-Control": "no-cache"}
         if self.session.username is not None:
@@ -103,10 +111,20 @@ class PageRequest:
         elif status == HTTPStatus.OK:
             headers["ETag"] = rendering.etag(template, facts)
             if headers["ETag"] in self.http.headers.get("if-none-match", ""):
-                return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
-        response = HTMLResponse(rendering.render(template, facts), status, headers)
+                same = Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
+                return self._keep_language(same)
+        response = self._keep_language(
+            HTMLResponse(rendering.render(template, facts), status, headers)
+        )
         if self.session.ended is not None:
             sessions.forget(response, self.http)
+        return response
+
+    def _keep_language(self, response: Response) -> Response:
+        """Have the browser remember the language that an address asked for."""
+        asked = i18n.offered(self.http.query_params.get("lang", ""))
+        if asked is not None and self.http.cookies.get(sessions.LANGUAGE_COOKIE) != asked:
+            sessions.keep_language(response, self.http, asked)
         return response
 
 
@@ -118,16 +136,17 @@ def endpoint(view: GraphQLView, handler: Handler) -> Endpoint:
     """Return what answers a route by ``handler``; its faults become pages too."""
 
     async def answer(http: Request) -> Response:
-        request = anonymous = PageRequest(http, view, Session(await view.context(None)))
-        try:
-            request = PageRequest(http, view, await sessions.open_session(view, http))
-            return await handler(request)
-        except InvalidTokenError as error:
-            return fault_page(anonymous, PageFault(401, str(error)))
-        except KeysUnavailableError as error:
-            return fault_page(anonymous, PageFault(503, str(error)))
-        except PageFault as fault:
-            return fault_page(request, fault)
+        with i18n.speaking(sessions.language(http)):
+            request = anonymous = PageRequest(http, view, Session(await view.context(None)))
+            try:
+                request = PageRequest(http, view, await sessions.open_session(view, http))
+                return await handler(request)
+            except InvalidTokenError as error:
+                return fault_page(anonymous, PageFault(401, str(error)))
+            except KeysUnavailableError as error:
+                return fault_page(anonymous, PageFault(503, str(error)))
+            except PageFault as fault:
+                return fault_page(request, fault)
 
     return answer
 

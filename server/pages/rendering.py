@@ -7,7 +7,7 @@ import jinja2
 import orjson
 
 from server.http.files import ROOT
-from server.pages import addresses, formats
+from server.pages import addresses, formats, i18n
 from server.pages.operations import TEMPLATES
 
 _POLICY = (
@@ -26,7 +26,7 @@ HEADERS = {
     # Forms within the site tell their origin by it; other sites learn nothing.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
-    "Vary": "Cookie, Authorization",
+    "Vary": "Cookie, Authorization, Accept-Language",
 }
 """On every page. No inline script or style is allowed: widths are SVG attributes."""
 
@@ -39,6 +39,11 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        extensions=["jinja2.ext.i18n"],
+    )
+    environment.policies["ext.i18n.trimmed"] = True
+    environment.install_gettext_callables(  # type: ignore[attr-defined] # the extension's
+        i18n.gettext, i18n.ngettext, newstyle=True, pgettext=i18n.pgettext, npgettext=i18n.npgettext
     )
     environment.filters.update(formats.FILTERS)
     environment.globals.update(
@@ -54,7 +59,8 @@ _TEMPLATES = _environment()
 
 def _digest_of_files() -> bytes:
     """Return a hash of what makes pages out of facts, which changes with a release."""
-    paths = sorted([*TEMPLATES.rglob("*.*"), *ROOT.glob("server/pages/*.py")])
+    files = ("web/templates/**/*.*", "web/locales/**/*.po", "server/pages/*.py")
+    paths = sorted(path for pattern in files for path in ROOT.glob(pattern))
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).digest()
 
 

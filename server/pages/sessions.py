@@ -17,8 +17,13 @@ from starlette.responses import Response
 from resolvers.request.context import Context
 from server.auth.authenticator import InvalidTokenError
 from server.http.graphql import GraphQLView
+from server.pages import i18n
 
 COOKIE = "marginalia_jwt"
+
+LANGUAGE_COOKIE = "marginalia_lang"
+
+_YEAR = 365 * 86_400
 
 _JWT = re.compile(r"[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)
 
@@ -86,6 +91,28 @@ def keep(response: Response, request: Request, jwt: str) -> None:
 def forget(response: Response, request: Request) -> None:
     """Sign the browser out."""
     response.delete_cookie(COOKIE, path=_path(request), httponly=True, samesite="strict")
+
+
+def language(request: Request) -> str:
+    """Return the language of the page that answers a request."""
+    return i18n.negotiated(
+        request.query_params.get("lang"),
+        request.cookies.get(LANGUAGE_COOKIE),
+        request.headers.get("accept-language", ""),
+    )
+
+
+def keep_language(response: Response, request: Request, tag: str) -> None:
+    """Have the browser ask for pages in a language from now on."""
+    response.set_cookie(
+        LANGUAGE_COOKIE,
+        tag,
+        max_age=_YEAR,
+        path=_path(request),
+        httponly=True,
+        samesite="lax",
+        secure=request.url.scheme == "https",
+    )
 
 
 def from_here(request: Request) -> bool:

@@ -21,7 +21,7 @@ async def test_a_repeat_visit_is_not_sent_again(client: httpx.AsyncClient, path:
     again = await client.get(path, headers={"If-None-Match": first.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
     assert again.headers["etag"] == first.headers["etag"]
-    assert again.headers["vary"] == "Cookie, Authorization"
+    assert again.headers["vary"] == "Cookie, Authorization, Accept-Language"
 
 
 async def test_every_change_makes_another_page(client: httpx.AsyncClient, table: Table) -> None:

@@ -1,0 +1,92 @@
+"""The language of a page: chosen by address, cookie and header, and cached apart."""
+
+import httpx
+import pytest
+
+from dal.table.client import Table
+from server.pages import formats, i18n
+from tests.server.pages.conftest import COMMENT, numbered, stored
+
+
+@pytest.fixture(scope="module", autouse=True)
+async def spoken(table: Table) -> None:
+    await stored(table, [COMMENT._replace(comment_id="spoken", product_id="spoken")])
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept", "accepted", "spoken"),
+    [
+        (None, None, "", "en"),
+        (None, None, "de-AT, en;q=0.8", "de"),
+        (None, None, "en;q=0.5, fr;q=0.9", "fr"),
+        (None, None, "pt, *;q=0.1", "en"),
+        (None, None, "de;q=0, ja;q=0.2", "ja"),
+        (None, None, "de;q=x, ;;,,=, es", "es"),
+        (None, "ja", "de", "ja"),
+        ("AR", "ja", "de", "ar"),
+        ("../en", "none", "", "en"),
+    ],
+)
+def test_the_address_comes_before_the_cookie_and_that_before_the_header(
+    asked: str | None, kept: str | None, accepted: str, spoken: str
+) -> None:
+    assert i18n.negotiated(asked, kept, accepted) == spoken
+
+
+async def test_each_language_is_a_page_of_its_own(client: httpx.AsyncClient) -> None:
+    english = await client.get("/products/spoken")
+    tags = {english.headers["etag"]}
+    for tag in i18n.LOCALES:
+        headers = {"Accept-Language": tag}
+        if tag != "en":
+            headers["If-None-Match"] = english.headers["etag"]
+        answer = await client.get("/products/spoken", headers=headers)
+        direction = "rtl" if tag == "ar" else "ltr"
+        assert f'<html lang="{tag}" dir="{direction}">' in answer.text
+        assert "set-cookie" not in answer.headers
+        tags.add(answer.headers["etag"])
+    assert len(tags) == len(i18n.LOCALES)
+
+
+async def test_a_language_asked_for_by_the_address_is_kept(client: httpx.AsyncClient) -> None:
+    asked = await client.get("/sign-in?lang=de&next=/products/spoken")
+    assert '<html lang="de"' in asked.text
+    assert (
+        "marginalia_lang=de; HttpOnly; Max-Age=31536000; Path=/; SameSite=lax"
+        in (asked.headers["set-cookie"])
+    )
+    again = await client.get("/products/spoken", headers={"Accept-Language": "fr"})
+    assert '<html lang="de"' in again.text
+    same = await client.get("/products/spoken?lang=ja", headers={"If-None-Match": "W/none"})
+    repeated = await client.get(
+        "/products/spoken?lang=ja", headers={"If-None-Match": same.headers["etag"]}
+    )
+    assert (repeated.status_code, "set-cookie" in repeated.headers) == (304, False)
+    assert (await client.get("/products/spoken?lang=xx")).headers.get("set-cookie") is None
+
+
+async def test_the_filter_of_languages_is_another_thing(
+    client: httpx.AsyncClient, table: Table
+) -> None:
+    rows = numbered("both", 2)
+    await stored(table, [rows[0], rows[1]._replace(language="de")])
+    answer = await client.get("/products/both?language=de")
+    assert '<html lang="en"' in answer.text
+    assert answer.text.count("<article") == 1
+
+
+def test_numbers_and_dates_follow_the_language() -> None:
+    told = {}
+    for tag in i18n.LOCALES:
+        with i18n.speaking(tag):
+            told[tag] = (
+                formats.number(12345.5),
+                formats.decimal(4.25),
+                formats.day("2020-11-20T23:00:00Z"),
+                formats.month("2020-11-01T00:00:00Z"),
+            )
+    assert told["en"] == ("12,345.5", "4.2", "20 November 2020", "November 2020")
+    assert told["de"] == ("12.345,5", "4,2", "20. November 2020", "November 2020")
+    assert told["ja"] == ("12,345.5", "4.2", "2020年11月20日", "2020年11月")
+    assert told["ar"][2] == "20 نوفمبر 2020"
+    assert i18n.spoken() == "en"
