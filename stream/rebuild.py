@@ -13,6 +13,7 @@ Other programs may write all the while. Interrupted, it begins again from the st
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dal.errors import ConflictError
 from dal.statistics.counter_items import decode, encode_all, is_statistics
@@ -21,7 +22,7 @@ from dal.statistics.maintenance_mode import (
     Maintenance,
     MaintenanceMode,
     MaintenanceStore,
-    refuse_while_moving,
+    check_alone,
 )
 from dal.statistics.rebuild.announce import WaitForWriters
 from dal.table.client import Table
@@ -68,7 +69,7 @@ async def rebuild(
 async def _announce(maintenance: MaintenanceStore, wait_for_writers: WaitForWriters) -> Maintenance:
     """Announce a rebuild into stream mode, and wait until every writer acts on it."""
     read = await maintenance.read()
-    refuse_while_moving(read)
+    check_alone(replace(read, rebuilding=True))
     if read.mode is MaintenanceMode.TRANSACTIONAL:
         # Before our writes stop changing the counters, nobody may trust a zero any more.
         read = await maintenance.announce(read, complete=False)

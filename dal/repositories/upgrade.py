@@ -37,7 +37,8 @@ async def upgrade(
     """Make a table what this version reads, as far as DynamoDB can; live servers may go on.
 
     ``tell`` hears of each index, ``seen`` of the scan. Nothing is changed where DynamoDB cannot do
-    all of it: that is StoreRefusedError. Begun again after an interruption, it goes on.
+    all of it: that is StoreRefusedError. No move between numbers of shards, nor a rebuild, begins
+    before it ends. Begun again after an interruption, it goes on.
     """
     description = await admin.describe(table)
     found = differences(description, INDEXES)
@@ -54,12 +55,14 @@ async def upgrade(
             "A rebuild of the statistics is not done: let it end, or run `marginalia stats "
             "rebuild` again, then run this again."
         )
+    if not state.upgrading:
+        state = await maintenance.announce(state, upgrading=True)
     for definition in (*found.missing, *found.missing_local):
         await add_index(table, definition, tell)
     expiry = await admin.let_expire(table)
     backfill = KeyBackfill(table, wait_for_writers, state.layout)
     await backfill.run(seen)
-    state = await maintenance.read()
+    state = await maintenance.announce(await maintenance.read(), upgrading=False)
     counted = state.complete or state.mode is MaintenanceMode.STREAM
     return Upgraded(found.lacking, expiry, backfill.changed, uncounted=not counted)
 

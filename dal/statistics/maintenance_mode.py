@@ -19,6 +19,7 @@ by what it said within the last 30 seconds, so a step of a move waits MOVE_SETTL
 
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
+from itertools import compress
 from time import monotonic, time
 from typing import Any
 
@@ -44,17 +45,21 @@ LAYOUT_KEPT_SECONDS = 30.0
 MOVE_SETTLE_SECONDS = SETTLE_SECONDS - KEPT_SECONDS + LAYOUT_KEPT_SECONDS
 """How long readers keep the number of shards, and when they and writers all act on another."""
 
+_RUNS = ("rebuilding", "upgrading")
+"""The attributes that are there while something runs."""
+
 _LAYOUT = tuple(one.name for one in fields(ShardLayout))
 """The attributes that say over how many shards comments are spread; absent, over one."""
 
 KEY: Item = {"PK": {"S": "COUNTING"}, "SK": {"S": "COUNTING"}}
 
 
-_ONE_AT_A_TIME = (
-    "A rebuild of the statistics and a move between numbers of shards cannot run at once: let the "
-    "one that runs end, or end it by the same command, `marginalia stats rebuild` or `marginalia "
-    "table reshard`."
-)
+_COMMANDS = {
+    "a rebuild of the statistics": "stats rebuild",
+    "a move between numbers of shards": "table reshard",
+    "an upgrade of the table": "table upgrade",
+}
+"""What changes a table beside running servers, of which only one may, and the command of each."""
 
 
 class MaintenanceMode(StrEnum):
@@ -80,6 +85,8 @@ class Maintenance:
     """The id of the table whose comments are all counted: a restored copy has another one."""
     layout: ShardLayout = PLAIN
     """Over how many shards comments are spread."""
+    upgrading: bool = False
+    """Whether an upgrade gives items the keys that they lack, those of this layout."""
 
     @property
     def restored(self) -> bool:
@@ -154,12 +161,11 @@ class MaintenanceStore:
     async def announce(self, read: Maintenance, **changes: Any) -> Maintenance:
         """Store ``read`` with some changes, and return it.
 
-        Raises ConflictError when the item is no longer as it was read, and StoreRefusedError for a
-        rebuild while comments move between shards, or such a move while a rebuild runs.
+        Raises ConflictError when the item is no longer as it was read, and StoreRefusedError for
+        two of a rebuild, a move between numbers of shards, and an upgrade.
         """
         announced = replace(read, **changes, since=int(time()))
-        if announced.rebuilding:
-            refuse_while_moving(announced)
+        check_alone(announced)
         counted = await self._table.id() if announced.complete else ""
         announced = replace(announced, counted_table=counted)
         try:
@@ -173,10 +179,16 @@ class MaintenanceStore:
         return announced
 
 
-def refuse_while_moving(state: Maintenance) -> None:
-    """Raise StoreRefusedError for a rebuild while comments move between shards."""
-    if state.layout.step:
-        raise StoreRefusedError(_ONE_AT_A_TIME)
+def check_alone(state: Maintenance) -> None:
+    """Raise StoreRefusedError for two of a rebuild, a move between shards, and an upgrade."""
+    runs = state.rebuilding, state.layout.step > 0, state.upgrading
+    names = list(compress(_COMMANDS, runs))
+    if len(names) > 1:
+        commands = " or ".join(f"`marginalia {_COMMANDS[name]}`" for name in names)
+        raise StoreRefusedError(
+            f"{' and '.join(names).capitalize()} cannot run at once: let the one that runs end, or "
+            f"end it by the same command, {commands}."
+        )
 
 
 async def create_table(table: Table) -> bool:
@@ -225,14 +237,14 @@ def unchanged_since(announced: Maintenance) -> dict[str, Any]:
 
 
 def _encode(state: Maintenance) -> Item:
-    rebuilding = {"rebuilding": {"BOOL": True}} if state.rebuilding else {}
+    runs = {name: {"BOOL": True} for name in _RUNS if getattr(state, name)}
     complete = {"complete": {"S": state.counted_table}} if state.counted_table else {}
     return {
         **KEY,
         "mode": {"S": state.mode.value},
         "generation": {"N": str(state.generation)},
         "since": {"N": str(state.since)},
-        **rebuilding,
+        **runs,
         **complete,
         **_encoded_layout(state.layout),
     }
@@ -250,7 +262,7 @@ def _decode(item: Item) -> Maintenance:
     return Maintenance(
         MaintenanceMode(item["mode"]["S"]),
         int(item["generation"]["N"]),
-        rebuilding="rebuilding" in item,
+        **{name: name in item for name in _RUNS},
         since=int(item["since"]["N"]),
         counted_table=item.get("complete", {}).get("S", ""),
         layout=ShardLayout(
@@ -262,4 +274,4 @@ def _decode(item: Item) -> Maintenance:
 def _as_read(read: Maintenance) -> dict[str, Any]:
     if read == Maintenance():
         return ABSENT
-    return unchanged(_encode(read), ("mode", "generation", "rebuilding", "complete", *_LAYOUT))
+    return unchanged(_encode(read), ("mode", "generation", "complete", *_RUNS, *_LAYOUT))

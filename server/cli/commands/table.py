@@ -39,6 +39,7 @@ __all__ = ["cloudformation", "create", "describe", "reshard", "upgrade", "workbe
 
 _EXPIRES = "Expiry is on: DynamoDB deletes records whose time is over."
 _KEPT = "Expiry is off, so records of requests pile up: run `marginalia table create`."
+_UPGRADING = "An upgrade is not done: `marginalia table upgrade` goes on with it."
 _STREAM = "The stream of changes is on."
 _RESTORED = "It was restored from a backup: no count is certain before `marginalia stats rebuild`."
 _NO_STREAM = "The stream of changes is off; only counts in stream mode need it."
@@ -111,6 +112,8 @@ def describe(
     typer.echo(_STREAM if latest_stream(description) else _NO_STREAM)
     if lacking := differences(description, INDEXES).lacking:
         typer.echo(f"It lacks {listed(lacking)}: run `marginalia table upgrade`.")
+    if maintenance.upgrading:
+        typer.echo(_UPGRADING)
     if maintenance.restored:
         typer.echo(_RESTORED)
     if not maintenance.layout.plain:
