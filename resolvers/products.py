@@ -10,6 +10,8 @@ from dal.model import Comment, OrderLine, Product, rules
 from dal.query.pagination import Page
 from dal.repositories.comments import NEGATIVE, POSITIVE, Selection
 from dal.statistics.counts import CommentStatistics
+from dal.statistics.facets import CommentFacets
+from dal.statistics.facets import facets as facets_of
 from resolvers.connections import CreatedBefore, CreatedFrom, slice_of
 from resolvers.enums import show_enum
 from resolvers.request.selection import Info, selects
@@ -86,6 +88,19 @@ async def statistics(
     languages = None if language is None else rules.languages("language", language)
     read = info.context.stores.comments.statistics.read(root.product_id, consistent=True)
     return (await read).of(languages)
+
+
+def facets(
+    root: strawberry.Parent[CommentStatistics],
+    rating: list[int] | None = None,
+    language: list[str] | None = None,
+) -> CommentFacets:
+    """Return what each value of a filter would show, from the counts that were read."""
+    return facets_of(
+        root,
+        None if rating is None else rules.ratings("rating", rating),
+        None if language is None else rules.languages("language", language),
+    )
 
 
 async def most_recent_positive(root: strawberry.Parent[Product], info: Info) -> Comment | None:

@@ -114,6 +114,8 @@ READS: Mapping[str, Reads] = {
 """What each field that reads or writes asks of DynamoDB, by type and field."""
 
 _ROWS: Mapping[str, float] = {
+    "CommentFacets.languages": 5,
+    "CommentFacets.ratings": 5,
     "CommentStatistics.histogram": 5,
     "CommentStatistics.languages": 5,
     "Order.lines": 5,

@@ -27,7 +27,10 @@ PUBLIC: Mapping[str, str] = {
     "Comment": "id commentId product title text username author rating language createdAt "
     "updatedAt verifiedPurchase",
     "Author": "username",
-    "CommentStatistics": "total average histogram languages",
+    "CommentStatistics": "total average histogram languages facets",
+    "CommentFacets": "total average ratings languages",
+    "RatingFacet": "rating count selected",
+    "LanguageFacet": "language count selected",
     "RatingCount": "rating count",
     "LanguageCount": "language count",
     "LeaderboardConnection": "edges nodes pageInfo",

@@ -220,3 +220,59 @@ async def test_statistics_of_many_rows_are_bounded(run: Run) -> None:
     aliased = " ".join(f"a{number}: {nested}" for number in range(5))
     answer = await run(f'{{ product(productId: "4/2") {{ {aliased} }} }}')
     assert {error["extensions"]["code"] for error in answer["errors"]} == {"QUERY_TOO_COSTLY"}
+
+
+FACETS = """
+query ($rating: [Int!], $language: [String!]) {
+  product(productId: "4/2") {
+    statistics {
+      facets(rating: $rating, language: $language) {
+        total average ratings { rating count selected } languages { language count selected }
+      }
+    }
+    comments(rating: $rating, language: $language) { totalCount }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [{}, {"rating": [5, 1]}, {"language": ["DE", "xx"]}, {"rating": 4, "language": "en"}],
+    ids=str,
+)
+async def test_a_facet_is_the_total_of_the_list_that_it_opens(
+    run: Run, filters: dict[str, object]
+) -> None:
+    answer = await run(FACETS, **filters)
+    assert not answer["errors"]
+    product = answer["data"]["product"]
+    facets = product["statistics"]["facets"]
+    assert facets["total"] == product["comments"]["totalCount"]
+    for facet, name in (("ratings", "rating"), ("languages", "language")):
+        for one in facets[facet]:
+            opened = await run(TOTAL, **filters | {name: one[name]})
+            assert one["count"] == opened["data"]["product"]["comments"]["totalCount"]
+    languages = [one["language"] for one in facets["languages"] if one["selected"]]
+    assert languages == (
+        ["de", "xx"]
+        if filters.get("language") == ["DE", "xx"]
+        else [filters["language"]]
+        if "language" in filters
+        else []
+    )
+
+
+async def test_facets_read_nothing_more(run: Run, table: Table) -> None:
+    client = FaultyClient(table._client)
+    table._client = client
+    facets = 'facets(rating: 5, language: "en") { total ratings { count } }'
+    answer = await run(f'{{ product(productId: "4/2") {{ statistics {{ total {facets} }} }} }}')
+    assert not answer["errors"]
+    assert [operation for operation, _ in client.calls] == ["query"]
+
+
+async def test_a_facets_filter_is_checked(run: Run) -> None:
+    answer = await run(FACETS, rating=[6])
+    assert answer["data"]["product"]["statistics"]["facets"] is None
+    assert answer["errors"][0]["extensions"]["code"] == "BAD_ARGUMENT"
