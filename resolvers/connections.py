@@ -14,6 +14,7 @@ from dal.query import cursors
 from dal.query.cursors import CursorKind
 from dal.query.execution_stats import ExecutionStatistics
 from dal.query.pagination import Page, Slice
+from dal.query.plan_basis import PlanBasis
 from resolvers.enums import show_enum
 from resolvers.plans import TRACED
 from resolvers.request.selection import Info, below, selects, weight
@@ -61,18 +62,24 @@ def slice_of(
     *,
     kind: CursorKind = CursorKind.INSTANT,
     order_by: StrEnum | None = None,
+    plan_by: PlanBasis | None = None,
 ) -> Slice:
     """Return the slice that the current field asks for, with the flags that are selected.
 
     A cursor of another ``kind`` is another list's: InvalidCursorError. A null order is the newest
-    first.
+    first. Only a server that explains plans by anything but all that it knows.
     """
+    if plan_by is not None and not info.context.explain:
+        raise InvalidArgumentError(
+            "planBy", "This server does not explain its plans: planBy needs serve --explain."
+        )
     return replace(
         plain_slice(first, after, last, before, kind=kind),
         next_page=selects(info, "pageInfo", "hasNextPage"),
         previous_page=selects(info, "pageInfo", "hasPreviousPage"),
         reverse=order_by == DateOrder.OLDEST,
         explain=info.context.explain and any(selects(info, "plan", one) for one in TRACED),
+        plan_by=plan_by,
     )
 
 

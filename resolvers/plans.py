@@ -3,6 +3,7 @@
 import strawberry
 
 from dal.query.execution_stats import ExecutionStatistics
+from dal.query.plan_basis import PlanBasis
 from dal.query.trace import Alternative, Purpose, ReadFigures, RowOutcome, RowRead, Step, Trace
 from resolvers.enums import show_enum
 
@@ -29,6 +30,20 @@ show_enum(
         Purpose.FLAGS: "Whether rows lie around the page.",
     },
     name="PlanPurpose",
+)
+show_enum(
+    PlanBasis,
+    "What a page is planned by.",
+    {
+        PlanBasis.ROW_LOCATIONS: "All that is known, as if nobody had asked: counts, and where the "
+        "rows of earlier pages stood.",
+        PlanBasis.COUNTS: "How many comments there are of each rating and language: as for rows "
+        "that nobody has read yet.",
+        PlanBasis.NOTHING: "No statistics: the index that leaves the least to filter, and a full "
+        "page of each of its partitions, or a share of it where their shards share a partition.",
+        PlanBasis.FULL_PAGES: "Nothing at all: every partition of the index that leaves the least "
+        "to filter is asked for a full page, each of its shards too.",
+    },
 )
 
 

@@ -8,6 +8,7 @@ import strawberry
 
 from dal.model import Comment, OrderLine, Product, rules
 from dal.query.pagination import Page
+from dal.query.plan_basis import PlanBasis
 from dal.repositories.comments import NEGATIVE, POSITIVE, Selection
 from dal.statistics.counts import CommentStatistics
 from dal.statistics.facets import CommentFacets
@@ -65,6 +66,13 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     after: str | None = None,
     last: int | None = None,
     before: str | None = None,
+    plan_by: Annotated[
+        PlanBasis | None,
+        strawberry.argument(
+            description="Plan the page as if less were known than there is, to compare plans: only "
+            "where the server runs with --explain. The rows are the same."
+        ),
+    ] = None,
 ) -> Page[Comment]:
     """Return a page of the product's comments."""
     start, end = rules.period(created_from, created_before)
@@ -75,7 +83,7 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
         created_from=start,
         created_before=end,
     )
-    cut = slice_of(info, first, after, last, before, order_by=order_by)
+    cut = slice_of(info, first, after, last, before, order_by=order_by, plan_by=plan_by)
     if selects(info, "totalCount"):
         return await info.context.stores.comments.counted_page(selection, cut)
     return await info.context.stores.comments.page(selection, cut)

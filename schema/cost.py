@@ -27,6 +27,7 @@ from graphql import (
 from dal.entities.leaderboard import BOARD_SHARDS
 from dal.entities.order import OPEN_SHARDS
 from dal.query.access_paths import MAX_SEGMENTS
+from dal.query.plan_basis import UNKNOWING
 from dal.repositories.leaderboard import RANKS_BYTES
 from resolvers.connections import DEFAULT_SIZE, MAX_SIZE
 from schema.fragments import fields_of, fragments_of, nodes_of
@@ -121,7 +122,6 @@ _ROWS: Mapping[str, float] = {
     "Order.lines": 5,
     "PlanAlternative.segments": 5,
     "QueryPlan.alternatives": 4,
-    "QueryPlan.rows": 40,
     "QueryPlan.segments": 5,
     "QueryPlan.steps": 2,
     "Trend.points": 60,
@@ -129,10 +129,13 @@ _ROWS: Mapping[str, float] = {
 }
 """Rows of lists that no argument bounds, as they usually are."""
 
+_ROWS_READ = 40
+"""Rows that a page is read from, and that its plan tells, as they usually are."""
+
 _FILTERS = ("rating", "language", "status")
 """Arguments of which each value may be a partition of its own."""
 
-_SIZING = frozenset({"first", "last", "after", "ids", *_FILTERS})
+_SIZING = frozenset({"first", "last", "after", "ids", "planBy", *_FILTERS})
 """Arguments that say how many rows are read, and from how many partitions; or that a page does not
 begin its list."""
 
@@ -222,7 +225,13 @@ def _said(value: object) -> object:
     """Return what a variable says of sizes."""
     if isinstance(value, list):
         return len(value), len(set(map(str, value)))
-    return value if value is None or value is Undefined or isinstance(value, int) else ""
+    told = value is None or value is Undefined or isinstance(value, int)
+    return value if told or _whole(value) else ""
+
+
+def _whole(plan_by: object) -> bool:
+    """Return whether a page planned by that asks each partition for a whole page."""
+    return isinstance(plan_by, str) and plan_by in UNKNOWING
 
 
 class _Prediction:
@@ -252,10 +261,11 @@ class _Prediction:
         *,
         times: float,
         size: int = 1,
+        read: int = _ROWS_READ,
     ) -> None:
         """Add what ``selections`` of an object take that stands in the answer so many times.
 
-        ``size`` is the rows that a connection is asked for.
+        ``size`` is the rows that a connection is asked for, ``read`` those that it is read from.
         """
         for owner, field in self._fields(parent, selections):
             declared = self._schema.get_field(owner, field.name.value)  # type: ignore[arg-type]
@@ -264,7 +274,7 @@ class _Prediction:
             name = f"{owner.name}.{field.name.value}"
             arguments = self._arguments(field)
             asked = _size(arguments)
-            rows = size if _is_rows(name) else self._rows(name, arguments)
+            rows = self._rows(name, arguments, size, read)
             self._read(name, arguments, times * rows, asked)
             self.cost.values += times * rows
             if field.selection_set is not None:
@@ -273,6 +283,7 @@ class _Prediction:
                     field.selection_set.selections,
                     times=times * rows,
                     size=asked,
+                    read=_whole_pages(arguments) or read,
                 )
 
     def _read(self, name: str, arguments: Mapping[str, Any], times: float, size: int) -> None:
@@ -283,7 +294,8 @@ class _Prediction:
         requests, units = reads.requests, reads.requests
         if reads.paged:
             requests *= _partitions(arguments)
-            units = max(requests, ceil(size * ROW_BYTES / _UNIT_BYTES))
+            whole = _whole_pages(arguments)
+            units = max(requests, ceil((whole or size) * ROW_BYTES / _UNIT_BYTES))
         if arguments.keys() & {"after", "last"}:
             requests, units = requests + reads.further, units + reads.further
         self.cost.requests += times * requests
@@ -297,8 +309,12 @@ class _Prediction:
         for named, field in fields_of(selections, self._fragments):
             yield (self._schema.get_type(named) if named else None) or parent, field
 
-    def _rows(self, name: str, arguments: Mapping[str, Any]) -> float:
+    def _rows(self, name: str, arguments: Mapping[str, Any], size: int, read: int) -> float:
         """Return how often a field's object stands in each of its owner's."""
+        if _is_rows(name):
+            return size
+        if name == "QueryPlan.rows":
+            return read
         if name == "Query.nodes":
             return len(arguments["ids"])
         return _ROWS.get(name) or introspected_rows(self._schema).get(name, 1)
@@ -324,6 +340,12 @@ def _partitions(arguments: Mapping[str, Any]) -> int:
     listed = (arguments.get(name) for name in _FILTERS)
     sizes = (len(set(map(str, one))) for one in listed if isinstance(one, list))
     return min(prod(sizes), MAX_SEGMENTS)
+
+
+def _whole_pages(arguments: Mapping[str, Any]) -> int:
+    """Return how many rows are read where each partition is asked for a whole page, else 0."""
+    asked = _partitions(arguments) * _size(arguments)
+    return asked if _whole(arguments.get("planBy")) else 0
 
 
 def _size(arguments: Mapping[str, Any]) -> int:

@@ -13,8 +13,9 @@ from dal.query.cardinality import PageSpan
 from dal.query.execution_stats import ExecutionStatistics
 from dal.query.instrumentation import READ_INSTRUMENTS
 from dal.query.merge import Merge
-from dal.query.optimizer import optimize, prove, worth_proving
+from dal.query.optimizer import optimize, prove, whole_pages, worth_proving
 from dal.query.plan import Plan
+from dal.query.plan_basis import UNKNOWING, CountsAlone, PlanBasis
 from dal.query.protocols import StatisticsProvider, TableStatistics
 from dal.query.query import Query
 from dal.query.segments import PageProgress, SegmentReader
@@ -43,12 +44,19 @@ class Executor:
     )
 
     async def first(
-        self, query: Query, span: Range, stats: ExecutionStatistics, *, descending: bool, count: int
+        self,
+        query: Query,
+        span: Range,
+        stats: ExecutionStatistics,
+        *,
+        descending: bool,
+        count: int,
+        plan_by: PlanBasis | None = None,
     ) -> list[Row]:
         """Return the first ``count`` rows of ``query`` within ``span``."""
         paths = self._paths_of(query)
         page = PageSpan(query.bounded(span), count, descending)
-        plan = await self._plan(paths, page, stats)
+        plan = await self._plan(paths, page, stats, plan_by)
         stats.begin(plan)
         rows: list[Row] = []
         progress = PageProgress(count)
@@ -80,14 +88,24 @@ class Executor:
         return paths
 
     async def _plan(
-        self, paths: Sequence[AccessPath], page: PageSpan, stats: ExecutionStatistics
+        self,
+        paths: Sequence[AccessPath],
+        page: PageSpan,
+        stats: ExecutionStatistics,
+        plan_by: PlanBasis | None,
     ) -> Plan:
         """Return the plan; statistics are asked for only where there is a choice."""
         query, decided = paths[0].query, paths[0].size <= 1 and not paths[0].residual
+        decided = decided or plan_by in UNKNOWING
         known: TableStatistics | None = None
         if self.statistics is not None and not (decided or page.limit == 0 or page.span.empty):
             known = await self.statistics.inexact(query, stats)
-        plan = optimize(paths, page, known)
+        if known is not None and plan_by is PlanBasis.COUNTS:
+            known = CountsAlone(known)
+        if plan_by is PlanBasis.FULL_PAGES:
+            plan = whole_pages(paths[0], page)
+        else:
+            plan = optimize(paths, page, known)
         if stats.trace is not None:
             stats.trace.alternatives = alternatives(self.indexes, paths, page, known, plan)
             stats.trace.full = full_pages(paths[0], page, known)

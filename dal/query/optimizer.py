@@ -58,6 +58,11 @@ def optimize(
     )
 
 
+def whole_pages(path: AccessPath, page: PageSpan) -> Plan:
+    """Return the plan that asks each segment of ``path`` for the whole page, as the articles do."""
+    return _plan(path, page, [(page.limit, None)] * path.size)
+
+
 def worth_proving(plan: Plan) -> bool:
     """Return whether exact statistics may save more than they cost."""
     return plan.unproven * _EMPTY_SEGMENT > _PROOF

@@ -15,6 +15,7 @@ from dal.errors import DalError
 from dal.query.cursors import encode
 from dal.query.execution_stats import ExecutionStatistics
 from dal.query.executor import Executor
+from dal.query.plan_basis import PlanBasis
 from dal.query.query import Query
 from dal.query.trace import Trace
 from dal.table.item import Item
@@ -39,6 +40,8 @@ class Slice:
     """Whether the list runs the other way than it does as a rule: the oldest first."""
     explain: bool = False
     """Whether to note what becomes of each row, and what else the optimizer weighed."""
+    plan_by: PlanBasis | None = None
+    """What to plan the page by; None is everything that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +179,7 @@ class PageReader(Generic[Node]):
             stats,
             descending=way.descending,
             count=way.count + headed,
+            plan_by=cut.plan_by,
         )
         head = rows.pop(0).item if headed and rows and rows[0].position in HEADS else None
         behind = way.touches_start and bool(rows) and rows[0].position == way.start

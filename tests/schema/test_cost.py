@@ -53,6 +53,16 @@ def product(selection: str) -> str:
         (product("comments(first: 100) { nodes { product { statistics { total } } } }"), 101, 402),
         (product("comments(first: 1000000) { nodes { id } }"), 1, 202),
         (product("statistics { total } mostRecentPositive { id } lastCommentedAt"), 3, 6),
+        (product("comments(first: 7) { plan { rows { segment } } }"), 1, 3 + 2 * 40),
+        (product("comments(first: 7, planBy: COUNTS) { plan { rows { segment } } }"), 1, 3 + 80),
+        (
+            product(
+                "comments(first: 7, rating: [1, 2], planBy: FULL_PAGES) { plan { rows "
+                "{ segment } } }"
+            ),
+            2,
+            3 + 2 * 14,
+        ),
         ("{ leaderboard { nodes { product { lastCommentedAt } } } }", 22, 61),
         ('{ leaderboard(first: 1, after: "x") { nodes { rank } } }', 2 + 25, 3),
         ("{ leaderboard(last: 1) { nodes { rank } } }", 2 + 25, 3),

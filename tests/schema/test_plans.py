@@ -99,6 +99,69 @@ async def test_the_capacity_of_full_pages_is_what_they_take(run: Run, table: Tab
     assert told["capacity"] == pytest.approx(took, abs=0.5)
 
 
+BASES = ("ROW_LOCATIONS", "COUNTS", "NOTHING", "FULL_PAGES")
+PLANNED = f"""
+query ($rating: [Int!], $language: [String!], $orderBy: CommentOrder, $planBy: PlanBasis) {{
+  product(productId: "42") {{
+    comments(rating: $rating, language: $language, orderBy: $orderBy, planBy: $planBy) {{
+      nodes {{ commentId }} plan {{ {TRACE} }}
+    }}
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"rating": [1, 2, 4, 5], "language": ["en"]},
+        {"rating": [1, 3], "orderBy": "OLDEST"},
+        {"rating": [2, 3], "language": ["en", "de", "xx"]},
+    ],
+)
+@pytest.mark.usefixtures("stored")
+async def test_a_page_is_the_same_whatever_it_is_planned_by(
+    run: Run, filters: dict[str, Any]
+) -> None:
+    pages = {}
+    for basis in BASES[::-1]:
+        answer = await run(PLANNED, explain=True, planBy=basis, **filters)
+        assert not answer["errors"]
+        pages[basis] = answer["data"]["product"]["comments"]
+        adds_up(pages[basis])
+    listed = [page["nodes"] for page in pages.values()]
+    assert listed[0]
+    assert all(one == listed[0] for one in listed)
+    plans = {basis: page["plan"] for basis, page in pages.items()}
+    articles = plans["FULL_PAGES"]
+    partitions = len(filters["rating"]) * len(filters.get("language", "-"))
+    assert articles["requests"] == articles["fullPages"]["requests"] == partitions
+    assert articles["consumedCapacity"] == articles["fullPages"]["capacity"]
+    assert plans["NOTHING"]["segments"] == articles["segments"], "without shards they are one"
+    assert articles["estimatedCapacity"] is plans["NOTHING"]["estimatedCapacity"] is None
+    assert plans["ROW_LOCATIONS"]["itemsRead"] <= plans["COUNTS"]["itemsRead"]
+    reasons = {basis: plans[basis]["alternatives"][0]["reason"] for basis in BASES[:2]}
+    assert reasons == {
+        "ROW_LOCATIONS": "The least cost, by where these rows stood when they were last read.",
+        "COUNTS": "The least cost, by how many rows there are.",
+    }
+    usual = await run(PLANNED, explain=True, **filters)
+    assert usual["data"]["product"]["comments"]["nodes"] == listed[0]
+    for part in ("segments", "rows", "consumedCapacity"):
+        assert usual["data"]["product"]["comments"]["plan"][part] == plans["ROW_LOCATIONS"][part]
+
+
+@pytest.mark.usefixtures("stored")
+async def test_a_server_that_does_not_explain_refuses_to_plan_by_less(run: Run) -> None:
+    answer = await run(PLANNED, planBy="COUNTS")
+    (error,) = answer["errors"]
+    assert error["extensions"]["code"] == "BAD_ARGUMENT"
+    assert (
+        error["message"] == "This server does not explain its plans: planBy needs serve --explain."
+    )
+    assert not (await run(PLANNED, planBy=None))["errors"]
+
+
 async def test_open_orders_are_drawn_by_shards(run: Run, table: Table) -> None:
     made = [order(f"o{n}", username=f"user{n}", created_at=TIES[n % 3]) for n in range(12)]
     await OrderRepository(table).put_many(made)

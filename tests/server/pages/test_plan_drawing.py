@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from dal.entities.comment import COMMENT
 from dal.query.pagination import Page, Slice
+from dal.query.plan_basis import PlanBasis
 from dal.query.trace import Trace
 from dal.repositories.comments import Selection
 from dal.repositories.orders import OrderRepository
@@ -63,14 +64,27 @@ def told(page: Any) -> dict[str, Any]:
     size=st.integers(0, 60),
     backward=st.booleans(),
     reverse=st.booleans(),
+    plan_by=st.sampled_from([None, *PlanBasis]),
+    shards=st.sampled_from([1, 4]),
 )
 async def test_dots_are_the_rows_read_and_filled_ones_those_shown(
-    selection: Any, size: int, backward: bool, reverse: bool
+    selection: Any, size: int, backward: bool, reverse: bool, plan_by: Any, shards: int
 ) -> None:
-    product = KnownProduct(COMMENT, ROWS)
+    indexes = tuple(replace(one, shards=shards) for one in COMMENT.indexes)
+    product = KnownProduct(replace(COMMENT, indexes=indexes), ROWS)
     cut = Slice(size, backward, reverse=reverse, next_page=True, previous_page=True, explain=True)
-    for _ in range(2):  # by the counts, and by where the rows stood
-        same(await product.read(selection.query(), cut))
+    pages = []
+    for basis in (plan_by, plan_by, None):  # by the counts, and by where the rows stood
+        pages.append(await product.read(selection.query(), replace(cut, plan_by=basis)))
+        same(pages[-1])
+    assert pages[0].nodes == pages[1].nodes == pages[2].nodes
+    if plan_by is PlanBasis.FULL_PAGES:
+        trace = pages[0].stats.trace
+        assert trace is not None
+        plan = trace.steps[0].plan
+        assert {one.limit for one in plan.segments} == {size + 1}
+        assert len(plan.segments) % shards == 0
+        assert not plan.residual
 
 
 def same(page: Page[Any]) -> dict[str, Any]:
