@@ -235,6 +235,10 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
             "edit a profile", lambda one: one.users.update_profile("ann", {"full_name": "A"})
         ),
         Operation("a profile", lambda one: one.users.profile("ann")),
+        Operation(
+            "edit a product's details", lambda one: one.products.update(PRODUCT, {"title": "A"})
+        ),
+        Operation("a product's details", lambda one: one.products.details([PRODUCT])),
     ),
     "Comments are written, counters kept from the stream": (
         Operation(
@@ -279,6 +283,7 @@ async def _fill(stores: Stores) -> None:
     user = OrganizationUser("acme", "ann")
     await stores.organizations.create(Roster(Organization("acme", "PRO"), [user]))
     await stores.users.update_profile("ann", {"full_name": "Ann"})
+    await stores.products.update(PRODUCT, {"title": "Kettle"})
 
 
 def sections(lines: Iterable[Line], prices: Prices) -> list[Section]:

@@ -5,6 +5,7 @@ from dal.repositories.documents import DocumentRepository
 from dal.repositories.markers import MarkerRepository
 from dal.repositories.orders import OrderRepository
 from dal.repositories.organizations import OrganizationRepository
+from dal.repositories.products import ProductRepository
 from dal.repositories.tickets import TicketRepository
 from dal.repositories.users import UserRepository
 from dal.statistics.comment_changes import CommentObserver
@@ -16,6 +17,7 @@ class Stores:
 
     def __init__(self, table: Table, observer: CommentObserver | None = None) -> None:
         self.comments = CommentRepository(table, observer)
+        self.products = ProductRepository(table)
         self.orders = OrderRepository(table)
         self.users = UserRepository(table)
         self.organizations = OrganizationRepository(table)

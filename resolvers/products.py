@@ -1,12 +1,13 @@
 """Products: their comments, the counts of these, and the newest of them."""
 
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
 import strawberry
 
-from dal.model import Comment, OrderLine, Product, rules
+from dal.model import Comment, OrderLine, Product, ProductDetails, rules
 from dal.query.pagination import Page
 from dal.query.plan_basis import PlanBasis
 from dal.repositories.comments import NEGATIVE, POSITIVE, Selection
@@ -15,6 +16,8 @@ from dal.statistics.facets import CommentFacets
 from dal.statistics.facets import facets as facets_of
 from resolvers.connections import CreatedBefore, CreatedFrom, slice_of
 from resolvers.enums import show_enum
+from resolvers.mutations import UserError, checked, reported
+from resolvers.request.authorization import require_staff, require_viewer
 from resolvers.request.selection import Info, selects
 
 
@@ -94,8 +97,73 @@ async def statistics(
 ) -> CommentStatistics:
     """Return the counts of the product's comments, in some languages or in all."""
     languages = None if language is None else rules.languages("language", language)
-    read = info.context.stores.comments.statistics.read(root.product_id, consistent=True)
-    return (await read).of(languages)
+    return (await info.context.products.statistics(root.product_id)).of(languages)
+
+
+async def title(root: strawberry.Parent[Product], info: Info) -> str | None:
+    """Return what the shop calls the product."""
+    return (await _details(root, info)).title or None
+
+
+async def picture_url(root: strawberry.Parent[Product], info: Info) -> str | None:
+    """Return where a picture of it is."""
+    return (await _details(root, info)).picture_url or None
+
+
+async def url(root: strawberry.Parent[Product], info: Info) -> str | None:
+    """Return where the shop sells it."""
+    return (await _details(root, info)).url or None
+
+
+async def _details(product: Product, info: Info) -> ProductDetails:
+    return product.details or await info.context.products.details(product.product_id)
+
+
+@strawberry.input(description="What changes; a field left out, or null, stays as it is.")
+class UpdateProductInput:
+    """The new values of some details of a product; empty ones are set no longer."""
+
+    product_id: str = strawberry.field(description="The shop's own id of it.")
+    title: str | None = strawberry.field(
+        default=None, description="At most 200 characters; empty takes it away."
+    )
+    picture_url: str | None = strawberry.field(
+        default=None, description="An https address, or a path of this site; empty takes it away."
+    )
+    url: str | None = strawberry.field(
+        default=None, description="An https address, or a path of this site; empty takes it away."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ProductPayload:
+    """The product whose details were changed."""
+
+    product: Product | None = None
+    user_errors: list[UserError] = field(default_factory=list)
+
+
+def _address(argument: str, value: str) -> str:
+    return value and rules.address(argument, value)
+
+
+@reported(ProductPayload)
+async def update_product(info: Info, input: UpdateProductInput) -> ProductPayload:  # noqa: A002
+    """Set a product's title, picture and address, as staff."""
+    require_staff(require_viewer(info.context), "change products")
+    changes = checked(
+        input,
+        {
+            "product_id": rules.identifier,
+            "title": rules.title,
+            "picture_url": _address,
+            "url": _address,
+        },
+    )
+    product_id = changes.pop("product_id")
+    return ProductPayload(
+        Product(product_id, await info.context.stores.products.update(product_id, changes))
+    )
 
 
 def facets(

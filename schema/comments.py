@@ -88,6 +88,19 @@ class Product(Node):
 
     shows: ClassVar = model.Product
     product_id: str = strawberry.field(description="The shop's own id of it.")
+    title: str | None = strawberry.field(
+        resolver=products.title, description="What the shop calls it; null where it has not said."
+    )
+    picture_url: str | None = strawberry.field(
+        resolver=products.picture_url,
+        description="A picture of it: an https address, or a path below the server's root. Null "
+        "where the shop has set none.",
+    )
+    url: str | None = strawberry.field(
+        resolver=products.url,
+        description="Where the shop shows it: an https address, or a path below the server's root. "
+        "Null where it has set none.",
+    )
     comments: pagination.Page[model.Comment] | None = strawberry.field(
         resolver=products.comments,
         graphql_type=CommentConnection | None,
@@ -119,6 +132,16 @@ class Product(Node):
         description="The comments over time, from the analytics store: null, and UNAVAILABLE, "
         "where the server has none or it is away. It may lag behind `statistics`.",
     )
+
+
+@strawberry.type(description="What became of a change of a product.")
+class UpdateProductPayload:
+    """Shows resolvers.products.ProductPayload."""
+
+    product: Product | None = strawberry.field(
+        description="As it is now; null if nothing was changed."
+    )
+    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
 @strawberry.type(description="What became of a new comment.")
@@ -168,4 +191,15 @@ class CommentMutation:
         resolver=comments.delete_comment,
         graphql_type=DeleteCommentPayload | None,
         description="Delete a comment as its author or as a moderator.",
+    )
+
+
+@strawberry.type
+class ProductMutation:
+    """Binds each mutation to its resolver."""
+
+    update_product: products.ProductPayload | None = strawberry.mutation(
+        resolver=products.update_product,
+        graphql_type=UpdateProductPayload | None,
+        description="Set a product's title, picture and address, as staff.",
     )

@@ -87,6 +87,9 @@ READS: Mapping[str, Reads] = {
     "Query.organization": _TWO_KEYS,
     "Query.ticket": _TWO_KEYS,
     "Query.movers": _QUESTION,
+    "Product.title": _KEY,
+    "Product.pictureUrl": _KEY,
+    "Product.url": _KEY,
     "Product.comments": _PAGE,
     "Product.statistics": _KEY,
     "Product.mostRecentPositive": _ROW,
@@ -104,6 +107,7 @@ READS: Mapping[str, Reads] = {
     "Mutation.addComment": _WRITE,
     "Mutation.updateComment": _WRITE,
     "Mutation.deleteComment": _WRITE,
+    "Mutation.updateProduct": _WRITE,
     "Mutation.placeOrder": _WRITE,
     "Mutation.setOrderStatus": _WRITE,
     "Mutation.updateProfile": _WRITE,
@@ -113,6 +117,9 @@ READS: Mapping[str, Reads] = {
     "Mutation.closeTicket": _WRITE,
 }
 """What each field that reads or writes asks of DynamoDB, by type and field."""
+
+_DETAILS = frozenset({"Product.title", "Product.pictureUrl", "Product.url"})
+"""Fields that one read of their product brings."""
 
 _ROWS: Mapping[str, float] = {
     "CommentFacets.languages": 5,
@@ -267,6 +274,7 @@ class _Prediction:
 
         ``size`` is the rows that a connection is asked for, ``read`` those that it is read from.
         """
+        detailed = False
         for owner, field in self._fields(parent, selections):
             declared = self._schema.get_field(owner, field.name.value)  # type: ignore[arg-type]
             if declared is None:
@@ -275,7 +283,9 @@ class _Prediction:
             arguments = self._arguments(field)
             asked = _size(arguments)
             rows = self._rows(name, arguments, size, read)
-            self._read(name, arguments, times * rows, asked)
+            if not (detailed and name in _DETAILS):
+                self._read(name, arguments, times * rows, asked)
+            detailed = detailed or name in _DETAILS
             self.cost.values += times * rows
             if field.selection_set is not None:
                 self.add(

@@ -1,6 +1,6 @@
 """Domain objects: frozen dataclasses that the repositories return and the schema shows."""
 
-from dal.model.comments import RATINGS, Comment, Product, ProductRank
+from dal.model.comments import RATINGS, Comment, Product, ProductDetails, ProductRank
 from dal.model.orders import Money, Order, OrderLine, OrderStatus, Profile, User
 from dal.model.organizations import (
     Organization,
@@ -21,6 +21,7 @@ __all__ = [
     "Organization",
     "OrganizationUser",
     "Product",
+    "ProductDetails",
     "ProductRank",
     "Profile",
     "Roster",

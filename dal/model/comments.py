@@ -1,6 +1,6 @@
 """Products, the comments on them, and their places on leaderboards."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
@@ -12,6 +12,20 @@ class Product:
     """A product exists by name: any well-formed identifier is one."""
 
     product_id: str
+    details: "ProductDetails | None" = field(default=None, compare=False)
+    """None until they are asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProductDetails:
+    """What a shop says of a product; empty is not said.
+
+    An address is absolute (https), or starts with a slash and is below this site's root.
+    """
+
+    title: str = ""
+    picture_url: str = ""
+    url: str = ""
 
 
 class Comment(NamedTuple):

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from iso4217 import Currency
 
@@ -27,6 +28,9 @@ MAX_LANGUAGE = 35
 
 MAX_VALUES = 100
 """Of a list to filter by: a page reads sixty partitions at most."""
+
+MAX_ADDRESS = 2_048
+"""Characters: browsers and crawlers take no more for granted."""
 
 MAX_EMAIL = 254
 """Characters; RFC 5321 has room for no more."""
@@ -55,6 +59,12 @@ _AMOUNT, _CURRENCY = r"(?P<amount>[0-9]{1,12}(?:\.[0-9]{1,4})?)", r"(?P<currency
 _MONEY = (re.compile(f"{_AMOUNT} {_CURRENCY}"), re.compile(f"{_CURRENCY} {_AMOUNT}"))
 DECIMAL_PLACES = {one.code: one.exponent for one in Currency if one.exponent is not None}
 """Of each currency's amounts, by its code."""
+
+_PATH, _HTTPS = (
+    re.compile(r"/(?![/\\])[!#-&(-;=?-\[\]_a-z~]*"),
+    re.compile(r"https://[!#-&(-;=?-\[\]_a-z~]+"),
+)
+"""Of ASCII, without spaces, quotes, angle brackets, braces and backslashes: others are encoded."""
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 
@@ -169,6 +179,34 @@ def email(argument: str, value: str) -> str:
     if not _EMAIL.fullmatch(value):
         raise InvalidArgumentError(argument, f"{argument} is not an address such as 'ana@b.org'.")
     return value
+
+
+def address(argument: str, value: str) -> str:
+    """Return ``value`` when it is an address that may be linked: https, or a path of this site.
+
+    Others follow it, so no other scheme passes, nor what hides whose it is: two slashes, which
+    browsers read as a host, and a name before the host.
+    """
+    if len(value) > MAX_ADDRESS:
+        raise InvalidArgumentError(
+            argument, f"{argument} is {len(value):,} characters long; the most is {MAX_ADDRESS:,}."
+        )
+    if not (_PATH.fullmatch(value) or _is_https(value)):
+        raise InvalidArgumentError(
+            argument,
+            f"{argument} is no address such as 'https://shop.example/kettle.jpg' or '/kettle.jpg'.",
+        )
+    return value
+
+
+def _is_https(value: str) -> bool:
+    if not _HTTPS.fullmatch(value):
+        return False
+    try:
+        parts = urlsplit(value)
+        return bool(parts.hostname) and "@" not in parts.netloc and parts.port != 0
+    except ValueError:  # a port beyond 65535, a bracket that stays open
+        return False
 
 
 def quantity(argument: str, value: int) -> int:

@@ -99,6 +99,7 @@ ACCESS_PATTERNS = (
     AccessPattern(
         "AP11 (one language)", "the same of one language", LEADERS_BY_LANGUAGE, "language"
     ),
+    AccessPattern("product details", "a product's title, picture and address"),
     AccessPattern("A1", "a user's profile"),
     AccessPattern("A2", "a user's orders, newest first", ORDERS_BY_DATE, "user"),
     AccessPattern("A2 (since a date)", "from a date on", ORDERS_BY_DATE, "user", "since"),

@@ -12,6 +12,7 @@ from dal.entities.comment import COMMENT, is_comment, is_tombstone
 from dal.entities.entity import UNREADABLE
 from dal.entities.order import ORDER, is_order
 from dal.entities.organization import decode_organization, is_organization
+from dal.entities.product import decode_details, is_details
 from dal.entities.ticket import TICKET, is_ticket
 from dal.model import Organization, OrganizationUser, Roster
 from dal.query.pagination import Slice
@@ -38,12 +39,13 @@ _KINDS: Mapping[str, _Kind] = {
     "organizations": _Kind(is_organization, decode_organization),
     "tickets": _Kind(is_ticket, TICKET.decode),
     "profiles": _Kind(is_profile, decode_profile),
+    "products": _Kind(is_details, decode_details),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class ExportPage:
-    """Some objects of one scan segment by kind: of organisations rosters, of profiles pairs."""
+    """Some objects of one scan segment by kind: rosters of organisations, pairs of profiles."""
 
     objects: Mapping[str, Sequence[Any]]
     unreadable: Mapping[str, int]

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from zlib import crc32
 
 from dal.entities.leaderboard import board_of, rank_position
+from dal.entities.product import DETAILS
 from dal.model import RATINGS
 from dal.statistics.counts import (
     CommentStatistics,
@@ -32,6 +33,9 @@ from dal.table.ranges import Range
 
 SORT_KEYS = Range("S", f"S#{LAST_CHARACTER}")
 """Where a product's statistics items stand in its partition."""
+
+WITH_DETAILS = Range(DETAILS, f"S#{LAST_CHARACTER}")
+"""The same with the product's details before them."""
 
 _PRODUCT = "PRODUCT#"
 

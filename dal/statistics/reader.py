@@ -6,10 +6,14 @@ from dataclasses import dataclass
 
 from cachetools import TTLCache
 
+from dal.entities.product import decode_details, is_details
+from dal.model import ProductDetails
 from dal.statistics import counter_items
+from dal.statistics.counter_items import SORT_KEYS, WITH_DETAILS
 from dal.statistics.counts import CommentStatistics
 from dal.table.index import TABLE
 from dal.table.item import Item
+from dal.table.ranges import Range
 from dal.table.requests import QueryRequest, RunQuery, Spend, answers
 
 KEPT_SECONDS = 5.0
@@ -44,16 +48,30 @@ class StatisticsReader:
 
         ``consistent`` sees every write that was acknowledged, for twice the capacity.
         """
+        return (await self._read(product_id, SORT_KEYS, consistent=consistent, spend=spend))[0]
+
+    async def read_with_details(self, product_id: str) -> tuple[CommentStatistics, ProductDetails]:
+        """Return a product's statistics, read consistently, and its details, by the same Query."""
+        statistics, others = await self._read(product_id, WITH_DETAILS, consistent=True)
+        details = [decode_details(item)[1] for item in others]
+        return statistics, details[0] if details else ProductDetails()
+
+    async def _read(
+        self, product_id: str, keys: Range, *, consistent: bool, spend: Spend | None = None
+    ) -> tuple[CommentStatistics, list[Item]]:
+        """Return the statistics among a product's items, and the other items."""
         partition = counter_items.partition_of(product_id)
-        request = QueryRequest(TABLE, partition, counter_items.SORT_KEYS, consistent=consistent)
+        request = QueryRequest(TABLE, partition, keys, consistent=consistent)
         items: list[Item] = []
+        others: list[Item] = []
         async for answer in answers(self._run, request):
             if spend is not None:
                 spend(answer.capacity)
-            items += answer.items
+            for item in answer.items:
+                (others if is_details(item) else items).append(item)
         statistics = counter_items.statistics_of(items)
         self._seen(product_id, items)
-        return statistics
+        return statistics, others
 
     async def recent(self, product_id: str, *, spend: Spend | None = None) -> CommentStatistics:
         """Return statistics that may lag by KEPT_SECONDS: for planning, never to show."""

@@ -11,6 +11,7 @@ from dal.stores import Stores
 from live.broker import Broker, InProcessBroker
 from resolvers.request.cache import PrefetchedPages, RequestCache
 from resolvers.request.pace import Pace
+from resolvers.request.product_details import ProductReads
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +40,12 @@ class Context:
     """The cursor of the last event that a browser has had of a stream that it opens again."""
     comments: DataLoader[str, Comment | None] = field(init=False)
     """Looks comments up: those asked for in one turn of the event loop in one request."""
+    products: ProductReads = field(init=False)
 
     def __post_init__(self) -> None:
         loader = DataLoader(self._comments, cache=False)
         object.__setattr__(self, "comments", loader)
+        object.__setattr__(self, "products", ProductReads(self.stores))
 
     async def _comments(self, comment_ids: Sequence[str]) -> list[Comment | None]:
         store = self.stores.comments

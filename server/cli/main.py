@@ -35,7 +35,7 @@ COMMANDS = {
         "marginalia serve --demo --explain",
     ),
     "load": Command(
-        "Load comments, orders, organisations, tickets or profiles from a file of any format.",
+        "Load comments, products, orders, organisations, tickets or profiles from a file.",
         "marginalia load reviews.csv --map product_id=ProductId --set language=en",
     ),
     "export": Command(

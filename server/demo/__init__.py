@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dal.model import Comment
 from dal.stores import Stores
-from server.demo.comments import demo_comments
+from server.demo.comments import demo_comments, demo_products
 from server.demo.orders import demo_orders, demo_profiles
 from server.demo.organizations import demo_rosters, demo_tickets
 from server.importer.writer import Writer
@@ -22,6 +22,7 @@ async def load_demo(stores: Stores) -> bool:
     if await stores.markers.marked(_MARK):
         return False
     comments = demo_comments()
+    await stores.products.put_many(demo_products())
     await _load_comments(stores, comments)
     await stores.comments.boards.finish()
     await stores.users.put_profiles(demo_profiles())

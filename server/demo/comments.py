@@ -7,7 +7,7 @@ from importlib import resources
 from itertools import count
 from typing import TypedDict, cast
 
-from dal.model import RATINGS, Comment
+from dal.model import RATINGS, Comment, ProductDetails
 from server.demo.seeded_random import SeededRandom
 from server.demo.texts import Author, phrases
 
@@ -23,6 +23,8 @@ _SUFFIXES = ("", "64", "93")
 
 class _Product(TypedDict):
     id: str
+    title: str
+    picture: str
     comments: int
     ratings: list[int]
 
@@ -34,8 +36,7 @@ class _Shares(TypedDict):
 
 def demo_comments() -> list[Comment]:
     """Return the 5,000 comments, always the same, with ids ``demo-00001`` and on."""
-    file = resources.files("server.demo") / "products.json"
-    shares = cast("_Shares", json.loads(file.read_text("utf-8")))
+    shares = _shares()
     random = SeededRandom(_SEED)
     numbers = count(1)
     return [
@@ -43,6 +44,21 @@ def demo_comments() -> list[Comment]:
         for product in shares["products"]
         for comment in _of_product(random, product, shares["languages"], numbers)
     ]
+
+
+def demo_products() -> dict[str, ProductDetails]:
+    """Return what the shop says of the eight products, by their ids; they have no pages of its."""
+    return {
+        product["id"]: ProductDetails(
+            title=product["title"], picture_url=f"/static/pages/products/{product['picture']}.svg"
+        )
+        for product in _shares()["products"]
+    }
+
+
+def _shares() -> _Shares:
+    file = resources.files("server.demo") / "products.json"
+    return cast("_Shares", json.loads(file.read_text("utf-8")))
 
 
 def _of_product(

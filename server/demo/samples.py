@@ -5,13 +5,14 @@ from collections.abc import Iterator, Sequence
 from dal.entities.comment import COMMENT
 from dal.entities.order import ORDER, purchases
 from dal.entities.organization import ORGANIZATION_USER, encode_organization
+from dal.entities.product import encode_details
 from dal.entities.ticket import TICKET
 from dal.model import Comment, OrderStatus
 from dal.repositories.users import encode_profile
 from dal.statistics import counter_items
 from dal.statistics.counts import deltas, summed
 from dal.table.item import Item
-from server.demo.comments import demo_comments
+from server.demo.comments import demo_comments, demo_products
 from server.demo.orders import demo_orders, demo_profiles
 from server.demo.organizations import demo_rosters, demo_tickets
 
@@ -32,6 +33,9 @@ def _of_comments(comments: Sequence[Comment]) -> Iterator[Item]:
     yield from map(COMMENT.encode, comments)
     for key, counts in summed(deltas(None, comment) for comment in comments).items():
         yield counter_items.encode(key, counts)
+    products = demo_products()
+    for product_id in dict.fromkeys(comment.product_id for comment in comments):
+        yield encode_details(product_id, products[product_id])
 
 
 def _of_customers(comments: Sequence[Comment]) -> Iterator[Item]:

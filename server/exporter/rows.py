@@ -9,12 +9,14 @@ from typing import Any, Literal, TypeAlias
 
 import orjson
 
-from dal.model import Comment, Order, Profile, Roster, Ticket
+from dal.model import Comment, Order, ProductDetails, Profile, Roster, Ticket
 from dal.table.keys import format_instant
 
 Format: TypeAlias = Literal["jsonl", "csv", "parquet"]
 
-ExportKind: TypeAlias = Literal["comments", "orders", "organizations", "tickets", "profiles"]
+ExportKind: TypeAlias = Literal[
+    "comments", "orders", "organizations", "tickets", "profiles", "products"
+]
 
 
 def _instant(moment: datetime | None) -> str | None:
@@ -51,6 +53,11 @@ def _ticket(one: Ticket) -> Iterable[object]:
 def _profile(one: tuple[str, Profile]) -> Iterable[object]:
     username, profile = one
     return (username, profile.full_name, profile.email)
+
+
+def _product(one: tuple[str, ProductDetails]) -> Iterable[object]:
+    product_id, details = one
+    return (product_id, details.title, details.picture_url, details.url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +122,9 @@ ROW_KINDS: Mapping[ExportKind, RowKind] = {
         _ticket,
     ),
     "profiles": RowKind({"username": _TEXT, "full_name": _TEXT, "email": _TEXT}, _profile),
+    "products": RowKind(
+        {"id": _TEXT, "title": _TEXT, "picture_url": _TEXT, "url": _TEXT}, _product
+    ),
 }
 
 

@@ -145,12 +145,21 @@ def _profile(found: ArticleItem, _: Items) -> Cells | None:
     return {"username": username} | found.take("full_name", "email")
 
 
+def _product_details(found: ArticleItem, _: Items) -> Cells | None:
+    if not (found.partition.startswith("PRODUCT#") and found.sort == found.partition):
+        return None
+    return {"id": found.partition.removeprefix("PRODUCT#")} | found.take(
+        "title", "picture_url", "url"
+    )
+
+
 _ROWS: Mapping[str, Callable[[ArticleItem, Items], Cells | None]] = {
     "comments": _comment,
     "orders": _order,
     "organizations": _organization,
     "tickets": _ticket,
     "profiles": _profile,
+    "products": _product_details,
 }
 
 _SHAPES = (

@@ -62,6 +62,12 @@ def email(field: str, cell: object) -> str:
     return rules.email(field, written) if written else ""
 
 
+def address(field: str, cell: object) -> str:
+    """Return an address that may be linked, or nothing."""
+    written = text(field, cell).strip()
+    return rules.address(field, written) if written else ""
+
+
 def identifier(field: str, cell: object) -> str:
     """Return an identifier; a whole JSON number is one by its digits."""
     digits = isinstance(cell, int) and not isinstance(cell, bool)

@@ -13,6 +13,7 @@ from dal.model import (
     OrderStatus,
     Organization,
     OrganizationUser,
+    ProductDetails,
     Profile,
     Roster,
     Ticket,
@@ -22,6 +23,7 @@ from dal.repositories.comments import CommentRepository
 from dal.repositories.orders import OrderRepository
 from dal.repositories.organizations import OrganizationRepository
 from dal.repositories.outcome import Outcome
+from dal.repositories.products import ProductRepository
 from dal.repositories.tickets import TicketRepository
 from dal.repositories.users import UserRepository
 from dal.table.client import Table
@@ -161,7 +163,31 @@ PROFILES = FileKind(
     put=_put_profiles,
 )
 
-FileKindName = Literal["comments", "orders", "organizations", "tickets", "profiles"]
+
+def _product(values: Mapping[str, Any]) -> tuple[str, ProductDetails]:
+    said = {name: text for name, text in values.items() if name != "id"}
+    return values["id"], ProductDetails(**said)
+
+
+def _put_products(table: Table) -> Put[tuple[str, ProductDetails]]:
+    products = ProductRepository(table)
+    return lambda details: products.put_many(dict(details))
+
+
+PRODUCTS = FileKind(
+    name="products",
+    fields=(
+        Field("id", field_parsers.identifier),
+        Field("title", field_parsers.title, required=False),
+        Field("picture_url", field_parsers.address, required=False),
+        Field("url", field_parsers.address, required=False),
+    ),
+    make=_product,
+    identity=lambda pair: pair[0],
+    put=_put_products,
+)
+
+FileKindName = Literal["comments", "orders", "organizations", "tickets", "profiles", "products"]
 
 FILE_KINDS: Mapping[FileKindName, FileKind[Any]] = {
     "comments": COMMENTS,
@@ -169,4 +195,5 @@ FILE_KINDS: Mapping[FileKindName, FileKind[Any]] = {
     "organizations": ORGANIZATIONS,
     "tickets": TICKETS,
     "profiles": PROFILES,
+    "products": PRODUCTS,
 }

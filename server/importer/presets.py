@@ -1,7 +1,7 @@
 """Presets: how exports that many shops have are written, one TOML file each, also of one's own.
 
     format = "csv"                      # or jsonl, parquet, xml
-    kind = "comments"                   # or orders, organizations, profiles, tickets
+    kind = "comments"                   # or orders, organizations, products, profiles, tickets
     encoding = "cp1252"                 # UTF-8 if not given
     delimiter = ";"                     # of CSV; what the header uses if not given
     row = "Feed/Review"                 # of XML: the path of the elements that are rows

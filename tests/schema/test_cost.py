@@ -76,6 +76,7 @@ def product(selection: str) -> str:
         (product('comments(rating: [1, 2], language: ["a", "b", "c"]) { plan { index } }'), 6, 4),
         (product('comments(rating: 1, language: ["a", "b", "a"]) { plan { index } }'), 2, 4),
         ('{ nodes(ids: ["a", "b"]) { ... on Product { statistics { total } } } }', 4, 6),
+        ('{ nodes(ids: ["a", "b"]) { ... on Product { title url pictureUrl } } }', 4, 8),
         ('{ nodes(ids: "a") { ...p } } fragment p on Product { statistics { total } }', 2, 3),
         ('mutation { deleteComment(input: {id: "x"}) { deletedId } }', 5, 2),
     ],

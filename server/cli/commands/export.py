@@ -25,7 +25,7 @@ from server.importer.losses import counted
 from server.progress import ProgressBar
 from server.settings import Settings
 
-KindName = Literal["all", "comments", "orders", "organizations", "tickets", "profiles"]
+KindName = Literal["all", "comments", "orders", "organizations", "tickets", "profiles", "products"]
 
 _STDOUT = Path("-")
 _SUFFIXES: dict[str, Format] = {

@@ -328,3 +328,42 @@ def test_an_address_turns_no_direction() -> None:
 def test_an_identifier_turns_no_direction() -> None:
     with pytest.raises(InvalidArgumentError, match="control character"):
         rules.identifier("username", "ana\u202enimda")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "https://shop.example/kettle.jpg",
+        "https://xn--mller-kva.example:8443/a%20b?size=1,2&x=(y)#top",
+        "https://[2001:db8::1]/a",
+        "/",
+        "/static/kettle.svg?v=2",
+    ],
+)
+def test_an_address_is_https_or_a_path_of_this_site(value: str) -> None:
+    assert rules.address("url", value) == value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        "http://shop.example/kettle.jpg",
+        "javascript:alert(1)",
+        "data:image/svg+xml,<svg/>",
+        "//evil.example/a",
+        "/\\evil.example/a",
+        "https:/evil.example",
+        "https:///a",
+        "https://shop.example@evil.example/a",
+        "https://shop.example:99999/",
+        "https://[::1/",
+        "https://shop.example/a b",
+        'https://shop.example/"onload=',
+        "https://shop.example/a\nb",
+        "kettle.jpg",
+        "https://shop.example/" + "a" * rules.MAX_ADDRESS,
+    ],
+)
+def test_an_address_leads_nowhere_else(value: str) -> None:
+    complaint(rules.address, value)

@@ -150,7 +150,7 @@ async def test_what_is_exported_is_loaded_by_others(
     check(asked, permissions.EXPORT)
     other = await fresh_table(clients, str(settings.endpoint_url))
     asked.clear()
-    for kind in ("comments", "orders", "organizations", "tickets", "profiles"):
+    for kind in ("comments", "orders", "organizations", "tickets", "profiles", "products"):
         file = str(tmp_path / f"{kind}.jsonl")
         for _ in range(2):
             await run(replace(settings, table=other.name), "load", file, "--kind", kind)

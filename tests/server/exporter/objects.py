@@ -15,6 +15,7 @@ from dal.model import (
     OrderStatus,
     Organization,
     OrganizationUser,
+    ProductDetails,
     Profile,
     Roster,
     Ticket,
@@ -98,6 +99,8 @@ tickets = st.builds(
 profiles = st.builds(
     Profile, full_name=_TEXTS, email=st.sampled_from(["", "ana@b.org", "\N{SNOWMAN}@x"])
 )
+_ADDRESSES = st.sampled_from(["", "/a.svg", "https://shop.example:8443/%C3%A9?a=1,2&b#c"])
+products = st.builds(ProductDetails, title=_TEXTS, picture_url=_ADDRESSES, url=_ADDRESSES)
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,7 @@ class Stock:
     rosters: list[Roster]
     tickets: list[Ticket]
     profiles: dict[str, Profile]
+    products: dict[str, ProductDetails]
 
     async def fill(self, table: Table) -> None:
         stores = Stores(table)
@@ -117,6 +121,7 @@ class Stock:
         await stores.organizations.put_many(self.rosters)
         await stores.tickets.put_many(self.tickets)
         await stores.users.put_profiles(self.profiles)
+        await stores.products.put_many(self.products)
         await table.drain()  # leaderboards follow by then
 
 
@@ -127,6 +132,7 @@ stocks = st.builds(
     st.lists(rosters(), max_size=6, unique_by=lambda one: one.organization.name),
     st.lists(tickets, max_size=12, unique_by=lambda one: one.ticket_id),
     st.dictionaries(_IDS, profiles, max_size=8),
+    st.dictionaries(_IDS, products, max_size=8),
 )
 
 

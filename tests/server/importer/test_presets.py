@@ -54,7 +54,10 @@ def test_one_of_ones_own(tmp_path: Path) -> None:
         ("format = 'xls'", ": format is 'xls'; it must be one of jsonl, csv, xml, parquet."),
         (
             "kind = 5",
-            ": kind is 5; it must be one of comments, orders, organizations, tickets, profiles.",
+            (
+                ": kind is 5; it must be one of comments, orders, organizations, tickets, "
+                "profiles, products."
+            ),
         ),
         ("encoding = 5", ': encoding is not of the form "text".'),
         ("id_from = 'a,b'", ': id_from is not of the form ["column", "column"].'),

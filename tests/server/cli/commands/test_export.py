@@ -43,6 +43,7 @@ def test_a_directory_gets_a_file_of_each_kind(tmp_path: Path, store: list[str]) 
     assert (code, errors) == (0, "")
     assert said.startswith(
         f"{out}: 30 comments, 0 orders, 2 organizations, {len(TICKETS)} tickets, 0 profiles, "
+        "0 products, "
         "as they were in the time from 2"
     )
     manifest = json.loads((out / "manifest.json").read_text())

@@ -1,0 +1,41 @@
+import asyncio
+
+from dal.model import ProductDetails
+from dal.repositories.comments import CommentRepository
+from dal.repositories.products import ProductRepository
+from dal.statistics.verify import verify
+from dal.table.client import Table
+from tests.calls import calls_of
+from tests.strategies import comment
+
+
+async def test_details_are_made_and_changed_field_by_field(each_table: Table) -> None:
+    products = ProductRepository(each_table)
+    assert await products.details(["a/b"]) == {}
+    await products.update("a/b", {"title": "Kettle"})
+    changed = await products.update("a/b", {"url": "/kettle"})
+    assert changed == ProductDetails(title="Kettle", url="/kettle")
+    assert await products.details(["a/b", "a"]) == {"a/b": changed}
+    assert await products.update("a/b", {"title": ""}) == ProductDetails(url="/kettle")
+
+
+async def test_changes_at_once_lose_none(table: Table) -> None:
+    products = ProductRepository(table)
+    fields = {"title": "Kettle", "picture_url": "/k.svg", "url": "/kettle"}
+    await asyncio.gather(*(products.update("42", {name: text}) for name, text in fields.items()))
+    assert await products.details(["42"]) == {"42": ProductDetails(**fields)}
+
+
+async def test_the_counters_query_brings_them_and_counts_none_of_them(each_table: Table) -> None:
+    comments, products = CommentRepository(each_table), ProductRepository(each_table)
+    await comments.put_many([comment("1", product_id="42", rating=5)])
+    details = ProductDetails(title="Kettle")
+    await products.put_many({"42": details})
+    calls = calls_of(each_table)
+    statistics, found = await comments.statistics.read_with_details("42")
+    assert (statistics.total, found) == (1, details)
+    assert calls.operations == {"Query": 1}
+    assert (await comments.statistics.read("42", consistent=True)).total == 1
+    assert (await comments.statistics.read_with_details("4"))[1] == ProductDetails()
+    await each_table.drain()
+    assert await verify(each_table, lambda _: None) == []

@@ -1,0 +1,113 @@
+"""What a shop says of its products: read with their statistics, set by staff."""
+
+from collections.abc import Mapping
+
+import pytest
+from strawberry import Schema
+
+from dal.model import ProductDetails
+from dal.stores import Stores
+from dal.table.client import Table
+from resolvers.request.context import Viewer
+from tests.calls import calls_of
+from tests.schema.conftest import Run, runner
+from tests.strategies import comment
+
+STAFF = Viewer("sam", frozenset({"staff"}))
+
+DETAILS = ProductDetails(title="Kettle", picture_url="/kettle.svg", url="https://shop.example/1")
+
+UPDATE = """mutation($input: UpdateProductInput!) { updateProduct(input: $input) {
+  product { productId title pictureUrl url } userErrors { field message code }
+} }"""
+
+
+@pytest.fixture(autouse=True)
+async def stored(stores: Stores) -> None:
+    await stores.comments.put_many([comment(str(n), product_id=f"p{n}", rating=5) for n in (1, 2)])
+    await stores.comments.boards.finish()
+    await stores.products.put_many({"p1": DETAILS})
+
+
+@pytest.mark.parametrize(
+    ("selected", "calls"),
+    [
+        ("title pictureUrl url statistics { total }", {"Query": 1}),
+        ("statistics { total } s: statistics(language: []) { total } url title", {"Query": 2}),
+        ("statistics { total }", {"Query": 1}),
+        ("title pictureUrl url", {"BatchGetItem": 1}),
+    ],
+)
+async def test_details_come_with_the_query_of_the_statistics(
+    schema: Schema, table: Table, selected: str, calls: Mapping[str, int]
+) -> None:
+    seen = calls_of(table)
+    answer = await runner(schema, Stores(table))(f'{{ product(productId: "p1") {{ {selected} }} }}')
+    product = answer["data"]["product"]
+    if "title" in selected:
+        assert (product["title"], product["url"]) == (DETAILS.title, DETAILS.url)
+    assert seen.operations == calls
+
+
+async def test_details_alone_are_one_request_for_all(schema: Schema, table: Table) -> None:
+    seen = calls_of(table)
+    answer = await runner(schema, Stores(table))(
+        "{ leaderboard { nodes { product { productId title pictureUrl } } } }"
+    )
+    assert [one["product"]["title"] for one in answer["data"]["leaderboard"]["nodes"]] == [
+        None,
+        "Kettle",
+    ]
+    assert seen.operations["BatchGetItem"] == 1
+    seen.clear()
+    await runner(schema, Stores(table))(
+        "{ leaderboard { nodes { product { productId title statistics { total } } } } }"
+    )
+    assert "BatchGetItem" not in seen.operations
+
+
+async def test_statistics_that_fail_leave_the_details(
+    schema: Schema, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stores = Stores(table)
+
+    async def fails(product_id: str) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(stores.comments.statistics, "read_with_details", fails)
+    answer = await runner(schema, stores)(
+        '{ product(productId: "p1") { statistics { total } title } }'
+    )
+    assert answer["data"]["product"] == {"statistics": None, "title": "Kettle"}
+
+
+async def test_staff_set_what_they_say_and_leave_the_rest(run: Run) -> None:
+    changes = {"productId": "p1", "title": "Better kettle", "url": ""}
+    answer = await run(UPDATE, STAFF, input=changes)
+    assert answer["data"]["updateProduct"] == {
+        "product": {
+            "productId": "p1",
+            "title": "Better kettle",
+            "pictureUrl": "/kettle.svg",
+            "url": None,
+        },
+        "userErrors": [],
+    }
+
+
+async def test_others_set_nothing(run: Run, stores: Stores) -> None:
+    for viewer, code in ((None, "UNAUTHENTICATED"), (Viewer("ann"), "FORBIDDEN")):
+        answer = await run(UPDATE, viewer, input={"productId": "p1", "title": "Mine"})
+        assert answer["data"] == {"updateProduct": None}
+        assert answer["errors"][0]["extensions"]["code"] == code
+    assert await stores.products.details(["p1"]) == {"p1": DETAILS}
+
+
+async def test_all_that_is_wrong_is_said_at_once(run: Run, stores: Stores) -> None:
+    changes = {"productId": "p1", "title": "x" * 201, "pictureUrl": "javascript:1", "url": "//e.x"}
+    payload = (await run(UPDATE, STAFF, input=changes))["data"]["updateProduct"]
+    assert payload["product"] is None
+    assert [(one["field"], one["code"]) for one in payload["userErrors"]] == [
+        (["input", name], "BAD_ARGUMENT") for name in ("title", "pictureUrl", "url")
+    ]
+    assert await stores.products.details(["p1"]) == {"p1": DETAILS}
