@@ -1,14 +1,26 @@
-# The server, its storage engine and GraphiQL's files, without compilers, npm or tests.
-# The storage engine is built for x86-64; elsewhere, build with --platform linux/amd64.
+# The server, its storage engine and GraphiQL's files, without compilers, npm or tests: docs/containers.md.
+#
+#   docker build --tag marginalia .
+#   docker build --tag marginalia:aws --build-arg ENGINE=none .   # no engine: for --aws and --endpoint-url
+ARG PYTHON=python:3.13-slim
+ARG NODE=node:22-slim
 
-FROM node:22-slim AS node
+FROM ${NODE} AS node
+ARG ENGINE
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev
+# The engine is an optional package, and the lock has that of Linux on x86-64.
+RUN if [ "$ENGINE" = none ]; then npm ci --omit=dev --omit=optional; exit; fi; \
+    npm ci --omit=dev || exit 1; \
+    test -d node_modules/@dynoxide \
+      || npm install --no-save --omit=dev "$(node -p '"@dynoxide/linux-" + process.arch + "@" + require("./package.json").optionalDependencies["@dynoxide/linux-x64"]')"; \
+    test -d node_modules/@dynoxide \
+      || { echo 'npm has no storage engine for this platform: build with --build-arg ENGINE=none, for a table elsewhere.'; exit 1; }
 
-FROM python:3.13-slim AS python
+FROM ${PYTHON} AS python
 WORKDIR /build
-RUN python -m venv /opt/marginalia
+# pip stays outside of what is copied.
+RUN python -m venv --without-pip /opt/marginalia
 COPY pyproject.toml hatch_build.py constraints.txt README.md LICENSE ./
 COPY analytics analytics
 COPY bench bench
@@ -21,18 +33,25 @@ COPY schema schema
 COPY server server
 COPY stream stream
 COPY web web
-RUN MARGINALIA_IMAGE=1 /opt/marginalia/bin/pip install --no-cache-dir --constraint constraints.txt '.[observability,redis]'
-# The server looks for node_modules beside its own packages.
-COPY --from=node /build/node_modules node_modules
-RUN mv node_modules "$(/opt/marginalia/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
+RUN MARGINALIA_IMAGE=1 python -m pip --python /opt/marginalia install --no-cache-dir --constraint constraints.txt '.[observability,redis]'
+# The SDK describes four hundred services, of which those of a table and of credentials are asked; and
+# starlette-compress brings zstd, which no answer is packed with.
+RUN python -m pip --python /opt/marginalia uninstall --yes zstandard \
+    && find /opt/marginalia/lib/python3*/site-packages/botocore/data -mindepth 1 -maxdepth 1 -type d ! -name 'dynamodb*' ! -name sts ! -name 'sso*' ! -name signin -exec rm -r {} +
+COPY --from=node /build/node_modules /node_modules
+# Away from the sources, or they would be filled.
+WORKDIR /
+RUN /opt/marginalia/bin/python -m server.npm_files /node_modules
 
-FROM python:3.13-slim
+FROM ${PYTHON}
+ARG ENGINE
 COPY --from=python /opt/marginalia /opt/marginalia
 ENV PATH=/opt/marginalia/bin:$PATH \
     PYTHONUNBUFFERED=1 \
-    MARGINALIA_DATA_DIR=/data
+    MARGINALIA_DATA_DIR=/data \
+    MARGINALIA_ENGINE=$ENGINE
 # A named volume takes over this directory's owner.
-RUN useradd --system --uid 10001 --home-dir /data marginalia && install --directory --owner marginalia --mode 0700 /data
+RUN useradd --no-log-init --uid 10001 --home-dir /data marginalia && install --directory --owner marginalia --mode 0700 /data
 USER 10001
 WORKDIR /data
 VOLUME /data

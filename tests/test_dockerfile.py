@@ -3,15 +3,17 @@
 No Docker engine is needed: ``is_ignored`` follows the rules by which Docker reads .dockerignore.
 """
 
+import os
 import re
 import shutil
 import subprocess
 import tomllib
 from collections.abc import Iterable, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from posixpath import normpath
 
 import pytest
+import yaml
 
 from tests.engines import ROOT
 
@@ -113,6 +115,58 @@ def test_what_git_ignores_is_not_in_the_context() -> None:
     found = files("--others", "--ignored", "--exclude-standard", "--directory")
     inside = [f"{one}x" if one.endswith("/") else one for one in found]
     assert [one for one in inside if not is_ignored(one, IGNORE_LINES)] == []
+
+
+def mounted() -> set[str]:
+    """Return the files of this directory that services of compose.yaml see."""
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
+    volumes = [volume for one in services.values() for volume in one.get("volumes", [])]
+    return {volume.split(":")[0].removeprefix("./") for volume in volumes if volume[0] == "."}
+
+
+def test_what_compose_mounts_is_tracked() -> None:
+    assert mounted() == {"deploy/nginx.conf"}
+    assert mounted() <= set(files())
+
+
+def test_the_names_in_compose_and_in_the_proxy_s_configuration_are_the_same() -> None:
+    project = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
+    proxy = (ROOT / "deploy/nginx.conf").read_text("utf-8")
+    servers = set(re.findall(r"server (\S+):8000;", proxy))
+    assert servers == set(project["services"]["proxy"]["depends_on"]) <= set(project["services"])
+    (port,) = re.findall(r"listen (\d+);", proxy)
+    assert project["services"]["proxy"]["ports"] == [f"127.0.0.1:{port}:{port}"]
+
+
+def test_nginx_takes_the_proxy_s_configuration(tmp_path: Path) -> None:
+    program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+    if program is None:
+        pytest.skip("no nginx here: Debian's nginx-light has it")
+    proxy = (ROOT / "deploy/nginx.conf").read_text("utf-8")
+    whole = re.sub(r"server-\d", "127.0.0.1", proxy).replace("listen 8080", "listen 127.0.0.1:1")
+    file = tmp_path / "nginx.conf"
+    file.write_text(f"pid {tmp_path}/pid;\nevents {{}}\nhttp {{ {whole} }}\n", "utf-8")
+    read = [program, "-e", "stderr", "-p", str(tmp_path), "-c", str(file)]
+    done = subprocess.run([*read, "-T"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("service", ["marginalia", "server-1", "server-2", "table"])
+def test_what_compose_sets_is_an_option_of_a_command(service: str) -> None:
+    project = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
+    given = {one for one in project["services"][service]["environment"] if one[:4] == "MARG"}
+    options = (ROOT / "server/cli/options.py", ROOT / "server/cli/commands/serve.py")
+    said = "".join(file.read_text("utf-8") for file in options)
+    assert given
+    assert [one for one in given if f'envvar="{one}"' not in said] == []
+
+
+def test_the_stages_take_their_bases_and_the_engine_by_arguments() -> None:
+    text = (ROOT / "Dockerfile").read_text("utf-8")
+    bases = re.findall(r"^FROM (\S+)", text, re.MULTILINE)
+    declared = set(re.findall(r"^ARG (\w+)", text, re.MULTILINE))
+    assert {one.strip("${}") for one in bases} | {"ENGINE"} == declared
+    assert "platform" not in (ROOT / "compose.yaml").read_text("utf-8")
 
 
 def test_the_wheel_is_made_of_the_copied_packages() -> None:

@@ -39,5 +39,5 @@ def test_a_clone_is_installed_and_so_are_the_image_and_the_function(
     monkeypatch.setenv("MARGINALIA_IMAGE", "1")
     hook.initialize("standard", {})
     steps = (ROOT / "Dockerfile").read_text("utf-8")
-    assert "RUN MARGINALIA_IMAGE=1 /opt/marginalia/bin/pip install" in steps
+    assert "RUN MARGINALIA_IMAGE=1 python -m pip --python /opt/marginalia install" in steps
     assert "MARGINALIA_IMAGE=1 $(BIN)/python -m pip wheel" in (ROOT / "Makefile").read_text("utf-8")

@@ -11,6 +11,9 @@ import orjson
 from server.errors import CommandError
 
 _ROOT = Path(__file__).parents[2]
+NONE = "none"
+"""What ``MARGINALIA_ENGINE`` says where there is to be no engine, as in an image for AWS."""
+
 _CPUS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}
 _PACKAGED = {"linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"}
 """The platforms for which npm has the engine."""
@@ -22,6 +25,11 @@ def engine_binary() -> Path:
     CommandError where there is none; the sentence says how to get it.
     """
     named = os.environ.get("MARGINALIA_ENGINE")
+    if named == NONE:
+        raise CommandError(
+            "MARGINALIA_ENGINE is none, so there is no storage engine here: give --endpoint-url or "
+            "--aws, for a table elsewhere."
+        )
     if named:
         if not Path(named).is_file():
             raise CommandError(
@@ -29,13 +37,18 @@ def engine_binary() -> Path:
                 "dynoxide program is, or unset it."
             )
         return Path(named).resolve()
-    packaged = _ROOT / "node_modules" / _package() / "dynoxide"
+    packaged = packaged_engine()
     if packaged.is_file():
         return packaged
     found = shutil.which("dynoxide")
     if found is None:
         raise CommandError(_way())
     return Path(found)
+
+
+def packaged_engine() -> Path:
+    """Return where npm puts the program for this platform, whether it is there or not."""
+    return _ROOT / "node_modules" / _package() / "dynoxide"
 
 
 def _platform() -> str:

@@ -74,6 +74,13 @@ def test_where_there_is_none_one_command_is_told(
     assert capsys.readouterr().out == f"{told.value}\n"
 
 
+def test_none_may_be_wanted(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(bare / "bin/dynoxide")
+    monkeypatch.setenv("MARGINALIA_ENGINE", "none")
+    with pytest.raises(CommandError, match="give --endpoint-url or --aws"):
+        engine_binary()
+
+
 def test_setup_says_nothing_where_there_is_one() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "server.engine.program"], cwd=ROOT, capture_output=True, check=True

@@ -1,0 +1,42 @@
+"""Fills an image: of npm's packages, the files that a server reads."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from server.engine.program import packaged_engine
+from server.http.files import ROOT
+from server.http.graphiql import FILES
+
+NODE_MODULES = ROOT / "node_modules"
+
+
+def read_by_a_server() -> list[Path]:
+    """Return the places below node_modules: the engine's program and GraphiQL's files."""
+    below = [path for path in FILES.values() if path.is_relative_to(NODE_MODULES)]
+    return [path.relative_to(NODE_MODULES) for path in [packaged_engine(), *below]]
+
+
+def copy(source: Path, target: Path = NODE_MODULES) -> None:
+    """Copy them from one node_modules to another, each package with its licence.
+
+    An engine that ``source`` lacks is left out; any other missing file raises FileNotFoundError.
+    """
+    engine, *files = read_by_a_server()
+    for place in [engine, *files] if (source / engine).is_file() else files:
+        for one in [place, *_about(source, place)]:
+            (target / one).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source / one, target / one)
+
+
+def _about(source: Path, place: Path) -> Iterator[Path]:
+    """Yield what says of a file's package whose it is."""
+    package = Path(*place.parts[: 2 if place.parts[0].startswith("@") else 1])
+    for name in ("package.json", "LICENSE", "LICENSE.md"):
+        if (source / package / name).is_file():
+            yield package / name
+
+
+if __name__ == "__main__":
+    copy(Path(sys.argv[1]))
