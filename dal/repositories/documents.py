@@ -1,20 +1,28 @@
 """Trusted documents: GraphQL texts under the ids that clients ask for, the same for all servers.
 
-They stand in one partition, which is read whole when a server starts; an id that comes up later is
-one look-up.
+They stand in one partition, whose ids are read when a server starts; what comes up later is one
+look-up. Each text stands a second time under its SHA-256, so that a process which was never asked
+for its id knows the text too.
 """
 
+import re
 from collections.abc import Mapping
+from hashlib import sha256
 
 from dal.model import rules
 from dal.table.client import Table
 from dal.table.index import TABLE
 from dal.table.item import Item, primary_key
-from dal.table.keys import escape, unescape
+from dal.table.keys import LAST_CHARACTER, escape, unescape
+from dal.table.ranges import Range
 from dal.table.requests import QueryRequest, answers
 
 _PARTITION = "DOCUMENTS"
 _LABEL = "DOCUMENT#"
+_HASH = "HASH#"
+_IDS = Range(_LABEL, f"{_LABEL}{LAST_CHARACTER}")
+
+_SHA_256 = re.compile("[0-9a-f]{64}")
 
 
 class DocumentRepository:
@@ -25,18 +33,25 @@ class DocumentRepository:
 
     async def put(self, texts: Mapping[str, str]) -> None:
         """Keep each text under its id."""
-        items = [{**_key(one), "data": {"S": text}} for one, text in texts.items()]
-        await self._table.put_many(items)
+        keys = [(_key(one), text) for one, text in texts.items()]
+        keys += [(_hash_key(_hash_of(text)), text) for text in sorted(set(texts.values()))]
+        await self._table.put_many([{**key, "data": {"S": text}} for key, text in keys])
 
     async def text(self, document_id: str) -> str | None:
-        """Return the text under an id, or None; InvalidArgumentError where none can be there."""
+        """Return the text under an id or a SHA-256; InvalidArgumentError where none can be."""
         item = await self._table.get(_key(document_id))
+        if item is None and _SHA_256.fullmatch(document_id):
+            item = await self._table.get(_hash_key(document_id))
         return None if item is None else str(item["data"]["S"])
+
+    async def holds(self, text: str) -> bool:
+        """Return whether a text is one of those."""
+        return await self._table.get(_hash_key(_hash_of(text))) is not None
 
     async def all(self) -> dict[str, str]:
         """Return every text by its id, in the order of the ids."""
         found = {}
-        request = QueryRequest(TABLE, _PARTITION, consistent=True)
+        request = QueryRequest(TABLE, _PARTITION, _IDS, consistent=True)
         async for answer in answers(self._table.query, request):
             for item in answer.items:
                 found[unescape(item["SK"]["S"].removeprefix(_LABEL))] = str(item["data"]["S"])
@@ -46,3 +61,11 @@ class DocumentRepository:
 def _key(document_id: str) -> Item:
     checked = rules.identifier("documentId", document_id)
     return primary_key(_PARTITION, f"{_LABEL}{escape(checked)}")
+
+
+def _hash_key(digest: str) -> Item:
+    return primary_key(_PARTITION, f"{_HASH}{digest}")
+
+
+def _hash_of(text: str) -> str:
+    return sha256(text.encode()).hexdigest()

@@ -59,7 +59,7 @@ class PersistedDocuments:
         """Return the document of a request; GraphQLError, with its code, where none is to run."""
         if operation.query is None:
             return await self._by_id(operation.document_id or operation.sha256 or "", operation)
-        if self._only and not self._trusted.holds(operation.query):
+        if self._only and not await self._is_trusted(operation.query):
             raise _error(
                 "This server runs registered documents only: ask for one by its id, in "
                 "'documentId', and have yours registered with 'marginalia documents add'.",
@@ -82,6 +82,15 @@ class PersistedDocuments:
         if operation.document_id is not None:
             raise _error(f"No document is registered under the id {document_id!r}.", "NOT_FOUND")
         raise _error(*(_NOT_SUPPORTED if self._automatic is None else _NOT_FOUND))
+
+    async def _is_trusted(self, text: str) -> bool:
+        """Return whether a text is a trusted document's, here or in the table."""
+        if self._trusted.holds(text):
+            return True
+        try:
+            return await self._kept.holds(text) and await self._added(hash_of(text)) is not None
+        except DalError as error:
+            raise shown(GraphQLError(str(error), original_error=error)) from error
 
     async def _added(self, document_id: str) -> str | None:
         """Return the text that was added to the table since the server started."""

@@ -175,6 +175,19 @@ async def test_what_is_added_to_the_table_is_there_at_once(table: Table) -> None
             assert answer.json() == {"data": {"added": "Query"}}
 
 
+async def test_what_is_added_has_its_text_and_hash_at_every_process_at_once(table: Table) -> None:
+    """Also where nobody has asked this process for it by its id."""
+    added = "{ later: __typename }"
+    for given in ({"query": added}, hashed(sha256(added)), {"documentId": sha256(added)}):
+        async with serving(table, documents_only=True) as client:
+            if given == {"query": added}:
+                assert code_of(await by_post(client, **given)) == "UNTRUSTED_DOCUMENT"
+                await DocumentRepository(table).put({"later": added})
+            answer = await by_post(client, **given)
+            assert answer.json() == {"data": {"later": "Query"}}
+    assert list((await DocumentRepository(table).all()).values()).count(added) == 1
+
+
 async def test_a_broken_one_of_the_table_is_told_and_logged(
     table: Table, caplog: pytest.LogCaptureFixture
 ) -> None:
