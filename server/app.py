@@ -9,6 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from analytics.service import Analytics
 from dal.stores import Stores
 from dal.table.client import Table
 from live.broker import Broker, InProcessBroker
@@ -42,7 +43,7 @@ _GRAPHQL = "/graphql"
 logger = logging.getLogger(__name__)
 
 
-def create_app(
+def create_app(  # noqa: PLR0913 - what a server is made of
     settings: Settings,
     *,
     table: Table,
@@ -52,13 +53,15 @@ def create_app(
     broker: Broker | None = None,
     stores: Stores | None = None,
     signals: Signals = OFF,
+    analytics: Analytics | None = None,
 ) -> ASGIApp:
     """Return the application over an open table.
 
     ``directory`` has the embedded engine's file, which then counts among what makes it ready.
     ``documents`` are those that the table keeps; ``broker`` brings the writes of other processes;
     without it there are none. ``stores`` are those over the table that somebody has made already.
-    ``signals`` are what it tells of itself. CommandError where one of the settings is broken.
+    ``signals`` are what it tells of itself; ``analytics`` answers, if somebody has made it already
+    and closes it. CommandError where one of the settings is broken.
     """
     broker = broker or InProcessBroker()
     schema = build_schema(introspection=settings.introspection, kind=signals.schema)
@@ -76,7 +79,7 @@ def create_app(
         caching=SharedCaching(settings.s_maxage, settings.stale_while_revalidate),
         explain=settings.explain,
         broker=broker,
-        analytics=analytics_of(settings),
+        analytics=analytics or analytics_of(settings),
     )
 
     others = Starlette(

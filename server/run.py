@@ -2,8 +2,10 @@
 
 import asyncio
 import errno
+import logging
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
@@ -24,7 +26,9 @@ from server.observability.exposition import check_packages, exposed, of_workers
 from server.observability.signals import open_signals
 from server.serving import HttpServer, application
 from server.settings import Settings
-from server.workers import Workers
+from server.workers.supervisor import Workers
+
+logger = logging.getLogger(__name__)
 
 _WHY_NOT = {
     errno.EADDRINUSE: "Port {port} on {host} is taken: stop the other program, or choose another "
@@ -105,6 +109,7 @@ async def _serve_by_workers(
     with of_workers(settings) as metrics:
         workers = Workers(settings, store.connection, listener, metrics)
         _on_signal(lambda _: workers.end())
+        _on_hangup(workers.replace, workers.end)
         store.died.add_done_callback(lambda _: workers.end())
         await workers.serve(greet(metrics=None if metrics is None else metrics.url))
 
@@ -122,9 +127,12 @@ async def _serve(
         metrics = None
         if signals.metrics is not None:
             metrics = stack.enter_context(exposed(settings, signals.metrics.state))
-        app = await application(settings, store.table, secret, broker, signals)
+        app = await stack.enter_async_context(
+            application(settings, store.table, secret, broker, signals)
+        )
         server = HttpServer(app, settings, greet(metrics=metrics))
         _on_signal(lambda number: server.handle_exit(number, None))
+        _on_hangup(_refuse_to_replace, server.end)
         store.died.add_done_callback(lambda _: server.end())
         async with signals.sampling(store.table, server):
             await server.serve(sockets=[listener])
@@ -142,6 +150,30 @@ def _check_documents(settings: Settings) -> None:
     """Raise CommandError for broken manifests here, or every worker would end by it."""
     if settings.documents:
         trusted_documents(settings, build_schema(introspection=settings.introspection), {})
+
+
+def _refuse_to_replace() -> None:
+    logger.warning(
+        "SIGHUP replaces workers, and this server has none: start it with --workers 2, or more."
+    )
+
+
+def _on_hangup(replace: Callable[[], object], end: Callable[[], object]) -> None:
+    """Replace workers at SIGHUP; but end where it says that the terminal is gone."""
+    had_terminal = _has_terminal()
+
+    def act() -> None:
+        if had_terminal and not _has_terminal():
+            end()
+        else:
+            replace()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, act)
+
+
+def _has_terminal() -> bool:
+    """Return whether standard input is a terminal; one that was hung up is none any more."""
+    return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
 
 
 def _on_signal(act: Callable[[int], object]) -> None:

@@ -5,8 +5,8 @@ import gc
 import logging
 import math
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 from dal.stores import Stores
 from dal.table.client import Table
 from live.broker import Broker
+from server.analytics.asking import analytics_of
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.engine.data_directory import DataDirectory
@@ -40,30 +41,37 @@ ACCEPT_AGAIN = 0.5
 """Seconds until the server tries again when the system has no descriptor left."""
 
 
+@asynccontextmanager
 async def application(
     settings: Settings,
     table: Table,
     secret: Callable[[], str | None],
     broker: Broker,
     signals: Signals = OFF,
-) -> ASGIApp:
-    """Return the application over an open table, for whom ``secret`` or a key set vouches."""
+) -> AsyncIterator[ASGIApp]:
+    """Yield the application over an open table, for whom ``secret`` or a key set vouches."""
     authenticator = Authenticator(
         secret=secret, jwks_url=settings.jwks_url, audience=settings.jwt_audience
     )
     directory = DataDirectory(settings.data_dir) if settings.embedded else None
     stores = Stores(table, broker)
     stores.comments.boards.start()
-    return create_app(
-        settings,
-        table=table,
-        authenticator=authenticator,
-        directory=directory,
-        broker=broker,
-        stores=stores,
-        documents=await stores.documents.all(),
-        signals=signals,
-    )
+    documents = await stores.documents.all()
+    analytics = analytics_of(settings)
+    try:
+        yield create_app(
+            settings,
+            table=table,
+            authenticator=authenticator,
+            directory=directory,
+            broker=broker,
+            stores=stores,
+            documents=documents,
+            signals=signals,
+            analytics=analytics,
+        )
+    finally:
+        await analytics.close()
 
 
 class HttpServer(uvicorn.Server):
@@ -120,6 +128,8 @@ class HttpServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept no more, and end after the requests in flight."""
         asyncio.get_running_loop().remove_reader(self._listener)
+        if self._opening:  # they are told to end as the others
+            await asyncio.wait(self._opening)
         await super().shutdown(sockets)
 
     def _listen(self) -> None:

@@ -4,6 +4,7 @@ A request reaches the application when all of it is here. Until then it costs a 
 bytes, both bounded, and no place among the requests that run.
 """
 
+import os
 import re
 import resource
 from asyncio import AbstractEventLoop, TimerHandle, Transport
@@ -46,6 +47,9 @@ _MAX_BODIES = 64_000_000
 """Bytes of bodies that are not complete yet, or wait for their turn, of all connections."""
 
 _UPGRADE = re.compile(rb"\r\nupgrade(?=[ \t]*:(?![ \t]*websocket[ \t]*\r))", re.IGNORECASE)
+
+_FLUSH = 0.02
+"""Seconds until a connection is looked at again whose client still reads its last answer."""
 
 _LINGER = 1.0
 """Seconds that a client has to read its last answer; to close at once would destroy it."""
@@ -99,6 +103,8 @@ class Connections:
     """Connections without a whole request, the one that waits for longest first."""
     bodies: int = 0
     """Bytes of bodies that the application has not taken yet."""
+    give_back: Callable[[int], None] | None = None
+    """Takes the descriptor of an idle connection that another process is to serve from now on."""
 
     def make_room(self) -> bool:
         """End the connection that waits for longest; False when each has a request to answer."""
@@ -291,10 +297,29 @@ class Connection(HttpToolsProtocol):
             self.end(b"")
         else:
             super().on_response_complete()
+            self._move()
+
+    def _move(self) -> None:
+        """Give the connection back where that is wanted: nothing of a next request was read."""
+        give_back = self._shared.give_back
+        idle = self in self._shared.expectant and not self._partial
+        if give_back is None or not idle or self.transport.is_closing():
+            return
+        if self.transport.get_write_buffer_size():
+            self.loop.call_later(_FLUSH, self._move)
+            return
+        self._unset_keepalive_if_required()
+        self.transport.pause_reading()
+        give_back(os.dup(self.transport.get_extra_info("socket").fileno()))
+        self.transport.abort()
 
     def shutdown(self) -> None:
         """Close at once unless there is a request to answer."""
-        if self in self._shared.expectant:
+        if self._shared.give_back is not None:
+            self._move()
+            if self._on_ending is not None:
+                self._on_ending()
+        elif self in self._shared.expectant:
             self.transport.close()
         else:
             super().shutdown()

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Protocol
 
 from server.errors import CommandError, installing
 from server.observability.declared import WORKER_DEATHS
@@ -67,14 +68,21 @@ def exposed(settings: Settings, states: Callable[[], Iterable[Series]]) -> Itera
         thread.join()
 
 
+class Ended(Protocol):
+    """Keeps what a process has counted."""
+
+    def __call__(self, pid: int, *, died: bool) -> None:
+        """Count it among the dead ones if it ``died`` rather than was replaced."""
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerMetrics:
     """The metrics of all workers together, at ``url``; they leave them in ``directory``."""
 
     url: str
     directory: Path
-    died: Callable[[int], None]
-    """Takes the process id of a worker that has died."""
+    ended: Ended
+    """Takes the process id of a worker that is gone."""
 
 
 @contextmanager
@@ -87,12 +95,12 @@ def of_workers(settings: Settings) -> Iterator[WorkerMetrics | None]:
         files, own = StateFiles(Path(name)), Metrics()
         own.add(WORKER_DEATHS, 0)
 
-        def died(pid: int) -> None:
+        def ended(pid: int, *, died: bool) -> None:
             files.died(pid)
-            own.add(WORKER_DEATHS, 1)
+            own.add(WORKER_DEATHS, died)
 
         with exposed(settings, lambda: chain(own.state(), files.read())) as url:
-            yield WorkerMetrics(url, Path(name), died)
+            yield WorkerMetrics(url, Path(name), ended)
 
 
 @contextmanager

@@ -1,5 +1,4 @@
-"""Several processes that serve on one port, over one table."""
+"""Several processes that serve on one port, over one table.
 
-from server.workers.supervisor import Workers
-
-__all__ = ["Workers"]
+The parent (``supervisor``) starts a nursery (``__main__``), which forks the workers (``worker``).
+"""

@@ -1,29 +1,28 @@
-"""The parent of the workers: it starts them, starts them again, and hands connections round.
+"""The parent of the workers: it starts them, starts them again, and replaces them by new ones.
 
-The port is its own. It accepts every connection and passes it to the workers in turn, so that all
-have as many, whoever is quickest to look. One that starts or has died gets none, and one that hangs
-a few hundred at most.
+A worker that is replaced takes no more connections and ends after its requests. It gives its idle
+connections back, and they go to the others as they are: a client that asks its next question
+notices nothing.
 """
 
 import asyncio
 import logging
-import multiprocessing
-import os
 import signal
 import socket
 import time
 from collections import deque
-from collections.abc import Sequence
 from contextlib import suppress
-from multiprocessing.context import ForkServerProcess
 
 from dal.table.client import TableAddress
 from live.local_socket import Exchange
 from server.errors import CommandError
 from server.observability.exposition import WorkerMetrics
-from server.serving import ACCEPT_AGAIN, ACCEPTS, GRACE
+from server.serving import GRACE
 from server.settings import Settings
-from server.workers.worker import READY, work
+from server.workers.channel import CONNECTION, LEAVING, READY, receive
+from server.workers.dispatch import Dispatcher
+from server.workers.nursery import Nursery, NurseryEndedError, Worker
+from server.workers.orders import Orders
 
 logger = logging.getLogger(__name__)
 
@@ -31,13 +30,14 @@ MAX_DEATHS = 5
 DEATHS_WINDOW = 60.0
 """Seconds: workers that die more often than that in this time have a reason that stays."""
 
-_FULL_AGAIN = 0.005
-"""Seconds until workers that have taken nothing for some hundred connections are asked again."""
+START = 60.0
+"""Seconds that a worker which is to replace another one may take until it serves."""
 
 _LAST_CHANGES = 1.0
-"""Seconds to read what a worker has written before it died."""
+"""Seconds to read what a worker has written before it ended."""
 
-_CONNECTION = b"c"
+_READS = 100
+"""What one worker says that is heard in one turn of the event loop."""
 
 
 class Workers:
@@ -50,99 +50,131 @@ class Workers:
         listener: socket.socket,
         metrics: WorkerMetrics | None = None,
     ) -> None:
-        self._settings = settings
-        self._address = address
-        self._listener = listener
+        self._orders = Orders(settings, address, None if metrics is None else metrics.directory)
+        self._count = settings.workers
         self._metrics = metrics
-        self._context = multiprocessing.get_context("forkserver")
-        # Workers import what is installed, not what stands in the directory they are started from.
-        os.environ["PYTHONSAFEPATH"] = "1"
-        # What workers are copies of: the imports are made, and kept in memory, once.
-        self._context.set_forkserver_preload(["server.cli.main", "server.workers.worker"])
-        self._processes: set[ForkServerProcess] = set()
-        self._channels: deque[socket.socket] = deque()
-        """Of the workers that serve, the next in turn first."""
+        self._dispatcher = Dispatcher(listener)
         self._exchange = Exchange()
-        self._held: socket.socket | None = None
-        """A connection that no worker took yet."""
+        self._nursery: Nursery
+        """Where workers come from that follow dead ones."""
+        self._nurseries: set[Nursery] = set()
+        self._workers: dict[Worker, asyncio.Task[None]] = {}
+        """Those that have not ended, the oldest first, and what looks after each."""
         self._deaths: deque[float] = deque(maxlen=MAX_DEATHS)
-        self._ending = asyncio.Event()
+        self._served = asyncio.Semaphore(0)
+        self._replace = asyncio.Event()
+        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def serve(self, greeting: str) -> None:
         """Serve until told to ``end``; CommandError when workers keep dying."""
-        started = asyncio.Semaphore(0)
-        keeping = [asyncio.create_task(self._keep(started)) for _ in range(self._settings.workers)]
-        others = [
-            asyncio.create_task(self._greet(greeting, started)),
-            asyncio.create_task(self._until_end()),
-        ]
+        self._nursery = self._nursery_started()
+        running = asyncio.create_task(self._run(greeting))
+        running.add_done_callback(self._failed)
         try:
-            await asyncio.wait([*keeping, others[1]], return_when=asyncio.FIRST_COMPLETED)
-            for task in keeping:
-                if task.done():
-                    task.result()
+            await asyncio.shield(self._ended)
         finally:
-            await _cancelled([*keeping, *others])
+            running.cancel()
             await self._stop()
 
     def end(self) -> None:
         """Stop serving, after the requests in flight; at once when told twice."""
-        if self._ending.is_set():
-            for process in self._processes:
-                process.kill()
-        self._ending.set()
+        if self._ended.done():
+            for worker in self._workers:
+                worker.kill()
+        else:
+            self._ended.set_result(None)
 
-    async def _until_end(self) -> None:
-        await self._ending.wait()
+    def replace(self) -> None:
+        """Replace the workers one by one, by new ones of the version that is installed now."""
+        self._replace.set()
 
-    async def _greet(self, greeting: str, started: asyncio.Semaphore) -> None:
-        """Accept connections and say so once every worker serves."""
-        for _ in range(self._settings.workers):
-            await started.acquire()
-        self._listener.setblocking(False)
-        self._listen()
+    def _failed(self, task: asyncio.Task[None]) -> None:
+        """End where one of our tasks has raised an error."""
+        if not task.cancelled() and (error := task.exception()) and not self._ended.done():
+            self._ended.set_exception(error)
+
+    async def _run(self, greeting: str) -> None:
+        """Accept connections and say so once every worker serves; then replace them when told."""
+        try:
+            for _ in range(self._count):
+                await self._begin(self._nursery)
+        except NurseryEndedError:
+            raise CommandError("No worker can be started: see the log above.") from None
+        for _ in range(self._count):
+            await self._served.acquire()
+        self._dispatcher.start()
         print(greeting, flush=True)  # noqa: T201 - a command's output
-
-    async def _keep(self, started: asyncio.Semaphore) -> None:
-        """Run a worker, and another one whenever it dies."""
         while True:
-            process, channel, changes = self._start()
-            exchanging = asyncio.create_task(self._exchange.connect(changes))
+            await _either(self._replace, self._nursery.ended)
+            self._replace.clear()
+            if self._nursery.ended.is_set():
+                self._note_death("The process that workers are copies of died", None)
+            await self._replace_all()
+
+    def _nursery_started(self) -> Nursery:
+        nursery = Nursery.started(self._orders)
+        self._nurseries.add(nursery)
+        return nursery
+
+    async def _begin(self, nursery: Nursery, *, wanted: bool = True) -> Worker:
+        """Start a worker and look after it."""
+        worker = await nursery.worker(wanted=wanted)
+        task = self._workers[worker] = asyncio.create_task(self._look_after(worker))
+        task.add_done_callback(self._failed)
+        return worker
+
+    async def _look_after(self, worker: Worker) -> None:
+        """Hear what a worker says until it ends; have another one follow where that is wanted."""
+        exchanging = asyncio.create_task(self._exchange.connect(worker.changes))
+        loop = asyncio.get_running_loop()
+        loop.add_reader(worker.channel, self._hear, worker)
+        try:
+            await worker.gone.wait()
+            await asyncio.wait({exchanging}, timeout=_LAST_CHANGES)
+            code = await worker.nursery.code_of(worker)
+        finally:
+            loop.remove_reader(worker.channel)
+            exchanging.cancel()
+            await asyncio.gather(exchanging, return_exceptions=True)
+            self._forget(worker)
+        if worker.wanted and not self._ended.done():
+            self._note_death("A worker died", code)
+            with suppress(NurseryEndedError):  # all are replaced then
+                await self._begin(self._nursery)
+        await self._leave(worker.nursery)
+
+    def _forget(self, worker: Worker) -> None:
+        self._dispatcher.remove(worker)
+        worker.channel.close()
+        del self._workers[worker]
+        if self._metrics is not None:
+            self._metrics.ended(worker.pid, died=worker.wanted)
+
+    def _hear(self, worker: Worker) -> None:
+        """Do what a worker says; the end of its channel is its own end."""
+        for _ in range(_READS):
             try:
-                if await asyncio.get_running_loop().sock_recv(channel, len(READY)) == READY:
-                    self._channels.append(channel)
-                    started.release()
-                await _ended(process)
-                await asyncio.wait({exchanging}, timeout=_LAST_CHANGES)
-            finally:
-                with suppress(ValueError):
-                    self._channels.remove(channel)
-                channel.close()
-                await _cancelled([exchanging])
-            self._processes.discard(process)
-            if self._metrics is not None and process.pid is not None:
-                self._metrics.died(process.pid)
-            self._count(process)
+                said, connection = receive(worker.channel)
+            except BlockingIOError:
+                return
+            except OSError:
+                said, connection = b"", None
+            if said == READY:
+                worker.ready.set()
+                self._served.release()
+                self._dispatcher.add(worker)
+            elif said == LEAVING:
+                self._let_go(worker)
+            elif said == CONNECTION and connection is not None:
+                self._dispatcher.take(connection)
+            else:
+                asyncio.get_running_loop().remove_reader(worker.channel)
+                worker.gone.set()
+                return
 
-    def _start(self) -> tuple[ForkServerProcess, socket.socket, socket.socket]:
-        """Start a worker; return it with our ends of its two channels."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        changes, their_changes = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        directory = None if self._metrics is None else self._metrics.directory
-        with theirs, their_changes:
-            process = self._context.Process(
-                target=work,
-                args=(self._settings, self._address, theirs, their_changes, directory),
-                daemon=True,
-            )
-            process.start()
-        ours.setblocking(False)
-        self._processes.add(process)
-        return process, ours, changes
-
-    def _count(self, process: ForkServerProcess) -> None:
-        code = process.exitcode or 0
-        how = f"exit code {code}" if code >= 0 else f"killed by {signal.Signals(-code).name}"
+    def _note_death(self, what: str, code: int | None) -> None:
+        """Say that something died; CommandError where that happens too often."""
+        how = _how(code)
         now = time.monotonic()
         if len(self._deaths) == MAX_DEATHS and now - self._deaths[0] < DEATHS_WINDOW:
             raise CommandError(
@@ -150,70 +182,103 @@ class Workers:
                 "above and start again."
             )
         self._deaths.append(now)
-        logger.warning("A worker died (%s): starting it again.", how)
+        logger.warning("%s (%s): starting it again.", what, how)
+
+    async def _replace_all(self) -> None:
+        """Have a new worker serve, then let an old one go, until all are new or one cannot serve.
+
+        The version that is served so far goes on wherever a new one cannot.
+        """
+        old, new = list(self._workers), self._nursery_started()
+        for number in range(self._count):
+            if not await self._serves(new):
+                logger.error(
+                    "%d of %d workers were replaced: a new one cannot serve, for the reason above. "
+                    "The others serve on; mend it and send SIGHUP again.",
+                    number,
+                    self._count,
+                )
+                await self._leave(new)
+                return
+            if number < len(old):
+                await self._retire(old[number])
+        for worker in old[self._count :]:
+            await self._retire(worker)
+        before, self._nursery = self._nursery, new
+        await self._leave(before)
+        logger.warning("All %d workers were replaced.", self._count)
+
+    async def _serves(self, nursery: Nursery) -> bool:
+        """Start a worker that is wanted once it serves; return whether it does."""
+        try:
+            async with asyncio.timeout(START):
+                worker = await self._begin(nursery, wanted=False)
+        except (NurseryEndedError, TimeoutError):
+            return False
+        with suppress(TimeoutError):
+            async with asyncio.timeout(START):
+                await _either(worker.ready, worker.gone)
+        worker.wanted = worker.ready.is_set() and not worker.gone.is_set()
+        if not worker.wanted:
+            worker.kill()
+        return worker.wanted
+
+    async def _retire(self, worker: Worker) -> None:
+        """Have a worker end after its requests, by force where it takes too long."""
+        worker.wanted = False
+        self._let_go(worker)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GRACE + 1):
+                await worker.gone.wait()
+        worker.kill()
+        await worker.gone.wait()
+
+    def _let_go(self, worker: Worker) -> None:
+        """Send a worker no more; it still takes what is on its way, and gives back what is idle."""
+        self._dispatcher.remove(worker)
+        with suppress(OSError):
+            worker.channel.shutdown(socket.SHUT_WR)
+
+    async def _leave(self, nursery: Nursery) -> None:
+        """End a nursery that no worker came from, or will."""
+        if nursery is self._nursery or any(one.nursery is nursery for one in self._workers):
+            return
+        if nursery in self._nurseries:
+            self._nurseries.discard(nursery)
+            await nursery.end()
 
     async def _stop(self) -> None:
-        asyncio.get_running_loop().remove_reader(self._listener)
-        if self._held is not None:
-            self._held.close()
-        for process in self._processes:
-            process.terminate()
-        ends = [asyncio.create_task(_ended(process)) for process in self._processes]
-        if ends:
-            await asyncio.wait(ends, timeout=GRACE + 1)
-        for process in self._processes:
-            process.kill()
-            await _ended(process)
-
-    def _listen(self) -> None:
-        if not self._ending.is_set():
-            asyncio.get_running_loop().add_reader(self._listener, self._accept)
-
-    def _listen_later(self, seconds: float) -> None:
-        loop = asyncio.get_running_loop()
-        loop.remove_reader(self._listener)
-        loop.call_later(seconds, self._listen)
-
-    def _accept(self) -> None:
-        for _ in range(ACCEPTS):
-            try:
-                accepted = self._held or self._listener.accept()[0]
-            except (BlockingIOError, ConnectionAbortedError):
-                return
-            except OSError:
-                self._listen_later(ACCEPT_AGAIN)
-                return
-            if not self._hand_on(accepted):
-                self._held = accepted
-                self._listen_later(_FULL_AGAIN)
-                return
-            self._held = None
-            accepted.close()
-
-    def _hand_on(self, accepted: socket.socket) -> bool:
-        """Pass a connection to the next worker that takes it; False when none does."""
-        for _ in range(len(self._channels)):
-            channel = self._channels[0]
-            self._channels.rotate(-1)
-            with suppress(OSError):  # it has died, or took nothing for some hundred connections
-                socket.send_fds(channel, [_CONNECTION], [accepted.fileno()])
-                return True
-        return False
+        self._dispatcher.stop()
+        for worker in self._workers:
+            worker.wanted = False
+            self._let_go(worker)
+            if not worker.ready.is_set():
+                worker.kill()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GRACE + 1):
+                await asyncio.gather(*map(_gone, self._workers))
+        for worker in self._workers:
+            worker.kill()
+        await asyncio.gather(*self._workers.values(), return_exceptions=True)
+        for nursery in self._nurseries:
+            await nursery.end()
 
 
-async def _cancelled(tasks: Sequence[asyncio.Task[None]]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+async def _gone(worker: Worker) -> None:
+    await worker.gone.wait()
 
 
-async def _ended(process: ForkServerProcess) -> None:
-    """Wait for the end of a process."""
-    loop = asyncio.get_running_loop()
-    ended = asyncio.Event()
-    loop.add_reader(process.sentinel, ended.set)
+def _how(code: int | None) -> str:
+    if code is None:
+        return "nobody knows how"
+    return f"exit code {code}" if code >= 0 else f"killed by {signal.Signals(-code).name}"
+
+
+async def _either(*events: asyncio.Event) -> None:
+    """Wait for the first of some events."""
+    waiting = [asyncio.create_task(event.wait()) for event in events]
     try:
-        await ended.wait()
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        loop.remove_reader(process.sentinel)
-    process.join()
+        for one in waiting:
+            one.cancel()

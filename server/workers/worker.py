@@ -2,15 +2,18 @@
 
 import asyncio
 import logging
+import os
 import signal
 import socket
 import sys
-from pathlib import Path
+from collections import deque
 
 import uvloop
+from starlette.types import ASGIApp
 
 from dal.errors import DalError
-from dal.table.client import TableAddress, connect
+from dal.table.client import connect
+from live.local_socket import LocalSocketBroker
 from server.auth.secret import secret_source
 from server.brokers import open_broker
 from server.errors import CommandError
@@ -18,58 +21,48 @@ from server.logs import set_up_logs
 from server.observability.signals import open_signals
 from server.serving import HttpServer, application
 from server.settings import Settings
+from server.workers.channel import LEAVING, READY, receive, send_connection, tell
+from server.workers.orders import Orders
 
-READY = b"ready"
-"""What a worker says once it serves."""
+_FULL_AGAIN = 0.005
+"""Seconds until a parent that has taken nothing for some hundred connections is asked again."""
 
 logger = logging.getLogger(__name__)
 
 
-def work(
-    settings: Settings,
-    address: TableAddress,
-    channel: socket.socket,
-    changes: socket.socket,
-    metrics: Path | None,
-) -> None:
-    """Serve what comes by ``channel`` until SIGTERM, or until its other end is gone.
+def work(orders: Orders, channel: socket.socket, changes: socket.socket) -> None:
+    """Serve what comes by ``channel`` until SIGTERM, or until nothing more comes.
 
-    ``changes`` carries changes of comments to the other workers, and theirs here; ``metrics`` is
-    the directory to leave metrics in.
+    ``changes`` carries changes of comments to the other workers, and theirs here.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent tells us
-    set_up_logs(settings.log_format)
+    set_up_logs(orders.settings.log_format)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_work(settings, address, channel, changes, metrics))
+            runner.run(_work(orders, channel, changes))
     except (CommandError, DalError) as error:
         logger.error("A worker cannot serve: %s", error)  # noqa: TRY400 - its sentence says it all
         sys.exit(1)
 
 
-async def _work(
-    settings: Settings,
-    address: TableAddress,
-    channel: socket.socket,
-    changes: socket.socket,
-    metrics: Path | None,
-) -> None:
-    lost = asyncio.Event()
+async def _work(orders: Orders, channel: socket.socket, changes: socket.socket) -> None:
+    settings, lost = orders.settings, asyncio.Event()
     async with (
         open_signals(settings) as signals,
-        connect(address) as table,
+        connect(orders.address) as table,
         open_broker(settings, changes, lost.set) as broker,
     ):
         secret = secret_source(settings.jwt_secret, settings.data_dir)
-        app = await application(settings, table, secret, broker, signals)
-        server = _WorkerServer(app, settings, "")
-        ending = asyncio.create_task(_end_when(lost, server))
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.end)
-        try:
-            async with signals.sampling(table, server, metrics):
-                await server.serve(sockets=[channel])
-        finally:
-            ending.cancel()
+        async with application(settings, table, secret, broker, signals) as app:
+            server = _WorkerServer(app, settings, channel)
+            ending = asyncio.create_task(_end_when(lost, server))
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.ask_to_leave)
+            try:
+                async with signals.sampling(table, server, orders.metrics):
+                    await server.serve(sockets=[channel])
+            finally:
+                ending.cancel()
+        if isinstance(broker, LocalSocketBroker) and server.finished:
+            broker.leave()
 
 
 async def _end_when(lost: asyncio.Event, server: HttpServer) -> None:
@@ -79,16 +72,61 @@ async def _end_when(lost: asyncio.Event, server: HttpServer) -> None:
 
 
 class _WorkerServer(HttpServer):
-    """Takes connections from a channel as from a listener, and says so to who sends them."""
+    """Takes connections from a channel as from a listener, and gives back those that are idle."""
+
+    def __init__(self, app: ASGIApp, settings: Settings, channel: socket.socket) -> None:
+        super().__init__(app, settings, "")
+        self._channel = channel
+        self._returned: deque[int] = deque()
+        """Descriptors of connections to give back."""
+        self._given = asyncio.Event()
+        self._given.set()
+
+    @property
+    def finished(self) -> bool:
+        """Whether every request was answered: what it wrote is told."""
+        return not self.server_state.tasks
+
+    def ask_to_leave(self) -> None:
+        """Have the parent send no more connections; the end of what it has sent ends us."""
+        tell(self._channel, LEAVING)
 
     def _greet(self) -> None:
-        self._listener.send(READY)
+        tell(self._channel, READY)
 
     def _next(self) -> socket.socket:
-        said, descriptors, *_ = socket.recv_fds(self._listener, 1, 1)
+        said, connection = receive(self._channel)
         if not said:
-            asyncio.get_running_loop().remove_reader(self._listener)
+            asyncio.get_running_loop().remove_reader(self._channel)
             self.end()
-        if not descriptors:
+        if connection is None:
             raise ConnectionAbortedError
-        return socket.socket(fileno=descriptors[0])
+        return connection
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:  # noqa: ARG002
+        """End after the requests in flight, and give back the connections.
+
+        The channel stays open: by its end our parent sees that we are gone.
+        """
+        self._connections.give_back = self._give_back
+        await super().shutdown([])
+        await self._given.wait()
+
+    def _give_back(self, descriptor: int) -> None:
+        self._returned.append(descriptor)
+        if self._given.is_set():
+            self._give()
+
+    def _give(self) -> None:
+        """Send connections to the parent, as fast as it takes them; without a parent they end."""
+        self._given.clear()
+        while self._returned:
+            try:
+                send_connection(self._channel, self._returned[0])
+            except BlockingIOError:
+                asyncio.get_running_loop().call_later(_FULL_AGAIN, self._give)
+                return
+            except OSError:
+                pass
+            os.close(self._returned.popleft())
+        self._given.set()

@@ -6,6 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from analytics.service import Analytics
 from dal.repositories.comments import CommentRepository
 from dal.statistics import boards
 from dal.table.client import Table
@@ -28,14 +29,28 @@ async def test_it_moves_products_on_leaderboards_while_it_runs(
     rows = [row._replace(rating=5) for row in oracle.make_comments("42", 3, seed=1)]
     await CommentRepository(table).put_many(rows)
     other = Table(table._client, table.name)
-    app = await application(Settings(data_dir=tmp_path), other, lambda: None, InProcessBroker())
     shown: list[object] = []
-    async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(app), base_url="http://test"
-    ) as client:
+    async with (
+        application(Settings(data_dir=tmp_path), other, lambda: None, InProcessBroker()) as app,
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client,
+    ):
         async with asyncio.timeout(20):
             while not shown:
                 answer = await client.post("/graphql", json={"query": ASKED})
                 shown = answer.json()["data"]["leaderboard"]["nodes"]
     assert shown == [{"count": 3, "product": {"productId": "42"}}]
     await other.drain()
+
+
+async def test_it_closes_what_answers_analytics(
+    table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = []
+
+    async def close(analytics: Analytics) -> None:
+        closed.append(analytics)
+
+    monkeypatch.setattr(Analytics, "close", close)
+    async with application(Settings(data_dir=tmp_path), table, lambda: None, InProcessBroker()):
+        assert not closed
+    assert len(closed) == 1

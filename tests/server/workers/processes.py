@@ -1,8 +1,8 @@
 """The processes of a server with workers, and clients of one of them each."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Collection
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 import httpx
 import psutil
@@ -12,11 +12,31 @@ from tests.server.serving import Served, bearer
 
 def workers_of(server: Served) -> list[psutil.Process]:
     """Return the processes that serve, the oldest first."""
-    parent = psutil.Process(server.process.pid)
-    (nursery,) = (
-        one for one in parent.children() if "multiprocessing.forkserver" in str(one.cmdline())
-    )
-    return sorted(nursery.children(), key=psutil.Process.create_time)
+    found: list[psutil.Process] = []
+    for nursery in nurseries_of(server):
+        with suppress(psutil.NoSuchProcess):
+            found += nursery.children()
+    return sorted(found, key=psutil.Process.create_time)
+
+
+def nurseries_of(server: Served) -> list[psutil.Process]:
+    """Return the processes that workers are copies of: one but for a while."""
+    found = []
+    for child in psutil.Process(server.process.pid).children():
+        with suppress(psutil.NoSuchProcess):
+            if "server.workers" in child.cmdline():
+                found.append(child)
+    return found
+
+
+async def others(
+    server: Served, gone: Collection[psutil.Process], count: int = 2
+) -> list[psutil.Process]:
+    """Wait until there are ``count`` workers and none of ``gone``; return them."""
+    async with asyncio.timeout(120):
+        while set(gone) & set(now := workers_of(server)) or len(now) != count:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+        return now
 
 
 async def another(server: Served, gone: psutil.Process, count: int) -> psutil.Process:

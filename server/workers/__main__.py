@@ -1,0 +1,112 @@
+"""The nursery: a process that makes the imports once, and that workers are copies of.
+
+Its parent names a socket as the argument and gives the orders by standard input. Eight bytes by
+that socket are a wish: 0, with two sockets, is a worker, and anything else the process id of one to
+kill. Answers are lines: the process id of a new worker, or that of one that has ended and its exit
+code. The nursery ends with the other end of the socket; its workers see the end of their own.
+"""
+
+import gc
+import os
+import pickle
+import signal
+import socket
+import struct
+import sys
+from collections.abc import Callable
+
+WISH = struct.Struct("=q")
+
+_DEATHS = {signal.SIGCHLD}
+
+Work = Callable[[socket.socket, socket.socket], None]
+
+
+def main() -> None:
+    """Fork workers until the parent is gone."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # they come to all; the parent tells us
+    parent = socket.socket(fileno=int(sys.argv[1]))
+    try:
+        work = _prepared()
+    except Exception as error:  # noqa: BLE001 - whatever a new version is broken by
+        kind = type(error).__name__
+        sys.exit(f"The installed version cannot be started: {kind}: {error}")
+    _Nursery(parent, work).run()
+
+
+def _prepared() -> Work:
+    """Make the imports, which are kept for good; return what a worker does."""
+    gc.disable()
+    from server.workers.orders import Orders  # noqa: PLC0415 - what fails is told in a sentence
+    from server.workers.worker import work  # noqa: PLC0415 - as above
+
+    orders = Orders.heard(pickle.load(sys.stdin.buffer))  # noqa: S301 - of our parent
+    gc.freeze()
+    gc.enable()
+    return lambda channel, changes: work(orders, channel, changes)
+
+
+class _Nursery:
+    def __init__(self, parent: socket.socket, work: Work) -> None:
+        self._parent = parent
+        self._work = work
+        self._workers: set[int] = set()
+
+    def run(self) -> None:
+        signal.signal(signal.SIGCHLD, lambda *_: self._reap())
+        while True:
+            wish, sockets, *_ = socket.recv_fds(self._parent, WISH.size, 2)
+            if not wish:
+                return
+            (pid,) = WISH.unpack(wish)
+            signal.pthread_sigmask(signal.SIG_BLOCK, _DEATHS)
+            if pid:
+                self._kill(pid)
+            else:
+                self._fork(*(socket.socket(fileno=one) for one in sockets))
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _DEATHS)
+
+    def _kill(self, pid: int) -> None:
+        """Kill a worker, unless it has ended and its process id may be another's."""
+        if pid in self._workers:
+            os.kill(pid, signal.SIGKILL)
+
+    def _fork(self, channel: socket.socket, changes: socket.socket) -> None:
+        sys.stdout.flush()
+        with channel, changes:
+            pid = os.fork()
+            if not pid:
+                self._be_worker(channel, changes)
+        self._workers.add(pid)
+        self._parent.sendall(b"%d\n" % pid)
+
+    def _be_worker(self, channel: socket.socket, changes: socket.socket) -> None:
+        """Do a worker's work in a process of its own, and end it."""
+        code = 1
+        try:
+            self._parent.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _DEATHS)
+            self._work(channel, changes)
+            code = 0
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 1
+        except BaseException:  # noqa: BLE001 - the process ends here, whatever it is
+            sys.excepthook(*sys.exc_info())
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+
+    def _reap(self) -> None:
+        while self._workers:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            self._workers.discard(pid)
+            self._parent.sendall(b"%d %d\n" % (pid, os.waitstatus_to_exitcode(status)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""SIGHUP: workers are replaced one by one, and no client notices but those that listen."""
+
+import asyncio
+import os
+import random
+import signal
+from collections import Counter
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import orjson
+import psutil
+from websockets.exceptions import ConnectionClosed
+
+from tests.engines import ROOT
+from tests.server.http.subscribing import by_socket, by_stream
+from tests.server.serving import ADD, Served, bearer, served
+from tests.server.workers.processes import nurseries_of, others, workers_of
+
+TWO = ("--workers", "2", "--rate-limit", "off")
+CLIENTS = 6
+
+
+async def replaced(server: Served) -> list[psutil.Process]:
+    """Have the workers replaced; return the new ones once the others are gone."""
+    old = workers_of(server)
+    server.process.send_signal(signal.SIGHUP)
+    return await others(server, old)
+
+
+def lives(process: psutil.Process) -> bool:
+    """Return whether a process runs; a dead one may wait for long for a machine's first process."""
+    return process.is_running() and bool(process.status() != psutil.STATUS_ZOMBIE)
+
+
+async def logged(server: Served, sentence: str) -> None:
+    """Wait until the log has a sentence."""
+    async with asyncio.timeout(60):
+        while sentence not in os.pread(server.log.fileno(), 1_000_000, 0).decode():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
+class Client:
+    """Adds comments by one connection, which it never opens again."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self.added: list[str] = []
+
+    async def add_until(self, server: Served, ended: asyncio.Event) -> None:
+        dice = random.Random(self._number)
+        address = urlsplit(server.url)
+        reader, writer = await asyncio.open_connection(address.hostname, address.port)
+        while not ended.is_set():
+            text = f"{self._number}/{len(self.added)}"
+            answer = await self._post(reader, writer, text)
+            assert answer["data"]["addComment"]["comment"]["text"] == text
+            self.added.append(text)
+            await asyncio.sleep(dice.choice((0, 0, 0.01, 0.05)))
+        writer.close()
+
+    async def _post(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, text: str
+    ) -> Any:
+        comment = {"productId": "42", "rating": 5, "language": "en", "text": text}
+        body = orjson.dumps({"query": ADD, "variables": {"input": comment}})
+        head = (
+            f"POST /graphql HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
+            f"Authorization: {bearer('ana')['Authorization']}\r\nContent-Length: {len(body)}\r\n"
+        )
+        half = len(body) // 2
+        writer.write(head.encode() + b"\r\n" + body[:half])
+        await asyncio.sleep(0)
+        writer.write(body[half:])
+        status, *lines = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n")
+        size = next(int(line[15:]) for line in lines if line.lower().startswith(b"content-length"))
+        answer = await reader.readexactly(size)
+        assert b" 200 " in status, answer
+        return orjson.loads(answer)
+
+
+async def listen(server: Served, transport: Any, seen: list[str], ready: asyncio.Semaphore) -> None:
+    """Hear what is added, and go on elsewhere where the server ends the connection."""
+    after = None
+    while True:
+        try:
+            async with transport(server.url, after=after) as events:
+                async for event in events:
+                    assert event["kind"] in {"READY", "ADDED"}
+                    after = event["cursor"]
+                    if event["kind"] == "READY":
+                        ready.release()
+                    else:
+                        seen.append(event["commentEdge"]["node"]["text"])
+        except (ConnectionClosed, httpx.TransportError):
+            pass
+        except TypeError:  # the last event has an error and no data: the server stops
+            assert after is not None
+
+
+async def test_no_request_fails_while_all_workers_are_replaced(tmp_path: Path) -> None:
+    """Connections that are kept alive stay, and who listens misses nothing and reloads nothing."""
+    with served(tmp_path, *TWO) as server:
+        heard: list[list[str]] = [[], [], [], []]
+        ready = asyncio.Semaphore(0)
+        transports = (by_socket, by_stream, by_socket, by_stream)
+        listening = [
+            asyncio.create_task(listen(server, transport, seen, ready))
+            for transport, seen in zip(transports, heard, strict=True)
+        ]
+        for _ in listening:
+            await ready.acquire()
+        clients, ended = [Client(number) for number in range(CLIENTS)], asyncio.Event()
+        adding = asyncio.gather(*(client.add_until(server, ended) for client in clients))
+        for _ in range(2):
+            await replaced(server)
+        ended.set()
+        await adding
+        added = Counter(text for client in clients for text in client.added)
+        async with asyncio.timeout(60):
+            while any(len(seen) < added.total() for seen in heard):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        for task in listening:
+            task.cancel()
+        await asyncio.gather(*listening, return_exceptions=True)
+        assert [Counter(seen) == added for seen in heard] == [True] * 4
+        assert all(len(client.added) > 10 for client in clients)
+        code, errors = server.end()
+    assert code == 0
+    assert [line.partition("] ")[2] for line in errors.splitlines()] == [
+        "All 2 workers were replaced."
+    ] * 2
+
+
+async def test_a_version_that_cannot_serve_leaves_the_old_one_serving(tmp_path: Path) -> None:
+    """First its settings are broken, then its code; a nursery that dies is followed by another."""
+    (tmp_path / "code").mkdir()
+    manifest, module = tmp_path / "manifest.json", tmp_path / "code" / "uvloop.py"
+    manifest.write_text('{"one": "{ __typename }"}')
+    path = f"{module.parent}{os.pathsep}{ROOT}"
+    with served(tmp_path / "data", *TWO, "--documents", str(manifest), PYTHONPATH=path) as server:
+        before = workers_of(server)
+        manifest.write_text('{"one": "{ noSuchField }"}')
+        server.process.send_signal(signal.SIGHUP)
+        await logged(server, "0 of 2 workers were replaced")
+        manifest.write_text('{"one": "{ __typename }"}')
+        module.write_text("raise ImportError('half of a version')")
+        server.process.send_signal(signal.SIGHUP)
+        await logged(server, "The installed version cannot be started: ImportError: half of a")
+        module.unlink()
+        async with httpx.AsyncClient(base_url=server.url) as client:
+            for _ in range(4):
+                assert (
+                    await client.get("/health/ready", headers={"Connection": "close"})
+                ).is_success
+        assert set(workers_of(server)) == set(before)
+        after = await replaced(server)
+        nurseries_of(server)[-1].kill()
+        await others(server, after)
+        code, errors = server.end()
+    assert code == 0
+    assert "Traceback" not in errors
+    assert not any(map(lives, [*before, *after]))
+
+
+async def test_one_process_says_that_it_has_no_workers(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        server.process.send_signal(signal.SIGHUP)
+        await logged(server, "SIGHUP replaces workers, and this server has none")
+        assert httpx.get(f"{server.url}/health/live").is_success  # noqa: ASYNC210 - nothing else runs here
+        assert server.end()[0] == 0
