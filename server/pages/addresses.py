@@ -47,11 +47,14 @@ class Filters:
             _oldest(given.get("order", "")),
         )
 
-    def among(self, known: Iterable[str]) -> "Filters":
-        """Return these filters with languages spelt as ``known`` spells them: ``EN`` is ``en``."""
-        spelt = {language.casefold(): language for language in known}
-        languages = _distinct(spelt.get(one.casefold(), one) for one in self.languages)
-        return replace(self, languages=languages)
+    def spelt(self, languages: Iterable[str]) -> "Filters":
+        """Return these filters with their languages as the API spells them: ``EN`` is ``en``."""
+        return replace(self, languages=_distinct(languages))
+
+    @property
+    def chosen(self) -> int:
+        """How many values are chosen; the order is none, as it leaves nothing out."""
+        return len(self.ratings) + len(self.languages) + bool(self.since) + bool(self.until)
 
     @property
     def dated(self) -> bool:

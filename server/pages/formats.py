@@ -1,6 +1,7 @@
 """How numbers, dates and languages read in the language of the page (``i18n``)."""
 
 import json
+import re
 from datetime import datetime
 from functools import lru_cache
 
@@ -11,6 +12,15 @@ from server.pages.operations import TEMPLATES
 
 LANGUAGES: dict[str, str] = json.loads((TEMPLATES / "languages.json").read_text("utf-8"))
 """What languages call themselves, by tag."""
+
+_LEAST = 0.01
+
+_EAST_ASIAN = re.compile("[\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60]")
+
+_FOLDS = (("wide", 900, 50), ("narrow", 380, 22))
+"""Which windows fold a text, beyond how many characters, and what half a line of theirs holds.
+
+Some two lines more than the style sheet then shows: no fold hides a word or two."""
 
 
 def number(value: float) -> str:
@@ -26,6 +36,24 @@ def decimal(value: float | None) -> str:
 def percent(value: float) -> str:
     """Return a share such as 0.415 as ``42%``."""
     return numbers.format_percent(value, locale=i18n.locale())
+
+
+def share(part_and_whole: tuple[int, int]) -> str:
+    """Return 41 of 100 as ``41%``; of what is there but rounds to nothing, ``<1%``."""
+    part, whole = part_and_whole
+    of = part / whole if whole else 0.0
+    return f"<{percent(_LEAST)}" if 0 < of < _LEAST / 2 else percent(of)
+
+
+def folded(text: str) -> str | None:
+    """Return where a text is too long to be shown whole: in ``wide`` windows too, or ``narrow``.
+
+    Lines are guessed from characters, of which those of East Asia take the room of two; a line that
+    ends early counts as half a line more.
+    """
+    size = len(text) + len(_EAST_ASIAN.findall(text))
+    ends = text.count("\n")
+    return next((name for name, most, line in _FOLDS if size + ends * line > most), None)
 
 
 def day(instant: str) -> str:
@@ -67,12 +95,14 @@ FILTERS = {
     "number": number,
     "decimal": decimal,
     "day": day,
+    "folded": folded,
     "language": language,
     "minute": minute,
     "month": month,
     "percent": percent,
     "plural": plural,
     "queries": queries,
+    "share": share,
 }
 """The filters of all templates, by name."""
 

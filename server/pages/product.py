@@ -2,15 +2,17 @@
 
 import asyncio
 import secrets
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
 from starlette.responses import Response
 
-from server.pages import linked_data, plan_drawing, trend
-from server.pages.addresses import RATINGS, Filters, comment_path, product_path
+from server.pages import linked_data, plan_drawing, product_words, trend
+from server.pages.addresses import Filters, comment_path, product_path
 from server.pages.comment_forms import CommentForm, user_errors
 from server.pages.faults import PageFault
+from server.pages.i18n import gettext
 from server.pages.operations import Answer, graphql_address
 from server.pages.page_request import PageRequest
 from server.pages.paging import SIZE, cursor_of_previous, first_size
@@ -70,13 +72,13 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     counts = await request.run(
         "product.counts",
         productId=product_id,
-        language=filters.languages,
-        narrowed=bool(filters.languages),
+        rating=filters.ratings or None,
+        language=filters.languages or None,
     )
     product = counts.data["product"]
-    filters = filters.among(one["language"] for one in product["statistics"]["languages"])
-    histogram = (product.get("chosen") or product["statistics"])["histogram"]
-    total = None if filters.dated else _total(histogram, filters)
+    facets = product["statistics"]["facets"]
+    filters = filters.spelt(one["language"] for one in facets["languages"] if one["selected"])
+    total = None if filters.dated else facets["total"]
     first = SIZE if after else first_size(None if filters.oldest else total)
     comments, drawing = await asyncio.gather(
         request.run(
@@ -89,10 +91,12 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         trend.drawn(request, product_id, filters.languages or None),
     )
     facts = _facts(request, product, filters, comments)
-    facts |= {"histogram": histogram, "trend": drawing}
-    if after and not facts["comments"]:
-        raise PageFault(404, "There are no comments here any more. Start from the beginning.")
-    return request.render("product.html", status, **facts, total=total, form=form and asdict(form))
+    shown = facts["comments"]
+    if after and not shown:
+        message = gettext("There are no comments here any more. Start from the beginning.")
+        raise PageFault(404, message)
+    facts |= {"trend": drawing, "total": len(shown) if total is None else total}
+    return request.render("product.html", status, **facts, form=form and asdict(form))
 
 
 def _facts(
@@ -113,8 +117,14 @@ def _facts(
         "name": name,
         "path": path,
         "filters": asdict(filters),
-        "dated": filters.dated,
-        "unfiltered": replace(filters, oldest=False) == Filters(),
+        "facets": product["statistics"]["facets"],
+        "counted": not filters.dated,
+        "chosen": filters.chosen,
+        "title": product_words.title(name, product["statistics"], filters, further=bool(after)),
+        "summary": product_words.summary(name, product["statistics"]),
+        "orders": list(_orders(path, filters)),
+        "all_of_it": path + Filters(oldest=filters.oldest).query(),
+        "size": SIZE,
         "comments": comments,
         "after": after,
         "newest": path + filters.query(),
@@ -139,7 +149,7 @@ def account(plan: dict[str, Any] | None, answer: Answer) -> dict[str, Any] | Non
     }
 
 
-def _total(histogram: list[dict[str, int]], filters: Filters) -> int:
-    """Return how many comments pass the filters, from the counts of the chosen languages."""
-    ratings = filters.ratings or RATINGS
-    return sum(one["count"] for one in histogram if one["rating"] in ratings)
+def _orders(path: str, filters: Filters) -> Iterator[tuple[str, str, bool]]:
+    """Yield each order's name, where it leads, and whether it is the one that is shown."""
+    for name, oldest in ((gettext("Newest first"), False), (gettext("Oldest first"), True)):
+        yield name, path + replace(filters, oldest=oldest).query(), filters.oldest is oldest

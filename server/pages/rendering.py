@@ -49,6 +49,7 @@ def _environment() -> jinja2.Environment:
     environment.globals.update(
         product_path=addresses.product_path, comment_path=addresses.comment_path
     )
+    environment.globals["lang_of_page"] = i18n.spoken
     # tojson writes <, > and & as \u003c and so on: no text ends a script element early.
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
     return environment

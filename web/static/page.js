@@ -38,11 +38,12 @@ async function show(address, { push, landing }) {
    the heading that a page link leads to. */
 function swap(fresh, landing) {
   const focused = landing ?? document.activeElement?.id;
-  const open = document.querySelector("details#plan")?.open;
+  const kept = landing ? "#plan[open]" : "[data-part] details[id][open]";
+  const open = [...document.querySelectorAll(kept)].map((one) => one.id);
   for (const part of document.querySelectorAll("[data-part]")) {
     part.replaceWith(document.importNode(fresh.getElementById(part.id), true));
   }
-  if (open) document.querySelector("details#plan")?.setAttribute("open", "");
+  for (const id of open) document.getElementById(id)?.setAttribute("open", "");
   document.title = fresh.title;
   for (const kind of ["canonical", "prev", "next"]) {
     document.head.querySelector(`link[rel=${kind}]`)?.remove();

@@ -1,5 +1,7 @@
 """A product's page: filters, addresses, what crawlers read, and texts that mean harm."""
 
+import re
+
 import httpx
 import pytest
 
@@ -7,6 +9,7 @@ from dal.table.client import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.settings import Settings
+from tests.fakes import FaultyClient
 from tests.server.pages.conftest import COMMENT, SITE, Parsed, client_of, numbered, opened, stored
 
 
@@ -61,12 +64,17 @@ async def test_days_and_order_are_shown_where_they_were_chosen(client: httpx.Asy
     query = "?language=de&from=2023-12-31&to=2024-01-01&order=oldest"
     page = await opened(client, f"/products/kettle{query}")
     assert page.headings == [f"{number}" for number in range(10)]
-    given = {one["id"]: one for tag, one in page.elements if tag == "input" and "id" in one}
-    assert (given["from"]["value"], given["to"]["value"]) == ("2023-12-31", "2024-01-01")
-    assert "checked" in given["oldest"]
+    fields = page.fields()
+    assert (fields["from"], fields["to"]) == ("2023-12-31", "2024-01-01")
+    assert fields["order"] == "oldest"
+    (current,) = [
+        given["href"] for tag, given in page.elements if tag == "a" and "aria-current" in given
+    ]
+    assert current == f"/products/kettle{query}"
     assert ", in Deutsch, from 31 December 2023 to 1 January 2024, oldest first" in page.text
     assert "Oldest comments 10 comments match" in page.text
-    assert "The numbers above are of all dates." in page.text
+    assert "not by date: while dates are chosen, no numbers stand here." in page.text
+    assert not any(given.get("class") in {"share", "count"} for _, given in page.elements)
 
 
 @pytest.mark.parametrize(
@@ -141,10 +149,11 @@ async def test_an_id_may_hold_any_character(
     assert page.headings == ["Good"]
     assert page.link("canonical") == address
     assert page.linked["name"] == f"Product {product_id}"
-    (permalink,) = [
+    permalink, shared = [
         given["href"] for tag, given in page.elements if "/comments/" in (given.get("href") or "")
     ]
     assert permalink is not None
+    assert permalink == shared
     assert (await opened(client, permalink)).linked["reviewBody"] == "It boils."
 
 
@@ -184,6 +193,65 @@ async def test_a_permalinks_review_names_its_product(client: httpx.AsyncClient) 
     assert linked["itemReviewed"]["name"] == "Product kettle"
     assert linked["itemReviewed"]["aggregateRating"]["reviewCount"] == 40
     assert linked["reviewRating"]["ratingValue"] == 3
+
+
+@pytest.mark.parametrize(
+    ("query", "ratings", "languages"),
+    [
+        ("", [8] * 5, {"en": 30, "de": 10}),
+        ("?language=de", [2] * 5, {"en": 30, "de": 10}),
+        ("?rating=5&rating=4", [8] * 5, {"en": 12, "de": 4}),
+        ("?language=fr&rating=5", [0] * 5, {"en": 6, "de": 2, "fr": 0}),
+    ],
+)
+async def test_a_number_beside_a_filter_is_what_it_shows(
+    client: httpx.AsyncClient, query: str, ratings: list[int], languages: dict[str, int]
+) -> None:
+    page = await client.get(f"/products/kettle{query}")
+    shown = re.findall(r'class="count" aria-hidden="true">(\d+)<', page.text)
+    assert [int(one) for one in shown] == ratings
+    assert {
+        tag: int(count)
+        for tag, count in re.findall(r'<bdi lang="(\w+)">[^<]+</bdi> <small>(\d+)<', page.text)
+    } == languages
+
+
+@pytest.mark.parametrize("query", ["", "?rating=5&language=de"])
+async def test_the_counters_are_read_once(
+    client: httpx.AsyncClient, table: Table, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    """Facets are sums of what the rating in the page's head is made of, whatever is chosen."""
+    await client.get(f"/products/kettle{query}")  # planning is ready
+    calls = FaultyClient(table._client)
+    monkeypatch.setattr(table, "_client", calls)
+    await opened(client, f"/products/kettle{query}")
+    assert all(operation == "query" for operation, _ in calls.calls)
+    assert ["IndexName" in arguments for _, arguments in calls.calls] == [False, True]
+
+
+async def test_the_rest_of_a_first_page_is_folded(client: httpx.AsyncClient) -> None:
+    """It has 20 to 39 comments, so that older pages stay what they are; 20 are in sight."""
+    page = await client.get("/products/kettle?rating=1&rating=2&rating=3&rating=4")
+    before, rest = page.text.split('<details class="rest"')
+    assert "Show 12 more comments" in rest
+    assert (len(Parsed(before).headings), len(Parsed(page.text).headings)) == (20, 32)
+
+
+@pytest.mark.parametrize(
+    ("text", "folds"),
+    [("It boils.", None), ("word " * 100, "narrow"), ("word " * 400, "wide"), ("\n" * 20, "wide"),
+     ("沸" * 200, "narrow"), ("沸" * 500, "wide")],
+    ids=["short", "some", "long", "lines", "some-wide", "long-wide"],
+)  # fmt: skip
+async def test_a_long_text_is_folded_and_all_there(
+    client: httpx.AsyncClient, table: Table, text: str, folds: str | None
+) -> None:
+    product = f"fold-{len(text)}-{folds}"
+    await stored(table, [COMMENT._replace(comment_id=product, product_id=product, text=text)])
+    page = await client.get(f"/products/{product}")
+    assert re.findall(r'details class="more (\w+)"', page.text) == ([folds] if folds else [])
+    assert text in page.text
+    assert "Read more" not in (await client.get(f"/comments/{product}")).text
 
 
 HOSTILE = [
