@@ -86,7 +86,7 @@ def create_app(  # noqa: PLR0913 - what a server is made of
         routes=[Route(_GRAPHQL, view, methods=["GET", "POST"]), *health_routes(table, directory)],
         exception_handlers={HTTPException: http_failure},
     )
-    others.router.default = _pages(view)  # a Mount would take what the routes refuse, too
+    others.router.default = _pages(view, settings)  # a Mount would take what the routes refuse, too
     app: ASGIApp = CompressionMiddleware(_Shortcut(view, _live(settings, view), others))
     app = DeadlineMiddleware(app, seconds=settings.deadline)
     if settings.rate_limit != NO_RATE_LIMIT:
@@ -134,7 +134,7 @@ def _live(settings: Settings, view: GraphQLView) -> ASGIApp:
     return live
 
 
-def _pages(view: GraphQLView) -> ASGIApp:
+def _pages(view: GraphQLView, settings: Settings) -> ASGIApp:
     """Return what imports the pages, Jinja with them, when somebody asks for one.
 
     They would be a tenth of every start, and storefronts ask for GraphQL alone.
@@ -144,7 +144,7 @@ def _pages(view: GraphQLView) -> ASGIApp:
     def app() -> ASGIApp:
         from server.pages.routes import pages_app  # noqa: PLC0415 - see above
 
-        return pages_app(view)
+        return pages_app(view, settings.picture_origins)
 
     async def pages(scope: Scope, receive: Receive, send: Send) -> None:
         await app()(scope, receive, send)

@@ -62,6 +62,8 @@ class Settings:
     """What ``aud`` of the key set's JWTs must hold."""
     cors_origins: Sequence[str] = ()
     """Origins whose pages may call the API from a browser; ``*`` is any."""
+    picture_origins: Sequence[str] = ()
+    """Origins beside our own whose pictures of products the pages show: they see who looks."""
     deadline: float = DEADLINE
     """Seconds that a request may take once it is there, all its calls of the store included."""
     log_format: LogFormat = "text"
@@ -106,12 +108,7 @@ class Settings:
         self._check_analytics()
         self._check_redis()
 
-        for origin in self.cors_origins:
-            if origin != ANY_ORIGIN and not _is_origin(origin):
-                raise CommandError(
-                    f"--cors-origin {origin} is no origin such as https://shop.example, nor '*'."
-                )
-
+        self._check_origins()
         for proxy in self.trusted_proxies:
             if not _is_network(proxy):
                 raise CommandError(
@@ -121,6 +118,19 @@ class Settings:
             raise CommandError(
                 f"--rate-limit {self.rate_limit} is no rate such as 100/s or 600/min, nor 'off'."
             )
+
+    def _check_origins(self) -> None:
+        for origin in self.cors_origins:
+            if origin != ANY_ORIGIN and not _is_origin(origin):
+                raise CommandError(
+                    f"--cors-origin {origin} is no origin such as https://shop.example, nor '*'."
+                )
+
+        for origin in self.picture_origins:
+            if not (_is_origin(origin) and origin.startswith("https:")):
+                raise CommandError(
+                    f"--picture-origin {origin} is no origin such as https://cdn.shop.example."
+                )
 
     def _check_analytics(self) -> None:
         """Raise CommandError, without the URL's password, where it is none."""

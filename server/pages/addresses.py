@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from starlette.datastructures import QueryParams
 
@@ -97,6 +97,19 @@ def product_path(product_id: str) -> str:
 def comment_path(comment_id: str) -> str:
     """Return the permalink of a comment."""
     return f"/comments/{quote(comment_id, safe='')}"
+
+
+def rooted(address: str, root: str) -> str:
+    """Return a product's address as a page links it: a path is below the site's ``root``."""
+    return root + address if address.startswith("/") else address
+
+
+def picture_address(address: str | None, root: str, origins: Iterable[str]) -> str | None:
+    """Return a picture's address, None where it is of an origin that pages show nothing of."""
+    if address is None:
+        return None
+    origin = "{0.scheme}://{0.netloc}".format(urlsplit(address))
+    return rooted(address, root) if address.startswith("/") or origin in origins else None
 
 
 def local(address: str) -> str:

@@ -10,6 +10,7 @@ from server.pages import linked_data
 from server.pages.addresses import comment_path, product_path
 from server.pages.comment_forms import CommentForm, require_own, user_errors
 from server.pages.faults import PageFault
+from server.pages.formats import product_name
 from server.pages.page_request import PageRequest
 
 
@@ -57,18 +58,16 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     comment = await _comment(request)
     viewer = request.session.context.viewer
     mine = viewer is not None and can_change(viewer, comment["username"])
-    product_id = comment["product"]["productId"]
-    name = f"Product {product_id}"
     if mine and form is None:
         form = CommentForm.showing(comment)
     return request.render(
         "comment.html",
         status,
         comment=comment,
-        name=name,
+        name=product_name(comment["product"]),
         path=comment_path(comment["commentId"]),
         canonical=comment_path(comment["commentId"]),
         mine=mine,
         form=form and asdict(form),
-        linked=linked_data.lone_review(request.site + product_path(product_id), name, comment),
+        linked=linked_data.lone_review(request.site, comment),
     )

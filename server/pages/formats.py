@@ -2,8 +2,10 @@
 
 import json
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
 
 from babel import dates, numbers
 
@@ -79,6 +81,12 @@ def language(tag: str) -> str:
     """Return a language's name for itself: ``Deutsch``, ``português (BR)``; else its tag."""
     base, _, rest = tag.partition("-")
     return LANGUAGES.get(tag) or (f"{LANGUAGES[base]} ({rest})" if base in LANGUAGES else tag)
+
+
+def product_name(product: Mapping[str, Any]) -> str:
+    """Return a product's title, or its id where the shop has not said how it is called."""
+    title: str | None = product["title"]
+    return title or i18n.gettext("Product %(id)s", id=product["productId"])
 
 
 def plural(count: int, one: str) -> str:

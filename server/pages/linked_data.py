@@ -6,21 +6,21 @@ recommends where we know them.
 
 from typing import Any
 
+from server.pages.addresses import product_path, rooted
+from server.pages.formats import product_name
+
 _CONTEXT = {"@context": "https://schema.org"}
 
 
-def product(
-    address: str, name: str, statistics: dict[str, Any], comments: list[dict[str, Any]]
-) -> dict[str, Any]:
+def product(site: str, product: dict[str, Any], comments: list[dict[str, Any]]) -> dict[str, Any]:
     """Return a product with its rating and the reviews that its page shows."""
     reviews = [review(comment) for comment in comments]
-    return _CONTEXT | _product(address, name, statistics) | ({"review": reviews} if reviews else {})
+    return _CONTEXT | _product(site, product) | ({"review": reviews} if reviews else {})
 
 
-def lone_review(address: str, name: str, comment: dict[str, Any]) -> dict[str, Any]:
+def lone_review(site: str, comment: dict[str, Any]) -> dict[str, Any]:
     """Return one review with the product that it is of."""
-    statistics = comment["product"]["statistics"]
-    return _CONTEXT | review(comment) | {"itemReviewed": _product(address, name, statistics)}
+    return _CONTEXT | review(comment) | {"itemReviewed": _product(site, comment["product"])}
 
 
 def review(comment: dict[str, Any]) -> dict[str, Any]:
@@ -36,8 +36,17 @@ def review(comment: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _product(address: str, name: str, statistics: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {"@type": "Product", "@id": address, "url": address, "name": name}
+def _product(site: str, product: dict[str, Any]) -> dict[str, Any]:
+    """Return a product; ``url`` is where the shop shows it, and our page where nobody has said."""
+    page, statistics = site + product_path(product["productId"]), product["statistics"]
+    found: dict[str, Any] = {
+        "@type": "Product",
+        "@id": page,
+        "url": rooted(product["url"] or page, site),
+        "name": product_name(product),
+    }
+    if product["pictureUrl"]:
+        found["image"] = rooted(product["pictureUrl"], site)
     if statistics["total"]:  # a rating of nothing would be invalid
         found["aggregateRating"] = {
             "@type": "AggregateRating",

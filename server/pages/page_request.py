@@ -93,6 +93,7 @@ class PageRequest:
 
         Who is signed in gets no validator and shares no cache: their forms differ each time.
         """
+        origins = self.http.app.state.picture_origins
         notice = NOTICES.get(self.http.query_params.get("notice", ""))
         facts |= {
             "root": self.root,
@@ -102,10 +103,11 @@ class PageRequest:
             "form_key": self.session.form_key,
             "ended": self.session.ended,
             "notice": gettext(notice) if notice else None,
+            "picture_origins": origins,
             "lang": i18n.spoken(),
             "dir": i18n.locale().text_direction,
         }
-        headers = rendering.HEADERS | {"Cache-Control": "no-cache"}
+        headers = rendering.headers(origins) | {"Cache-Control": "no-cache"}
         if self.session.username is not None:
             headers["Cache-Control"] = "private, no-cache"
         elif status == HTTPStatus.OK:

@@ -12,6 +12,7 @@ from server.pages import linked_data, plan_drawing, product_words, trend
 from server.pages.addresses import Filters, comment_path, product_path
 from server.pages.comment_forms import CommentForm, user_errors
 from server.pages.faults import PageFault
+from server.pages.formats import product_name
 from server.pages.i18n import gettext
 from server.pages.operations import Answer, graphql_address
 from server.pages.page_request import PageRequest
@@ -110,8 +111,7 @@ def _facts(
     comments = connection["nodes"]
     onward = filters.query(after=info["endCursor"]) if info["hasNextPage"] else None
     back = filters.query(before=info["startCursor"]) if info["hasPreviousPage"] else None
-    address = request.site + path
-    name = f"Product {product['productId']}"
+    name = product_name(product)
     return {
         "product": product,
         "name": name,
@@ -134,7 +134,7 @@ def _facts(
         "canonical": path + filters.essential.query(**({"after": after} if after else {})),
         "onward": onward and path + onward,
         "back": back and path + back,
-        "linked": linked_data.product(address, name, product["statistics"], comments),
+        "linked": linked_data.product(request.site, product, comments),
         "account": account(connection["plan"], answer),
     }
 

@@ -1,6 +1,8 @@
 """Templates to responses: escaped HTML, a strict policy, and a validator for repeated requests."""
 
 import hashlib
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import jinja2
@@ -21,7 +23,7 @@ _POLICY = (
     "frame-ancestors 'none'",
 )
 
-HEADERS = {
+HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": "; ".join(_POLICY),
     # Forms within the site tell their origin by it; other sites learn nothing.
     "Referrer-Policy": "same-origin",
@@ -29,6 +31,14 @@ HEADERS = {
     "Vary": "Cookie, Authorization, Accept-Language",
 }
 """On every page. No inline script or style is allowed: widths are SVG attributes."""
+
+
+@cache
+def headers(picture_origins: tuple[str, ...]) -> dict[str, str]:
+    """Return the headers of a page that may show pictures of some origins beside our own."""
+    policy = HEADERS["Content-Security-Policy"]
+    allowed = policy.replace("img-src 'self'", " ".join(["img-src 'self'", *picture_origins]))
+    return {**HEADERS, "Content-Security-Policy": allowed}
 
 
 def _environment() -> jinja2.Environment:
@@ -47,7 +57,12 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters.update(formats.FILTERS)
     environment.globals.update(
-        product_path=addresses.product_path, comment_path=addresses.comment_path
+        product_path=addresses.product_path,
+        comment_path=addresses.comment_path,
+        rooted=addresses.rooted,
+        picture_address=addresses.picture_address,
+        product_name=formats.product_name,
+        spoken_languages=[(tag, formats.LANGUAGES[tag]) for tag in i18n.LOCALES],
     )
     environment.globals["lang_of_page"] = i18n.spoken
     # tojson writes <, > and & as \u003c and so on: no text ends a script element early.

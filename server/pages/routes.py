@@ -1,5 +1,6 @@
 """The pages as one application: which handler answers which page, and what answers for the rest."""
 
+from collections.abc import Sequence
 from http import HTTPStatus
 
 from starlette.applications import Starlette
@@ -31,10 +32,11 @@ _ROUTES = (
 )
 
 
-def pages_app(view: GraphQLView) -> Starlette:
+def pages_app(view: GraphQLView, picture_origins: Sequence[str] = ()) -> Starlette:
     """Return the application of the pages, which run their documents as ``view`` runs a client's.
 
-    Starlette's own refusals are a page to browsers and JSON to the rest.
+    Starlette's own refusals are a page to browsers and JSON to the rest. ``picture_origins`` are
+    those whose pictures may be shown beside our own.
     """
     nothing_here = endpoint(view, home.nothing_here)
 
@@ -44,7 +46,7 @@ def pages_app(view: GraphQLView) -> Starlette:
             return await nothing_here(request)
         return await http_failure(request, error)
 
-    return Starlette(
+    app = Starlette(
         routes=[
             *(
                 Route(path, endpoint(view, page), methods=[method])
@@ -56,3 +58,5 @@ def pages_app(view: GraphQLView) -> Starlette:
         ],
         exception_handlers={HTTPException: refusal},
     )
+    app.state.picture_origins = tuple(picture_origins)
+    return app

@@ -144,6 +144,15 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    picture_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="MARGINALIA_PICTURE_ORIGIN",
+            help="An origin whose pictures of products the pages show, such as "
+            "https://cdn.shop.example: it sees who looks at them. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
     deadline: Annotated[
         float,
         typer.Option(
@@ -285,6 +294,7 @@ def serve(
             jwks_url=jwks_url,
             jwt_audience=jwt_audience,
             cors_origins=cors_origin or (),
+            picture_origins=picture_origin or (),
             deadline=deadline,
             log_format=log_format,
             access_log=access_log,

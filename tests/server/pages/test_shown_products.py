@@ -1,0 +1,81 @@
+"""A product's title, picture and address on the pages, and whose pictures these may show."""
+
+import httpx
+import pytest
+
+from dal.model import ProductDetails
+from dal.stores import Stores
+from dal.table.client import Table
+from server.app import create_app
+from server.auth.authenticator import Authenticator
+from server.errors import CommandError
+from server.settings import Settings
+from tests.calls import calls_of
+from tests.server.pages.conftest import COMMENT, SITE, client_of, opened, stored
+
+CDN = "https://cdn.example"
+
+
+@pytest.fixture(scope="module", autouse=True)
+async def products(table: Table) -> None:
+    said = {
+        "own": ProductDetails("Kettle & <Sons>", "/static/pages/products/kettle.svg", "/kettle"),
+        "remote": ProductDetails("Lamp", f"{CDN}/lamp.jpg", "https://shop.example/lamp"),
+    }
+    await stored(
+        table, [COMMENT._replace(comment_id=one, product_id=one, rating=5) for one in said]
+    )
+    await Stores(table).products.put_many(said)
+
+
+async def test_a_product_goes_by_its_title(client: httpx.AsyncClient) -> None:
+    page = await opened(client, "/products/own")
+    assert "Kettle & <Sons>: 5.0 of 5 stars from 1 comment · Marginalia" in page.text
+    assert page.linked | {"review": [], "aggregateRating": {}} == {
+        "@context": "https://schema.org",
+        "@type": "Product",
+        "@id": f"{SITE}/products/own",
+        "url": f"{SITE}/kettle",
+        "name": "Kettle & <Sons>",
+        "image": f"{SITE}/static/pages/products/kettle.svg",
+        "aggregateRating": {},
+        "review": [],
+    }
+    assert ("a", {"href": "/kettle"}) in page.elements
+    one = await opened(client, "/comments/own")
+    assert one.linked["itemReviewed"]["name"] == "Kettle & <Sons>"
+    picture = "/static/pages/products/kettle.svg"
+    assert picture in [given.get("src") for tag, given in page.elements if tag == "img"]
+    assert (await client.get(picture)).headers["content-type"] == "image/svg+xml"
+
+
+async def test_pictures_of_other_hosts_are_shown_where_the_operator_says_so(
+    client: httpx.AsyncClient, table: Table
+) -> None:
+    there = await client.get("/products/remote")
+    assert "; img-src 'self'; " in there.headers["content-security-policy"]
+    assert "<img class" not in there.text
+    assert f'"image":"{CDN}/lamp.jpg"' in there.text.replace(": ", ":")
+    app = create_app(
+        Settings(picture_origins=[CDN]), table=table, authenticator=Authenticator(secret=lambda: "")
+    )
+    async with client_of(app) as other:
+        shown = await other.get("/products/remote")
+    assert f"; img-src 'self' {CDN}; " in shown.headers["content-security-policy"]
+    assert f'<img class="picture" src="{CDN}/lamp.jpg"' in shown.text
+
+
+@pytest.mark.parametrize("origin", ["http://cdn.example", "https://cdn.example/a", "*", "cdn"])
+def test_an_origin_that_is_none_is_refused(origin: str) -> None:
+    with pytest.raises(CommandError, match="is no origin such as"):
+        Settings(picture_origins=[origin])
+
+
+async def test_titles_take_no_request_more(table: Table) -> None:
+    seen = calls_of(table)
+    app = create_app(Settings(), table=table, authenticator=Authenticator(secret=lambda: ""))
+    async with client_of(app) as client:
+        await opened(client, "/products/own")
+        await opened(client, "/comments/own")
+    keyed = [one for one in seen if one.operation == "BatchGetItem"]
+    assert keyed == []
