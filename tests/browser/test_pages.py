@@ -93,15 +93,15 @@ async def test_ratings_are_toggled(reader: Reader) -> None:
     await reader.open("/products/1")
     everything = await reader.shown()
     await reader.toggle("5 stars", "2 stars")
-    await expect(reader.page).to_have_title("Product 1, rated 2 or 5 · Marginalia")
+    await expect(reader.page).to_have_title("Copper kettle, 1.2 l, rated 2 or 5 · Marginalia")
     assert reader.query == {"rating": ["2", "5"]}
     stars = reader.comments.locator("[role=img]")
     labels = await stars.evaluate_all("all => all.map(one => one.getAttribute('aria-label'))")
     assert set(labels) == {"2 out of 5 stars", "5 out of 5 stars"}
     await reader.toggle("5 stars")
-    await expect(reader.page).to_have_title("Product 1, rated 2 · Marginalia")
+    await expect(reader.page).to_have_title("Copper kettle, 1.2 l, rated 2 · Marginalia")
     await reader.page.go_back()
-    await expect(reader.page).to_have_title("Product 1, rated 2 or 5 · Marginalia")
+    await expect(reader.page).to_have_title("Copper kettle, 1.2 l, rated 2 or 5 · Marginalia")
     await expect(reader.filters.locator(":checked")).to_have_count(2)
     await reader.filters.get_by_role("link", name="Show all").click()
     await expect(reader.filters.locator(":checked")).to_have_count(0)
@@ -111,7 +111,7 @@ async def test_ratings_are_toggled(reader: Reader) -> None:
 async def test_languages_are_chosen(reader: Reader) -> None:
     await reader.open("/products/1")
     await reader.toggle("Deutsch", "العربية")
-    await expect(reader.page).to_have_title("Product 1, in العربية or Deutsch · Marginalia")
+    await expect(reader.page).to_have_title("Copper kettle, 1.2 l, in العربية or Deutsch · Marginalia")
     assert reader.query == {"language": ["ar", "de"]}
     languages = await reader.comments.evaluate_all("all => all.map(one => one.lang)")
     assert set(languages) == {"ar", "de"}
@@ -122,10 +122,11 @@ async def test_languages_are_chosen(reader: Reader) -> None:
 async def test_days_and_the_oldest_first(reader: Reader) -> None:
     await reader.open("/products/1?rating=5")
     await reader.page.get_by_role("link", name="Oldest first").click()
-    await expect(reader.page).to_have_title("Product 1, rated 5, oldest first · Marginalia")
+    title = "Copper kettle, 1.2 l, rated 5, oldest first"
+    await expect(reader.page).to_have_title(f"{title} · Marginalia")
     await reader.choose("2024-06-01", "2024-12-20")
     days = "from 1 June 2024 to 20 December 2024"
-    title = f"Product 1, rated 5, {days}, oldest first"
+    title = f"Copper kettle, 1.2 l, rated 5, {days}, oldest first"
     await expect(reader.page).to_have_title(f"{title} · Marginalia")
     assert reader.query == {
         "rating": ["5"],
@@ -161,9 +162,9 @@ async def test_nothing_is_loaded_anew_whatever_has_the_focus(page: Page, server:
     await expect(reader.filters.get_by_role("button", name="Show")).to_be_focused()
     await page.evaluate("document.activeElement.blur()")
     await page.go_back()
-    await expect(page).to_have_title("Product 1, rated 5 · Marginalia")
+    await expect(page).to_have_title("Copper kettle, 1.2 l, rated 5 · Marginalia")
     await reader.toggle("4 stars")
-    await expect(page).to_have_title("Product 1, rated 4 or 5 · Marginalia")
+    await expect(page).to_have_title("Copper kettle, 1.2 l, rated 4 or 5 · Marginalia")
     assert loads == [f"{server.url}/products/1?rating=5"]
 
 
@@ -202,7 +203,7 @@ async def test_a_comment_has_a_page_of_its_own(reader: Reader) -> None:
     await title.click()
     await expect(reader.page.get_by_role("heading", level=1)).to_have_text(name)
     await reader.page.get_by_role("link", name="All 800 comments of this product").click()
-    await expect(reader.page.get_by_role("heading", level=1)).to_have_text("Product 3")
+    await expect(reader.page.get_by_role("heading", level=1)).to_have_text("Weekend backpack, 28 l")
 
 
 async def test_a_comment_is_added_edited_and_deleted(
@@ -289,7 +290,7 @@ async def test_the_keyboard_reaches_everything(page: Page, server: Server) -> No
     await page.keyboard.press("Tab")
     await expect(page.locator("#rating-5")).to_be_focused()
     await page.keyboard.press("Space")
-    await expect(page).to_have_title("Product 2, rated 5 · Marginalia")
+    await expect(page).to_have_title("Quiet headphones, rated 5 · Marginalia")
     await expect(page.locator("#rating-5")).to_be_focused()
     await expect(page.get_by_role("status").first).to_contain_text("comments match")
     await page.locator("#rest > summary").press("Enter")
