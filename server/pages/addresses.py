@@ -67,11 +67,11 @@ class Filters:
         return replace(self, ratings=()) if self.ratings == RATINGS else self
 
     def variables(self) -> dict[str, Any]:
-        """Return the arguments of ``Product.comments``; null is any."""
+        """Return the arguments of ``Product.comments`` as JSON has them; null is any."""
         after = None if self.until in {None, date.max} else self.until + timedelta(days=1)
         return {
-            "rating": self.ratings or None,
-            "language": self.languages or None,
+            "rating": list(self.ratings) or None,
+            "language": list(self.languages) or None,
             "createdFrom": _midnight(self.since),
             "createdBefore": _midnight(after),
             "orderBy": "OLDEST" if self.oldest else "NEWEST",

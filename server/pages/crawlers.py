@@ -14,7 +14,7 @@ async def robots(request: PageRequest) -> Response:
     """Say what crawlers may read: all but what is not for them."""
     lines = [
         "User-agent: *",
-        *(f"Disallow: {request.root}/{path}" for path in ("graphql", "sign-in")),
+        *(f"Disallow: {request.root}/{path}" for path in ("graphql", "playground", "sign-in")),
         f"Sitemap: {request.site}/sitemap.xml",
     ]
     return PlainTextResponse("\n".join([*lines, ""]))

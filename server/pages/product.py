@@ -17,6 +17,7 @@ from server.pages.i18n import gettext
 from server.pages.operations import Answer, graphql_address
 from server.pages.page_request import PageRequest
 from server.pages.paging import SIZE, cursor_of_previous, first_size
+from server.pages.playground_choice import Choice
 
 _USED_UP = "IDEMPOTENCY_KEY_REUSED"
 
@@ -135,17 +136,29 @@ def _facts(
         "onward": onward and path + onward,
         "back": back and path + back,
         "linked": linked_data.product(request.site, product, comments),
-        "account": account(connection["plan"], answer),
+        "account": account(
+            connection["plan"],
+            answer,
+            Choice(
+                product["productId"], filters, answer.variables["first"], after=after or ""
+            ).address,
+        ),
     }
 
 
-def account(plan: dict[str, Any] | None, answer: Answer) -> dict[str, Any] | None:
-    """Return what the plan panel shows, None unless the server explains."""
+def account(
+    plan: dict[str, Any] | None, answer: Answer, playground: str | None = None
+) -> dict[str, Any] | None:
+    """Return what the plan panel shows, None unless the server explains.
+
+    ``playground`` is the address of the same list there.
+    """
     return plan and {
         "plan": plan,
         "drawing": plan_drawing.drawn(plan),
         "took": answer.took,
         "graphiql": answer.graphiql,
+        "playground": playground,
     }
 
 

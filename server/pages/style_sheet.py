@@ -19,6 +19,7 @@ PARTS = (
     "comments",
     "forms",
     "plan",
+    "playground",
 )
 """The files by name, in the order of the cascade: what all pages have comes first."""
 

@@ -365,6 +365,7 @@ PAGES = (
     "/products/unheard-of",
     "/comments/demo-00008",
     "/sign-in",
+    "/playground",
     "/comments/none",
 )
 

@@ -1,0 +1,170 @@
+"""The playground: two plans of one page, carried out, with the API's own numbers."""
+
+import re
+from itertools import count
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+
+from dal.query.access_paths import MAX_SEGMENTS
+from dal.repositories.comments import CommentRepository
+from dal.table.client import Table
+from schema.cost import MAX_REQUESTS
+from server.app import create_app
+from server.auth.authenticator import Authenticator
+from server.pages.operations import DOCUMENTS
+from server.pages.playground_choice import DEEPEST, LARGEST
+from server.settings import Settings
+from tests.schema.test_cost import cost_of
+from tests.server.pages.conftest import (
+    Parsed,
+    client_of,
+    numbered,
+    opened,
+    stored,
+)
+
+PLAN = r"(\d+)(?: and \d+ to plan)? (\d+) ([\d.]+)"
+FIGURES = re.compile(f"Marginalia's plan {PLAN} The articles' plan {PLAN} The ideal {PLAN}")
+
+
+@pytest.fixture(scope="package")
+async def teapot(table: Table) -> str:
+    """A product with 90 comments in two languages."""
+    made = [*numbered("teapot", 60), *numbered("teapot", 90, 60, language="de")]
+    await stored(table, made)
+    return "/playground?product=teapot"
+
+
+async def told(client: httpx.AsyncClient, link: str) -> Any:
+    """Ask the API what a link to GraphiQL asks it."""
+    ((document,), (variables,)) = parse_qs(urlsplit(link).query).values()
+    assert document == DOCUMENTS["playground"]
+    answer = await client.get(link, headers={"Accept": "application/json"})
+    assert "errors" not in answer.json(), variables
+    return answer.json()["data"]["product"]["comments"]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "lanes"),
+    [
+        ("&rating=1&rating=4&rating=5&language=en", 3),
+        ("&rating=1&rating=2&language=de&language=en&language=tlh&by=nothing", 6),
+        ("&rating=2&rating=3&order=oldest&by=counts&size=7&page=3", 2),
+        ("", 1),
+    ],
+)
+async def test_both_plans_have_the_apis_numbers_and_the_same_rows(
+    client: httpx.AsyncClient, teapot: str, chosen: str, lanes: int
+) -> None:
+    page = await opened(client, teapot + chosen)
+    assert "rows, the same by both plans" in page.text
+    links = [href for _, given in page.elements if "/graphql?" in (href := given.get("href") or "")]
+    ours, articles = [await told(client, link) for link in links]
+    assert ours["nodes"] == articles["nodes"] != []
+    assert len(articles["plan"]["segments"]) == lanes
+    assert articles["plan"]["consumedCapacity"] == articles["plan"]["fullPages"]["capacity"]
+    shown = FIGURES.search(page.text)
+    assert shown is not None
+    figures = [
+        (one["requests"], one["itemsRead"], one["consumedCapacity"])
+        for one in (ours["plan"], articles["plan"])
+    ]
+    rows = len(ours["nodes"])
+    assert [float(one) for one in shown.groups()[:6]] == [*figures[0], *figures[1]]
+    assert [float(one) for one in shown.groups()[6:8]] == [1, rows]
+    dots = [given for tag, given in page.elements if tag == "circle"]
+    legend = 3
+    read = ours["plan"]["itemsRead"] + articles["plan"]["itemsRead"]
+    assert len(dots) == read + 2 * (rows + legend)
+
+
+def listed(page: Parsed) -> list[str]:
+    """Return the links to the comments of a page."""
+    links = [given.get("href") or "" for _, given in page.elements]
+    return [link for link in links if link.startswith("/comments/")]
+
+
+async def test_pages_follow_each_other_by_number_and_by_cursor(
+    client: httpx.AsyncClient, teapot: str
+) -> None:
+    chosen = teapot + "&rating=1&rating=2&size=10"
+    walked, address = list[str](), chosen
+    for number in count(1):
+        page = await opened(client, address)
+        titles = listed(page)
+        assert listed(await opened(client, f"{chosen}&page={number}")) == titles
+        walked += titles
+        onward = [one.get("href") or "" for _, one in page.elements if one.get("rel") == "next"]
+        if not onward:
+            break
+        (address,) = onward
+    wanted = [f"/comments/teapot-{n:05}" for n in reversed(range(150)) if n % 5 < 2]
+    assert walked == wanted
+
+
+async def test_without_a_product_it_begins_with_the_most_liked(
+    client: httpx.AsyncClient, table: Table, teapot: str
+) -> None:
+    await CommentRepository(table).boards.put_right(["teapot"])
+    page = await opened(client, "/playground")
+    assert FIGURES.search(page.text)
+    assert any(given.get("aria-current") for _, given in page.elements)
+    links = [given.get("href") for _, given in (await opened(client, "/")).elements]
+    assert "/playground" in links
+
+
+async def test_a_products_plan_leads_to_the_same_list(
+    client: httpx.AsyncClient, teapot: str
+) -> None:
+    chosen = "rating=1&rating=2&language=de&from=2024-01-01"
+    page = await opened(client, f"/products/teapot?{chosen}")
+    links = [given.get("href") or "" for _, given in page.elements]
+    (link,) = [one for one in links if one.startswith("/playground")]
+    assert link.startswith("/playground?" + chosen)
+    assert listed(await opened(client, link)) == listed(page)
+    assert teapot
+
+
+@pytest.mark.parametrize(
+    ("chosen", "sentence"),
+    [
+        ("&rating=6", "A rating goes from 1 to 5"),
+        ("&size=101", "'101' is out of reach here: choose a number from 1 to 100"),
+        ("&page=12", "choose a number from 1 to 11, or go on from a cursor."),
+        ("&by=magic", "A plan goes by all, counts, nothing."),
+        ("&after=nonsense", "The cursor is not one of this list's"),
+        (
+            "&size=100&rating=1&rating=2&rating=3"
+            + "&language=".join(["", *(f"a{n}" for n in "abcdefghijkl")]),
+            "values in its answer",
+        ),
+    ],
+)
+async def test_what_cannot_be_read_is_a_sentence(
+    client: httpx.AsyncClient, teapot: str, chosen: str, sentence: str
+) -> None:
+    answer = await client.get(teapot + chosen)
+    assert answer.status_code == 400
+    assert sentence in Parsed(answer.text).text
+
+
+async def test_a_server_that_does_not_explain_says_how_to_get_it(table: Table) -> None:
+    app = create_app(Settings(), table=table, authenticator=Authenticator(secret=lambda: None))
+    async with client_of(app) as visitor:
+        answer = await visitor.get("/playground?product=teapot")
+    assert answer.status_code == 404
+    assert "marginalia serve --explain" in answer.text
+    assert "<form" not in answer.text.partition("<main")[2]
+
+
+def test_all_that_a_page_reads_is_within_what_one_request_may_cost() -> None:
+    widest = {"rating": [1, 2, 3, 4], "language": [f"l{n}" for n in range(MAX_SEGMENTS // 4)]}
+    requests = cost_of(DOCUMENTS["product.counts"], narrowed=False)[0]
+    requests += cost_of(DOCUMENTS["playground"], **widest, first=20, planBy="FULL_PAGES")[0]
+    requests += cost_of(DOCUMENTS["playground"], **widest, first=20, planBy="COUNTS")[0]
+    walks = -(-DEEPEST // LARGEST)
+    requests += walks * cost_of(DOCUMENTS["playground.depth"], **widest, first=LARGEST)[0]
+    assert 4 * MAX_SEGMENTS < requests <= MAX_REQUESTS
