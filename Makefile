@@ -16,7 +16,7 @@ CLIENTS := tests/clients
 EXAMPLES := examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run bench test amazon soak fuzz faults kills hotspots orphans neighbour overload cdn live audit conformance examples examples-check function check format sdl docs pictures lock clean
+.PHONY: help setup setup-dev run bench test amazon soak fuzz faults kills hotspots orphans neighbour overload cdn live audit conformance examples examples-check function check format sdl docs site pictures lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,7 +89,7 @@ function: setup ## Build build/function.zip, the AWS Lambda function that counts
 	  --platform manylinux2014_x86_64 --platform manylinux_2_28_x86_64 build/function/*.whl
 	cd build/function/package && $(CURDIR)/$(BIN)/python -m zipfile -c ../../function.zip *
 
-check: setup-dev ## Lint, types, import direction, drift of what is made from the code
+check: setup-dev .venv/installed-site ## Lint, types, import direction, drift of what is made from the code, the docs site
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -97,6 +97,7 @@ check: setup-dev ## Lint, types, import direction, drift of what is made from th
 	$(BIN)/marginalia schema | diff -u schema.graphql - || { echo "schema.graphql is behind the code: run 'make sdl' and commit it."; exit 1; }
 	$(BIN)/marginalia table cloudformation | diff -u deploy/cloudformation.yaml - || { echo "deploy/cloudformation.yaml is behind the code: run 'make docs' and commit it."; exit 1; }
 	.venv/cfn-lint/bin/cfn-lint deploy/cloudformation.yaml
+	$(BIN)/python -m docs_site
 
 format: setup-dev ## Format and sort imports
 	$(BIN)/ruff check --fix --select I .
@@ -111,6 +112,9 @@ docs: setup-dev ## Make the tables of docs/access-patterns.md, NoSQL Workbench's
 	$(BIN)/marginalia table cloudformation > deploy/cloudformation.yaml
 	$(BIN)/python -m tests.server.observability.monitoring_page
 
+site: setup-dev .venv/installed-site ## Build the documentation as a site in build/site, for any web server
+	$(BIN)/python -m docs_site
+
 pictures: setup-dev ## Take the README's pictures anew
 	$(BIN)/python -m tests.browser.pictures
 
@@ -121,6 +125,8 @@ lock: setup-dev ## Pin the newest releases that pyproject.toml and package.json 
 	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file tests/engines/ministack.txt tests/engines/ministack.in
 	$(BIN)/pip-compile --quiet --upgrade --strip-extras --no-annotate --no-header \
 	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file deploy/cfn-lint.txt deploy/cfn-lint.in
+	$(BIN)/pip-compile --quiet --upgrade --strip-extras --no-annotate --no-header \
+	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file docs_site/zensical.txt docs_site/zensical.in
 	$(NPM) update --package-lock-only
 
 clean: ## Remove what setup installed (./data stays)
@@ -146,6 +152,12 @@ clean: ## Remove what setup installed (./data stays)
 .venv/installed-cfn-lint: .venv/created deploy/cfn-lint.txt
 	$(PYTHON) -m venv .venv/cfn-lint
 	.venv/cfn-lint/bin/python -m pip install --quiet --disable-pip-version-check --requirement deploy/cfn-lint.txt
+	@touch $@
+
+# It renders what the project's own Python has staged, and has no use for the rest.
+.venv/installed-site: .venv/created docs_site/zensical.txt
+	$(PYTHON) -m venv .venv/site
+	.venv/site/bin/python -m pip install --quiet --disable-pip-version-check --requirement docs_site/zensical.txt
 	@touch $@
 
 # clairvoyance pins another release of rich than the server, hence its own environment; and it names a

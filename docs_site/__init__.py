@@ -1,0 +1,1 @@
+"""The documentation as a site: pages by hand, pages made of the code, and what builds them."""

@@ -1,0 +1,106 @@
+"""What this project's Markdown is made of: fenced blocks, links, headings; and tables to write."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+_FENCE = re.compile(
+    r"^(?P<indent> *)(?P<marks>```+)(?P<language>[\w-]*)[^\n]*\n"
+    r"(?P<text>.*?)^(?P=indent)(?P=marks) *$",
+    re.MULTILINE | re.DOTALL,
+)
+_NOTE = re.compile(r"<!-- *(?P<word>not run|stopped): *(?P<reason>.+?) *-->\s*\Z", re.DOTALL)
+_LINK = re.compile(
+    r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|!\[[^\]]*\]\([^)]*\))*)\]\((?P<target>[^()\s]+(?:\([^)]*\))?[^()\s]*)\)"
+)
+_HTML = re.compile(r"""\b(?:src|href)="(?P<target>[^"]+)\"""")
+_INLINE_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
+_HEADING = re.compile(r"^#{1,6} +(.+?) *#*$", re.MULTILINE)
+_ANCHOR = re.compile(r"""<a (?:id|name)="([^"]+)">""")
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A fenced block; ``line`` is that of its first mark.
+
+    ``note`` is the word of the comment right before it, ``not run`` or ``stopped``, and ``reason``
+    what that says; both are empty without one.
+    """
+
+    language: str
+    text: str
+    line: int
+    note: str = ""
+    reason: str = ""
+
+
+def fences(text: str) -> Iterator[Fence]:
+    """Yield the fenced blocks of a page in their order."""
+    for found in _FENCE.finditer(text):
+        note = _NOTE.search(text, 0, found.start())
+        indent = len(found["indent"])
+        yield Fence(
+            found["language"],
+            "".join(line[indent:] or "\n" for line in found["text"].splitlines(keepends=True)),
+            text.count("\n", 0, found.start()) + 1,
+            *((note["word"], " ".join(note["reason"].split())) if note else ()),
+        )
+
+
+def prose(text: str) -> str:
+    """Return a page with its code blanked out: as long as before, line by line."""
+    return _INLINE_CODE.sub(_blank, _FENCE.sub(_blank, text))
+
+
+def links(text: str) -> Iterator[str]:
+    """Yield the targets of a page's links and pictures, of Markdown and of HTML."""
+    plain = prose(text)
+    for found in (*_LINK.finditer(plain), *_HTML.finditer(plain)):
+        yield found["target"]
+        yield from links(found.groupdict().get("text") or "")
+
+
+def link_pattern() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what finds links: those of Markdown, then those of HTML."""
+    return _LINK, _HTML
+
+
+def anchors(text: str) -> set[str]:
+    """Return the anchors of a page, as GitHub and the site name them."""
+    plain = _FENCE.sub(_blank, text)
+    named = set(_ANCHOR.findall(plain))
+    seen: dict[str, int] = {}
+    for heading in _HEADING.findall(plain):
+        slug = slug_of(heading)
+        count = seen[slug] = seen.get(slug, -1) + 1
+        named.add(f"{slug}-{count}" if count else slug)
+    return named
+
+
+def slug_of(heading: str) -> str:
+    """Return the anchor of a heading."""
+    shown = _LINK.sub(lambda found: found["text"], heading).replace("`", "")
+    return re.sub(r"[^\w\- ]", "", shown.lower()).strip().replace(" ", "-")
+
+
+def title_of(text: str) -> str:
+    """Return the first heading of a page."""
+    found = _HEADING.search(text)
+    assert found is not None  # noqa: S101 - every page has one
+    return found[1]
+
+
+def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table; bars and line breaks in a cell are its own."""
+    yield f"| {' | '.join(heading)} |"
+    yield "|---" * len(heading) + "|"
+    for row in rows:
+        yield f"| {' | '.join(_cell(cell) for cell in row)} |"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _blank(found: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", found[0])

@@ -1,0 +1,184 @@
+"""Blocks of shell as a reader would run them, in a directory like a clone with a running server.
+
+Bash runs each block. What it calls is a program that hands its arguments to this process, where
+commands of ours cost no start of an interpreter: `marginalia` runs or, where it would serve for good
+or the block is marked, has its options parsed; `make` and `pip` are held to the Makefile and
+pyproject.toml; `aws`, `docker` and what needs accounts do nothing.
+"""
+
+import json
+import os
+import socketserver
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import click
+from typer import main
+
+from server.cli.main import COMMANDS, build
+from tests.engines import ROOT
+from tests.server.serving import called
+
+ENDLESS = ("serve", "follow")
+IDLE = ("aws", "docker", "git", "jq", "openssl")
+_OURS = ("marginalia", "make", "pip")
+
+_PROGRAM = f"""#!{sys.executable} -SE
+import json, os, socket, sys
+with socket.socket(socket.AF_UNIX) as s:
+    s.connect(os.environ["SNIPPETS"])
+    kept = {{k: v for k, v in os.environ.items() if k.startswith(("MARGINALIA_", "AWS_"))}}
+    call = dict(program=os.path.basename(sys.argv[0]), arguments=sys.argv[1:], variables=kept)
+    s.sendall(json.dumps(call).encode() + b"\\n")
+    said = json.loads(s.makefile().readline())
+sys.stdout.write(said["stdout"]); sys.stderr.write(said["stderr"]); sys.exit(said["code"])
+"""
+
+
+class Shell:
+    """Runs blocks in ``directory``; ``only_parse`` while a marked block is looked at.
+
+    ``parsed`` holds the calls whose options were parsed and which did not run.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.only_parse = False
+        self.parsed: list[str] = []
+
+    def run(self, block: str, *, until_it_speaks: bool = False) -> subprocess.CompletedProcess[str]:
+        """Run a block to its end, or until its first line on stdout."""
+        command = ["bash", "-euo", "pipefail", "-c", block]
+        with subprocess.Popen(
+            command,
+            cwd=self.directory,
+            env=self._environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        ) as process:
+            assert process.stdout is not None
+            if until_it_speaks:
+                line = process.stdout.readline()
+                os.killpg(process.pid, 15)
+                process.communicate()
+                return subprocess.CompletedProcess(command, 0 if line else 1, line, "")
+            said, complained = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(command, process.returncode, said, complained)
+
+    def answer(self, call: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+        """Return what a program says that a block has called."""
+        program, arguments = call["program"], call["arguments"]
+        match program:
+            case "marginalia":
+                return self._marginalia(arguments, call["variables"])
+            case "make":
+                complaint = make_complaint(arguments)
+            case "pip":
+                complaint = pip_complaint(arguments)
+            case _:
+                complaint = ""
+        return subprocess.CompletedProcess(arguments, int(bool(complaint)), "", complaint)
+
+    def _marginalia(
+        self, arguments: list[str], variables: dict[str, str]
+    ) -> subprocess.CompletedProcess[str]:
+        if not self.only_parse and not set(ENDLESS) & set(arguments[:2]):
+            return called(*arguments, **variables)
+        self.parsed.append(" ".join(["marginalia", *arguments]))
+        complaint = usage_complaint(arguments)
+        return subprocess.CompletedProcess(arguments, int(bool(complaint)), "", complaint)
+
+    def _environment(self) -> dict[str, str]:
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("MARGINALIA_", "AWS_"))
+        }
+        path = f"{self.directory / '.venv/bin'}{os.pathsep}{kept['PATH']}"
+        return kept | {"PATH": path, "SNIPPETS": str(self.directory / "calls")}
+
+
+@contextmanager
+def shell(directory: Path) -> Iterator[Shell]:
+    """Give a shell whose programs answer until the block ends."""
+    programs = directory / ".venv/bin"
+    programs.mkdir(parents=True)
+    for name in (*_OURS, *IDLE):
+        (programs / name).write_text(_PROGRAM)
+        (programs / name).chmod(0o755)
+    made = Shell(directory)
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            answer = made.answer(json.loads(self.rfile.readline()))
+            said = {"code": answer.returncode, "stdout": answer.stdout, "stderr": answer.stderr}
+            self.wfile.write(json.dumps(said).encode() + b"\n")
+
+    with socketserver.UnixStreamServer(str(directory / "calls"), Handler) as server:
+        thread = Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            yield made
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def usage_complaint(arguments: list[str]) -> str:
+    """Return what is wrong with a command's arguments; it is not run."""
+    context: click.Context | None = None
+    command = _command_line()
+    try:
+        while True:
+            context = command.make_context(
+                arguments[0] if context else "marginalia",
+                arguments if context is None else arguments[1:],
+                parent=context,
+            )
+            inner = getattr(command, "commands", None)
+            if inner is None:
+                return ""
+            arguments = [*context._protected_args, *context.args]
+            if not arguments or arguments[0] not in inner:
+                return f"There is no command {arguments[:1]} of {context.command_path}."
+            command = inner[arguments[0]]
+    except Exception as error:
+        return f"{arguments}: {getattr(error, 'message', error)}"
+
+
+@cache
+def _command_line() -> Any:
+    return main.get_command(build(list(COMMANDS)))
+
+
+def make_complaint(arguments: list[str]) -> str:
+    """Return which target the Makefile lacks."""
+    text = (ROOT / "Makefile").read_text("utf-8")
+    targets = {
+        line.partition(":")[0] for line in text.splitlines() if ": " in line or line.endswith(":")
+    }
+    wanted = {one for one in arguments if "=" not in one}
+    return f"The Makefile lacks {wanted - targets}." if wanted - targets else ""
+
+
+def pip_complaint(arguments: list[str]) -> str:
+    """Return which extra or file of an installation this project lacks."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    for one in arguments:
+        if one.startswith(".[") and not set(one[2:-1].split(",")) <= set(
+            project["optional-dependencies"]
+        ):
+            return f"There is no extra {one}."
+        if one.endswith(".txt") and not (ROOT / one).exists():
+            return f"There is no {one}."
+    return ""

@@ -1,0 +1,176 @@
+"""Every snippet of the README and the documentation, run against one server with the demo's data.
+
+GraphQL executes, JSON is compared with the answer of the block before it, shell runs in a directory
+like a clone (`tests/docs_site/shell.py`), files are read by what reads them. A block that cannot run
+here has a comment with the reason before it: `<!-- not run: … -->`; its options are parsed all the
+same. `python -m tests.docs_site.pages` lists these.
+"""
+
+import gzip
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from docs_site.markdown import Fence, fences
+from server.cli.commands import stats
+from server.importer.presets import find_preset
+from tests.docs_site.pages import LANGUAGES, living, marked
+from tests.docs_site.shell import Shell, shell
+from tests.server.serving import SECRET, Served, bearer, served
+
+CLONE = "http://127.0.0.1:8000"
+"""Where `make run` serves, and so every snippet asks."""
+
+FILES = {
+    "Reviews.csv": (
+        "Id,ProductId,UserId,ProfileName,HelpfulnessNumerator,HelpfulnessDenominator,Score,Time,"
+        "Summary,Text\n1,B000G6RYNE,A1,ana,0,0,5,1303862400,Good,It is good.\n"
+    ),
+    "Home_and_Kitchen.jsonl.gz": json.dumps(
+        {
+            "rating": 5.0,
+            "title": "Good",
+            "text": "It is good.",
+            "images": [],
+            "asin": "B01",
+            "parent_asin": "B01",
+            "user_id": "A1",
+            "timestamp": 1588687728923,
+            "helpful_vote": 0,
+            "verified_purchase": True,
+        }
+    ),
+    "persisted_queries.json": json.dumps(
+        {
+            "9d4b": "query Rating($id: String!) { product(productId: $id) { statistics { average } } }"
+        }
+    ),
+}
+"""What readers have at hand, in the smallest."""
+
+
+@dataclass
+class Reader:
+    """A reader of the documentation: a clone, a server that runs in it, and its answers so far."""
+
+    server: Served
+    shell: Shell
+    answer: Any = None
+    """What the block before has answered."""
+
+    def follow(self, fence: Fence) -> None:
+        """Do what a block says; AssertionError where it does not hold."""
+        before, self.answer = self.answer, None
+        if fence.note == "not run":
+            self._look_at(fence)
+        elif fence.language == "json":
+            assert before is not None, "No answer stands before it: say why it is not compared."
+            assert json.loads(fence.text) == before
+        else:
+            getattr(self, f"_{fence.language or 'plain'}")(fence)
+
+    def _graphql(self, fence: Fence) -> None:
+        headers = bearer("demo", "staff")
+        if fence.text.lstrip().startswith("subscription"):
+            headers["Accept"] = "text/event-stream"
+        body = {"query": fence.text}
+        url = f"{self.server.url}/graphql"
+        with httpx.stream("POST", url, json=body, headers=headers, timeout=30) as answer:
+            if answer.headers["Content-Type"].startswith("text/event-stream"):
+                assert next(line for line in answer.iter_lines() if line) == "event: next"
+                return
+            self.answer = json.loads(answer.read())
+        assert "errors" not in self.answer, self.answer["errors"]
+
+    def _sh(self, fence: Fence) -> None:
+        block = fence.text.replace(CLONE, self.server.url)
+        outcome = self.shell.run(block, until_it_speaks=fence.note == "stopped")
+        assert outcome.returncode == 0, f"{outcome.stdout}{outcome.stderr}"
+        if outcome.stdout.startswith("{") and fence.note != "stopped":
+            self.answer = json.loads(outcome.stdout)
+            assert "errors" not in self.answer, self.answer["errors"]
+
+    def _console(self, fence: Fence) -> None:
+        for line in fence.text.splitlines():
+            if line.startswith("$ "):
+                self._sh(Fence("sh", line[2:], fence.line))
+
+    def _plain(self, fence: Fence) -> None:
+        """Drawings, usages and what programs have said."""
+
+    def _toml(self, fence: Fence) -> None:
+        path = self.shell.directory / "shop.toml"
+        path.write_text(fence.text)
+        find_preset(str(path))
+
+    def _yaml(self, fence: Fence) -> None:
+        assert yaml.safe_load(fence.text)
+
+    def _python(self, fence: Fence) -> None:
+        compile(fence.text, "snippet", "exec")
+
+    def _diff(self, fence: Fence) -> None:
+        """CONTRIBUTING's recipe, which tests/integration/test_recipe.py carries out."""
+        assert {line[0] for line in fence.text.splitlines()} <= set("+-@ ")
+
+    def _look_at(self, fence: Fence) -> None:
+        assert len(fence.reason) > len("it cannot"), "Give a reason."
+        if fence.language == "sh":
+            self.shell.only_parse = True
+            try:
+                self._sh(fence)
+            finally:
+                self.shell.only_parse = False
+        elif fence.language == "json":
+            json.loads(fence.text)
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Iterator[Reader]:
+    """A reader in a directory like a clone after `make run`."""
+    directory, before = tmp_path_factory.mktemp("clone"), Path.cwd()
+    shutil.copytree(demo_data, directory / "data")
+    for name, content in FILES.items():
+        packed = gzip.compress(content.encode()) if name.endswith(".gz") else content.encode()
+        (directory / name).write_bytes(packed)
+    with pytest.MonkeyPatch.context() as patch, shell(directory) as opened:
+        patch.setenv("MARGINALIA_JWT_SECRET", SECRET)
+        patch.setattr(stats, "SETTLE_SECONDS", 0)
+        os.chdir(directory)
+        try:
+            with served(directory / "data", "--demo", "--explain") as server:
+                yield Reader(server, opened)
+        finally:
+            os.chdir(before)
+
+
+@pytest.mark.parametrize("page", living())
+def test_what_a_page_says_works(reader: Reader, page: str) -> None:
+    reader.answer = None
+    wrong = []
+    for fence in fences(living()[page]):
+        try:
+            reader.follow(fence)
+        except (AssertionError, subprocess.TimeoutExpired) as fault:
+            wrong.append(f"{page}:{fence.line}: {fault}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_block_is_in_a_language_that_is_run() -> None:
+    for page, text in living().items():
+        assert {fence.language for fence in fences(text)} <= LANGUAGES, page
+
+
+def test_few_blocks_are_not_run() -> None:
+    """Accounts, containers and a second machine are not at hand; all else is."""
+    pages = {page for page, _ in marked()}
+    assert "README.md" not in pages
