@@ -8,7 +8,19 @@ from docs_site.staging import sources
 HISTORY = ("docs/decisions/", "CHANGELOG.md")
 """What tells of its day stays as it was."""
 
-LANGUAGES = {"", "console", "diff", "graphql", "json", "nginx", "python", "sh", "toml", "yaml"}
+LANGUAGES = {
+    "",
+    "console",
+    "diff",
+    "graphql",
+    "jinja",
+    "json",
+    "nginx",
+    "python",
+    "sh",
+    "toml",
+    "yaml",
+}
 
 
 def living() -> dict[str, str]:

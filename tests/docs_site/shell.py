@@ -1,13 +1,14 @@
 """Blocks of shell as a reader would run them, in a directory like a clone with a running server.
 
 Bash runs each block. What it calls is a program that hands its arguments to this process, where
-commands of ours cost no start of an interpreter: `marginalia` runs or, where it would serve for good
-or the block is marked, has its options parsed; `make` and `pip` are held to the Makefile and
+commands of ours cost no start of an interpreter: `marginalia` runs or, where it would never end or
+the block is marked, has its options parsed; `make` and `pip` are held to the Makefile and
 pyproject.toml; `aws`, `docker` and what needs accounts do nothing.
 """
 
 import json
 import os
+import shutil
 import socketserver
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from typer import main
 
 from server.cli.main import COMMANDS, build
 from tests.engines import ROOT
-from tests.server.serving import called
+from tests.server.serving import called, marginalia
 
 ENDLESS = ("serve", "follow")
 IDLE = ("aws", "docker", "git", "jq", "openssl")
@@ -32,6 +33,8 @@ _OURS = ("marginalia", "make", "pip")
 
 _PROGRAM = f"""#!{sys.executable} -SE
 import json, os, socket, sys
+if not sys.stdin.isatty():
+    sys.stdin.buffer.read()
 with socket.socket(socket.AF_UNIX) as s:
     s.connect(os.environ["SNIPPETS"])
     kept = {{k: v for k, v in os.environ.items() if k.startswith(("MARGINALIA_", "AWS_"))}}
@@ -42,20 +45,33 @@ sys.stdout.write(said["stdout"]); sys.stderr.write(said["stderr"]); sys.exit(sai
 """
 
 
+# What a block sets and defines is there for the next one of its page.
+_BEFORE = """
+set +e; source session 2>/dev/null; set -e
+trap '{ declare -p; declare -f; } > session' EXIT
+"""
+
+
 class Shell:
     """Runs blocks in ``directory``; ``only_parse`` while a marked block is looked at.
 
     ``parsed`` holds the calls whose options were parsed and which did not run.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, **variables: str) -> None:
         self.directory = directory
+        self._variables = variables
         self.only_parse = False
         self.parsed: list[str] = []
+        self._there: set[Path] = set()
+
+    def begin(self) -> None:
+        """Keep what is there now."""
+        self._there = set(self.directory.iterdir())
 
     def run(self, block: str, *, until_it_speaks: bool = False) -> subprocess.CompletedProcess[str]:
         """Run a block to its end, or until its first line on stdout."""
-        command = ["bash", "-euo", "pipefail", "-c", block]
+        command = ["bash", "-eo", "pipefail", "-c", f"{_BEFORE}{block}"]
         with subprocess.Popen(
             command,
             cwd=self.directory,
@@ -75,6 +91,14 @@ class Shell:
             said, complained = process.communicate(timeout=120)
         return subprocess.CompletedProcess(command, process.returncode, said, complained)
 
+    def tidy(self) -> None:
+        """Remove what blocks have made, and begin a new session of the shell."""
+        for path in set(self.directory.iterdir()) - self._there:
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+
     def answer(self, call: dict[str, Any]) -> subprocess.CompletedProcess[str]:
         """Return what a program says that a block has called."""
         program, arguments = call["program"], call["arguments"]
@@ -93,7 +117,8 @@ class Shell:
         self, arguments: list[str], variables: dict[str, str]
     ) -> subprocess.CompletedProcess[str]:
         if not self.only_parse and not set(ENDLESS) & set(arguments[:2]):
-            return called(*arguments, **variables)
+            run = marginalia if "-" in arguments else called
+            return run(*arguments, **variables)
         self.parsed.append(" ".join(["marginalia", *arguments]))
         complaint = usage_complaint(arguments)
         return subprocess.CompletedProcess(arguments, int(bool(complaint)), "", complaint)
@@ -105,18 +130,18 @@ class Shell:
             if not name.startswith(("MARGINALIA_", "AWS_"))
         }
         path = f"{self.directory / '.venv/bin'}{os.pathsep}{kept['PATH']}"
-        return kept | {"PATH": path, "SNIPPETS": str(self.directory / "calls")}
+        return kept | self._variables | {"PATH": path, "SNIPPETS": str(self.directory / "calls")}
 
 
 @contextmanager
-def shell(directory: Path) -> Iterator[Shell]:
+def shell(directory: Path, **variables: str) -> Iterator[Shell]:
     """Give a shell whose programs answer until the block ends."""
     programs = directory / ".venv/bin"
     programs.mkdir(parents=True)
     for name in (*_OURS, *IDLE):
         (programs / name).write_text(_PROGRAM)
         (programs / name).chmod(0o755)
-    made = Shell(directory)
+    made = Shell(directory, **variables)
 
     class Handler(socketserver.StreamRequestHandler):
         def handle(self) -> None:
@@ -152,7 +177,7 @@ def usage_complaint(arguments: list[str]) -> str:
             if not arguments or arguments[0] not in inner:
                 return f"There is no command {arguments[:1]} of {context.command_path}."
             command = inner[arguments[0]]
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - typer brings a click of its own, and its errors
         return f"{arguments}: {getattr(error, 'message', error)}"
 
 

@@ -1,8 +1,8 @@
 """Every snippet of the README and the documentation, run against one server with the demo's data.
 
 GraphQL executes, JSON is compared with the answer of the block before it, shell runs in a directory
-like a clone (`tests/docs_site/shell.py`), files are read by what reads them. A block that cannot run
-here has a comment with the reason before it: `<!-- not run: … -->`; its options are parsed all the
+like a clone (`tests/docs_site/shell.py`), files are read by what reads them. A block that cannot be
+run has a comment with the reason before it: `<!-- not run: … -->`; its options are parsed all the
 same. `python -m tests.docs_site.pages` lists these.
 """
 
@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 import httpx
 import pytest
 import yaml
+from jinja2 import Environment
 
 from docs_site.markdown import Fence, fences
 from server.cli.commands import stats
@@ -50,9 +52,7 @@ FILES = {
         }
     ),
     "persisted_queries.json": json.dumps(
-        {
-            "9d4b": "query Rating($id: String!) { product(productId: $id) { statistics { average } } }"
-        }
+        {"9d4b": "query Rating($id: String!) { product(productId: $id) { lastCommentedAt } }"}
     ),
 }
 """What readers have at hand, in the smallest."""
@@ -74,7 +74,7 @@ class Reader:
             self._look_at(fence)
         elif fence.language == "json":
             assert before is not None, "No answer stands before it: say why it is not compared."
-            assert json.loads(fence.text) == before
+            assert json.loads(fence.text) == before, json.dumps(before, ensure_ascii=False)
         else:
             getattr(self, f"_{fence.language or 'plain'}")(fence)
 
@@ -86,7 +86,8 @@ class Reader:
         url = f"{self.server.url}/graphql"
         with httpx.stream("POST", url, json=body, headers=headers, timeout=30) as answer:
             if answer.headers["Content-Type"].startswith("text/event-stream"):
-                assert next(line for line in answer.iter_lines() if line) == "event: next"
+                told = (line for line in answer.iter_lines() if line.startswith("event:"))
+                assert next(told) == "event: next"
                 return
             self.answer = json.loads(answer.read())
         assert "errors" not in self.answer, self.answer["errors"]
@@ -95,7 +96,7 @@ class Reader:
         block = fence.text.replace(CLONE, self.server.url)
         outcome = self.shell.run(block, until_it_speaks=fence.note == "stopped")
         assert outcome.returncode == 0, f"{outcome.stdout}{outcome.stderr}"
-        if outcome.stdout.startswith("{") and fence.note != "stopped":
+        with suppress(json.JSONDecodeError):
             self.answer = json.loads(outcome.stdout)
             assert "errors" not in self.answer, self.answer["errors"]
 
@@ -118,9 +119,12 @@ class Reader:
     def _python(self, fence: Fence) -> None:
         compile(fence.text, "snippet", "exec")
 
+    def _jinja(self, fence: Fence) -> None:
+        Environment(extensions=["jinja2.ext.i18n"], autoescape=True).parse(fence.text)
+
     def _diff(self, fence: Fence) -> None:
         """CONTRIBUTING's recipe, which tests/integration/test_recipe.py carries out."""
-        assert {line[0] for line in fence.text.splitlines()} <= set("+-@ ")
+        assert {line[:1] or " " for line in fence.text.splitlines()} <= set("+-@ ")
 
     def _look_at(self, fence: Fence) -> None:
         assert len(fence.reason) > len("it cannot"), "Give a reason."
@@ -142,12 +146,15 @@ def reader(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Iterato
     for name, content in FILES.items():
         packed = gzip.compress(content.encode()) if name.endswith(".gz") else content.encode()
         (directory / name).write_bytes(packed)
-    with pytest.MonkeyPatch.context() as patch, shell(directory) as opened:
-        patch.setenv("MARGINALIA_JWT_SECRET", SECRET)
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        shell(directory, MARGINALIA_JWT_SECRET=SECRET) as opened,
+    ):
         patch.setattr(stats, "SETTLE_SECONDS", 0)
         os.chdir(directory)
         try:
             with served(directory / "data", "--demo", "--explain") as server:
+                opened.begin()
                 yield Reader(server, opened)
         finally:
             os.chdir(before)
@@ -162,6 +169,7 @@ def test_what_a_page_says_works(reader: Reader, page: str) -> None:
             reader.follow(fence)
         except (AssertionError, subprocess.TimeoutExpired) as fault:
             wrong.append(f"{page}:{fence.line}: {fault}")
+    reader.shell.tidy()
     assert not wrong, "\n".join(wrong)
 
 

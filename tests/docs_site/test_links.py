@@ -1,0 +1,47 @@
+"""Links of every page: to files, to their headings, and the form of those that lead out."""
+
+import re
+from functools import cache
+from urllib.parse import urlsplit
+
+import pytest
+
+from docs_site.markdown import anchors, links
+from docs_site.staging import resolved, sources
+from tests.engines import ROOT
+
+_HOST = re.compile(r"(localhost|127\.0\.0\.1|[\w-]+(\.[\w-]+)+)(:\d+)?")
+
+
+@cache
+def anchors_of(path: str) -> frozenset[str]:
+    return frozenset(anchors((ROOT / path).read_text("utf-8")))
+
+
+def fault(page: str, link: str) -> str | None:
+    """Return what is wrong with a link."""
+    parts = urlsplit(link)
+    if parts.scheme:
+        right = parts.scheme in {"http", "https"} and _HOST.fullmatch(parts.netloc)
+        return None if right else f"{link} is no address"
+    path = resolved(page, parts.path) if parts.path else page
+    if not (ROOT / path).exists():
+        return f"{link} leads to no file"
+    if parts.fragment and path.endswith(".md") and parts.fragment not in anchors_of(path):
+        return f"{link} leads to no heading"
+    return None
+
+
+@pytest.mark.parametrize("page", sources())
+def test_the_links_of_a_page_lead_somewhere(page: str) -> None:
+    assert [fault(page, link) for link in links(sources()[page]) if fault(page, link)] == []
+
+
+def test_a_broken_link_is_found() -> None:
+    assert fault("README.md", "docs/nowhere.md") == "docs/nowhere.md leads to no file"
+    assert fault("README.md", "#nowhere") == "#nowhere leads to no heading"
+    assert fault("docs/DESIGN.md", "../README.md#nowhere") is not None
+    assert fault("README.md", "https:/example.org") is not None
+    assert fault("README.md", "docs/DESIGN.md#layers") is None
+    text = '[a](b.md) and [![c](d.png)](e.md#f), not `[g](h.md)` <img src="i.png">'
+    assert sorted(links(text)) == ["b.md", "d.png", "e.md#f", "i.png"]

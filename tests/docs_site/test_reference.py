@@ -1,0 +1,112 @@
+"""Pages made of the code have all of it, and prose names commands and settings that there are."""
+
+import re
+from functools import cache
+from typing import Any
+
+import pytest
+
+from docs_site.markdown import fences
+from docs_site.reference import PAGES
+from docs_site.reference.commands import commands
+from docs_site.reference.errors import ADVICE, NEXT_STEPS
+from docs_site.reference.schema import schema
+from resolvers.mutations import UserErrorCode
+from schema.errors import CODES
+from server.observability.declared import METRICS
+from tests.docs_site.pages import living
+from tests.docs_site.shell import make_complaint
+from tests.engines import ROOT
+
+_CODE = re.compile(r'"([A-Z]{3,}(?:_[A-Z]+)*)"')
+_NO_CODES = {"GET", "POST", "HEAD", "OPTIONS", "MAX_SIZE"} | {code.name for code in UserErrorCode}
+_INLINE = re.compile(r"`([^`\n]+)`")
+_VARIABLE = re.compile(r"\bMARGINALIA_[A-Z_]+[A-Z]\b")
+
+OTHERS = {"--alternator-write-isolation", "--redis", "--writes"}
+"""Options of ScyllaDB's and of the trials."""
+
+BESIDE = {"MARGINALIA_ENGINE", "MARGINALIA_IMAGE"}
+"""Variables that set no option."""
+
+
+@cache
+def leaves() -> dict[str, Any]:
+    """Return each command by its words."""
+    found: dict[str, Any] = {}
+    for name, command in commands().items():
+        for inner, leaf in getattr(command, "commands", {"": command}).items():
+            found[f"{name} {inner}".strip()] = leaf
+    return found
+
+
+@cache
+def options(words: str = "") -> set[str]:
+    """Return the options of a command, or of all that begin with these words."""
+    chosen = [leaf for name, leaf in leaves().items() if f"{name} ".startswith(words)]
+    params = [one for leaf in chosen for one in leaf.params]
+    return {"--help"} | {name for one in params for name in (*one.opts, *one.secondary_opts)}
+
+
+@cache
+def variables() -> set[str]:
+    """Return every variable that sets an option, and those that set none."""
+    return BESIDE | {str(one.envvar) for leaf in leaves().values() for one in leaf.params}
+
+
+def unknown(code: str) -> bool:
+    """Tell whether a piece of code in prose names what there is not."""
+    words = code.removeprefix(".venv/bin/").split()
+    wrong = any(one not in variables() for one in _VARIABLE.findall(code))
+    match words:
+        case ["make", target, *_] if re.fullmatch("[a-z-]+", target):
+            return wrong or bool(make_complaint([target]))
+        case ["marginalia", name, *rest] if re.fullmatch("[a-z]+", name):
+            inner = f"{name} {rest[0]}" if rest and f"{name} {rest[0]}" in leaves() else name
+            named = {one for one in rest if one.startswith("--")}
+            return wrong or name not in commands() or not named <= options(f"{inner} ")
+        case [option, *_] if re.fullmatch("--[a-z][a-z-]+", option):
+            return wrong or option not in options() | OTHERS
+    return wrong
+
+
+def test_every_code_has_a_cause_and_a_next_step() -> None:
+    files = [ROOT / "schema/errors.py", *sorted((ROOT / "server/http").rglob("*.py"))]
+    literal = {code for path in files for code in _CODE.findall(path.read_text("utf-8"))}
+    assert set(CODES.values()) <= set(ADVICE)
+    assert literal - _NO_CODES == set(ADVICE) - _NO_CODES
+    assert {code.name for code in UserErrorCode} == set(NEXT_STEPS)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_has_a_title_and_whole_tables(page: str) -> None:
+    text = PAGES[page]()
+    assert text.startswith("# ")
+    assert all(line.endswith("|") for line in text.splitlines() if line.startswith("|"))
+    assert all(fence.text.strip() for fence in fences(text))
+
+
+def test_the_pages_have_all_of_the_code() -> None:
+    told = {name.removeprefix("reference/").removesuffix(".md"): PAGES[name]() for name in PAGES}
+    metrics = {one.shown for one in METRICS}
+    assert {one for one in metrics if f"`{one}`" not in told["metrics"]} == set()
+    assert {one for one in leaves() if f"`marginalia {one}`" not in told["commands"]} == set()
+    flags = {one for one in options() - {"--help"} if one.startswith("-")}
+    assert {one for one in flags if f"`{one}`" not in told["commands"]} == set()
+    settings = {str(one.envvar) for one in leaves()["serve"].params}
+    assert {one for one in settings if f"`{one}`" not in told["settings"]} == set()
+    roots = {"Query", "Mutation", "Subscription"}
+    types = {one for one in schema().type_map if not one.startswith("__")} - roots
+    assert {one for one in types if one not in told["schema"]} == set()
+
+
+@pytest.mark.parametrize("page", living())
+def test_commands_and_settings_that_prose_names_are_there(page: str) -> None:
+    assert [code for code in _INLINE.findall(living()[page]) if unknown(code)] == []
+
+
+def test_what_is_not_there_is_found() -> None:
+    wrong = ("make nothing", "marginalia nothing", "marginalia serve --nothing", "--nothing 1")
+    assert [code for code in wrong if not unknown(code)] == []
+    assert unknown("MARGINALIA_NOTHING=1")
+    assert not unknown("marginalia table create --shards 4")
