@@ -111,7 +111,9 @@ async def test_ratings_are_toggled(reader: Reader) -> None:
 async def test_languages_are_chosen(reader: Reader) -> None:
     await reader.open("/products/1")
     await reader.toggle("Deutsch", "العربية")
-    await expect(reader.page).to_have_title("Copper kettle, 1.2 l, in العربية or Deutsch · Marginalia")
+    await expect(reader.page).to_have_title(
+        "Copper kettle, 1.2 l, in العربية or Deutsch · Marginalia"
+    )
     assert reader.query == {"language": ["ar", "de"]}
     languages = await reader.comments.evaluate_all("all => all.map(one => one.lang)")
     assert set(languages) == {"ar", "de"}
