@@ -32,6 +32,7 @@ def stage(into: Path) -> Path:
     shutil.rmtree(pages, ignore_errors=True)
     shutil.copytree(ROOT / "docs", pages)
     shutil.copytree(ROOT / "examples/pictures", pages / "pictures/examples")
+    shutil.copytree(ROOT / "docs_site/assets", pages / "assets")
     for path, text in sources().items():
         _write(pages / str(place_of(path)), _moved(path, text))
     for place, made in PAGES.items():
@@ -73,8 +74,8 @@ def decisions_page() -> str:
 
 def _configuration() -> str:
     """Return the configuration with every decision in the nav, whose last entry they are."""
-    decided = [path for path in sources() if path.startswith("docs/decisions/")]
-    lines = [f"      - {place}" for place in (DECISIONS, *map(place_of, decided))]
+    decided = [place_of(path) for path in sources() if path.startswith("docs/decisions/")]
+    lines = [f"      - All decisions: {DECISIONS}", *(f"      - {place}" for place in decided)]
     return "\n".join([CONFIGURATION.read_text("utf-8").rstrip(), *lines, ""])
 
 
