@@ -51,6 +51,8 @@ set +e; source session 2>/dev/null; set -e
 trap '{ declare -p; declare -f; } > session' EXIT
 """
 
+_HARMLESS = "kill() { :; }\n"
+
 
 class Shell:
     """Runs blocks in ``directory``; ``only_parse`` while a marked block is looked at.
@@ -71,7 +73,13 @@ class Shell:
 
     def run(self, block: str, *, until_it_speaks: bool = False) -> subprocess.CompletedProcess[str]:
         """Run a block to its end, or until its first line on stdout."""
-        command = ["bash", "-eo", "pipefail", "-c", f"{_BEFORE}{block}"]
+        command = [
+            "bash",
+            "-eo",
+            "pipefail",
+            "-c",
+            f"{_BEFORE}{_HARMLESS * self.only_parse}{block}",
+        ]
         with subprocess.Popen(
             command,
             cwd=self.directory,

@@ -105,6 +105,18 @@ def test_commands_and_settings_that_prose_names_are_there(page: str) -> None:
     assert [code for code in _INLINE.findall(living()[page]) if unknown(code)] == []
 
 
+def test_what_contributing_says_of_the_tree_is_there() -> None:
+    text = living()["CONTRIBUTING.md"]
+    tree = next(one.text for one in fences(text) if one.text.startswith("schema/"))
+    named = [line.split()[0] for line in tree.splitlines() if line[0] != " "]
+    assert [one for one in named if not (ROOT / one).is_dir()] == []
+    packages = {one.parent.name for one in ROOT.glob("*/__init__.py")}
+    assert {one for one in packages if f"{one}/" not in named} == set()
+    table = text[text.index("| to change |") : text.index("## Layers")]
+    paths = re.findall("`([a-z_]+/[a-z_/.]+)`", table)
+    assert [one for one in paths if not (ROOT / one).exists()] == []
+
+
 def test_what_is_not_there_is_found() -> None:
     wrong = ("make nothing", "marginalia nothing", "marginalia serve --nothing", "--nothing 1")
     assert [code for code in wrong if not unknown(code)] == []
