@@ -16,7 +16,7 @@ CLIENTS := tests/clients
 EXAMPLES := examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run bench test amazon soak fuzz faults kills hotspots orphans neighbour overload cdn live audit conformance examples examples-check function check format sdl docs site pictures lock clean
+.PHONY: help setup setup-dev run bench test amazon soak fuzz faults kills hotspots orphans neighbour overload cdn live processes audit conformance examples examples-check function check format sdl docs site pictures lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ cdn: setup-dev ## Put a caching proxy before a server: what it saves, and nothin
 
 live: setup-dev ## Have 200 clients listen to two workers while others write, and count what is missed
 	$(BIN)/python -m tests.trials.live $(ARGS)
+
+processes: setup-dev ## Have two servers of two workers each write, replace the workers, and compare every list
+	$(BIN)/python -m tests.trials.processes $(ARGS)
 
 audit: setup-dev .venv/installed-audit $(AUDIT)/node_modules/installed ## Audit a server with others' tools
 	$(BIN)/python -m tests.trials.audit

@@ -3,7 +3,8 @@
 Its parent names a socket as the argument and gives the orders by standard input. Eight bytes by
 that socket are a wish: 0, with two sockets, is a worker, and anything else the process id of one to
 kill. Answers are lines: the process id of a new worker, or that of one that has ended and its exit
-code. The nursery ends with the other end of the socket; its workers see the end of their own.
+code. The nursery ends with the other end of the socket. Its workers see the end of their own; but
+the embedded engine ends with the parent, so they have nothing left to answer with, and are killed.
 """
 
 import gc
@@ -14,6 +15,7 @@ import socket
 import struct
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 
 WISH = struct.Struct("=q")
 
@@ -28,15 +30,21 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)  # they come to all; the parent tells us
     parent = socket.socket(fileno=int(sys.argv[1]))
     try:
-        work = _prepared()
+        work, engine = _prepared()
     except Exception as error:  # noqa: BLE001 - whatever a new version is broken by
         kind = type(error).__name__
         sys.exit(f"The installed version cannot be started: {kind}: {error}")
-    _Nursery(parent, work).run()
+    nursery = _Nursery(parent, work)
+    nursery.run()
+    if engine:
+        nursery.kill_all()
 
 
-def _prepared() -> Work:
-    """Make the imports, which are kept for good; return what a worker does."""
+def _prepared() -> tuple[Work, bool]:
+    """Make the imports, which are kept for good; return what a worker does.
+
+    The second value is whether the store is an engine of the parent's.
+    """
     gc.disable()
     from server.workers.orders import Orders  # noqa: PLC0415 - what fails is told in a sentence
     from server.workers.worker import work  # noqa: PLC0415 - as above
@@ -44,7 +52,7 @@ def _prepared() -> Work:
     orders = Orders.heard(pickle.load(sys.stdin.buffer))  # noqa: S301 - of our parent
     gc.freeze()
     gc.enable()
-    return lambda channel, changes: work(orders, channel, changes)
+    return lambda channel, changes: work(orders, channel, changes), orders.settings.embedded
 
 
 class _Nursery:
@@ -56,7 +64,10 @@ class _Nursery:
     def run(self) -> None:
         signal.signal(signal.SIGCHLD, lambda *_: self._reap())
         while True:
-            wish, sockets, *_ = socket.recv_fds(self._parent, WISH.size, 2)
+            try:
+                wish, sockets, *_ = socket.recv_fds(self._parent, WISH.size, 2)
+            except ConnectionResetError:
+                return
             if not wish:
                 return
             (pid,) = WISH.unpack(wish)
@@ -66,6 +77,12 @@ class _Nursery:
             else:
                 self._fork(*(socket.socket(fileno=one) for one in sockets))
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _DEATHS)
+
+    def kill_all(self) -> None:
+        """Kill the workers that are left."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, _DEATHS)
+        for pid in self._workers:
+            os.kill(pid, signal.SIGKILL)
 
     def _kill(self, pid: int) -> None:
         """Kill a worker, unless it has ended and its process id may be another's."""
@@ -79,7 +96,7 @@ class _Nursery:
             if not pid:
                 self._be_worker(channel, changes)
         self._workers.add(pid)
-        self._parent.sendall(b"%d\n" % pid)
+        self._say(b"%d\n" % pid)
 
     def _be_worker(self, channel: socket.socket, changes: socket.socket) -> None:
         """Do a worker's work in a process of its own, and end it."""
@@ -105,7 +122,11 @@ class _Nursery:
             if not pid:
                 return
             self._workers.discard(pid)
-            self._parent.sendall(b"%d %d\n" % (pid, os.waitstatus_to_exitcode(status)))
+            self._say(b"%d %d\n" % (pid, os.waitstatus_to_exitcode(status)))
+
+    def _say(self, line: bytes) -> None:
+        with suppress(OSError):  # the parent is gone, as the next wish tells
+            self._parent.sendall(line)
 
 
 if __name__ == "__main__":

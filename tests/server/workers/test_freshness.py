@@ -1,6 +1,5 @@
 """What one worker writes and another one reads: nothing that a worker remembers hides a comment."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -68,30 +67,3 @@ async def test_what_another_worker_wrote_is_seen_and_what_it_deleted_is_not(
                 assert after == [[comment, *found] for found in before]
                 await ask(writer, DELETE, id=node)
                 assert [await walk(reader, 3, **one) for one in lists] == before
-
-
-async def test_walks_are_whole_while_another_worker_writes_and_deletes(tmp_path: Path) -> None:
-    with served(tmp_path, "--workers", "2", "--rate-limit", "off") as server:
-        async with clients_of(server, 2) as (writer, reader):
-            kept = [(await add(writer, 1 + n % 5, ("en", "de")[n % 2]))[1] for n in range(30)]
-            kept.reverse()
-            ended = asyncio.Event()
-
-            async def change() -> set[str]:
-                others = set[str]()
-                while not ended.is_set():
-                    node, comment = await add(writer, 3, "en")
-                    others.add(comment)
-                    await ask(writer, DELETE, id=node)
-                return others
-
-            changing = asyncio.create_task(change())
-            lists: list[dict[str, Any]] = [ALL, {"rating": [1, 3, 5], "language": None}]
-            walks = [await walk(reader, 7, **one) for _ in range(4) for one in lists]
-            ended.set()
-            others = await changing
-            odd = [comment for n, comment in enumerate(reversed(kept)) if n % 5 in {0, 2, 4}][::-1]
-            for number, found in enumerate(walks):
-                assert len(set(found)) == len(found)
-                stayed = [comment for comment in found if comment not in others]
-                assert stayed == (odd if number % 2 else kept)

@@ -1,0 +1,1 @@
+"""Two servers with two workers each, over one table."""
