@@ -2,18 +2,21 @@
 
 import os
 from collections.abc import Mapping
+from html import escape
 from pathlib import Path
+from urllib.parse import quote
 
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, Response
 
 from server.http.files import FILE_HEADERS, ROOT, RevalidatedFiles
 
-PAGE = ROOT / "web/graphiql/index.html"
+_PAGE = (ROOT / "web/graphiql/index.html").read_text("utf-8")
 
 NOT_INSTALLED = ROOT / "web/graphiql/not-installed.html"
 
 FILES: Mapping[str, Path] = {
     "graphiql.js": ROOT / "web/graphiql/graphiql.js",
+    "plan.js": ROOT / "web/graphiql/plan.js",
     "icon.svg": ROOT / "web/graphiql/icon.svg",
     "page.css": ROOT / "web/graphiql/page.css",
     "react.js": ROOT / "node_modules/react/umd/react.production.min.js",
@@ -47,10 +50,14 @@ PAGE_HEADERS = {
 }
 
 
-def page() -> Response:
-    """Return GraphiQL's page, or with 503 a page that says how to install its files."""
+def page(address: str) -> Response:
+    """Return GraphiQL's page, or with 503 a page that says how to install its files.
+
+    ``address`` is the page's own, which is the API's too.
+    """
     if all(path.is_file() for path in FILES.values()):
-        return FileResponse(PAGE, headers=PAGE_HEADERS)
+        told = escape(quote(address, safe=":/[]%"))
+        return HTMLResponse(_PAGE.replace("{{ address }}", told), headers=PAGE_HEADERS)
     return FileResponse(NOT_INSTALLED, status_code=503, headers=PAGE_HEADERS)
 
 

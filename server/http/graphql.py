@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 
 from graphql import GraphQLError
+from starlette.datastructures import URL
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -90,7 +91,7 @@ class GraphQLView:
         if media_type is None:
             raise HTTPException(406, f"The answer is {GRAPHQL} or {JSON}: accept one of them.")
         if media_type == HTML:
-            return graphiql.page()
+            return graphiql.page(str(URL(scope=scope).replace(query="")))
         context = await self.context(header(scope, b"authorization"))
         operation = await read_operation(scope, receive)
         asked, result = await self._result(scope, operation, context)

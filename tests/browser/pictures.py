@@ -71,6 +71,7 @@ async def _take(url: str) -> None:
         )
         await _page(browser, url)
         await _plan(browser, url)
+        await _playground(browser, url)
         await _phone(browser, url)
         await _graphiql(browser, url)
         await browser.close()
@@ -89,6 +90,12 @@ async def _plan(browser: Browser, url: str) -> None:
     await page.screenshot(path=PICTURES / "plan.png")
 
 
+async def _playground(browser: Browser, url: str) -> None:
+    page = await browser.new_page(viewport={"width": 1200, "height": 1180})
+    await page.goto(f"{url}/playground?rating=1&rating=2&language=de&language=en&product={PRODUCT}")
+    await page.screenshot(path=PICTURES / "playground.png")
+
+
 async def _phone(browser: Browser, url: str) -> None:
     page = await browser.new_page(viewport={"width": 390, "height": 860}, color_scheme="dark")
     await page.goto(url + ADDRESS)
@@ -104,8 +111,8 @@ async def _graphiql(browser: Browser, url: str) -> None:
     await page.get_by_role("link", name="Open this query in GraphiQL").click()
     await page.locator(_RUN).click()
     await page.get_by_text('"commentId"').first.wait_for()
-    for pane in (".graphiql-query-editor", ".result-window"):  # where the plan is
-        await page.locator(f"{pane} .CodeMirror").evaluate(_TO_THE_END)
+    await page.locator(".lanes").wait_for()
+    await page.locator(".graphiql-query-editor .CodeMirror").evaluate(_TO_THE_END)
     await page.wait_for_timeout(1_000)  # CodeMirror colours in the background
     await page.screenshot(path=PICTURES / "graphiql.png")
 

@@ -56,6 +56,15 @@ async def run(page: Page) -> Any:
     return json.loads(await written_in(result))
 
 
+async def drawn(page: Page, plan: Any, shown: int) -> None:
+    """Look at the drawing of an answer: a lane for each segment, a dot for each row, the list."""
+    await expect(page.locator(".lanes circle")).to_have_count(plan["itemsRead"] + shown)
+    assert await page.locator(".lanes .lane").count() == len(plan["segments"]) == 2
+    assert await page.locator(".lanes .drop").count() == shown
+    link = await page.get_by_role("link", name="in the playground").get_attribute("href")
+    assert link == ("playground?rating=1&rating=2&language=en&product=1&size=10")
+
+
 async def test_the_filled_in_query_runs(page: Page, server: Server, tmp_path: Path) -> None:
     await open_graphiql(page, server)
     assert await page.title() == "GraphiQL · Marginalia"
@@ -63,11 +72,11 @@ async def test_the_filled_in_query_runs(page: Page, server: Server, tmp_path: Pa
     assert "errors" not in answer
     comments = answer["data"]["product"]["comments"]
     nodes = [edge["node"] for edge in comments["edges"]]
-    assert len(nodes) == 5
-    assert {node["rating"] for node in nodes} <= {4, 5}
+    assert len(nodes) == 10
+    assert {node["rating"] for node in nodes} <= {1, 2}
     assert {node["language"] for node in nodes} == {"en"}
-    assert comments["plan"]["index"] == "byLang"
-    await expect(page.locator(RESULT)).to_contain_text(nodes[0]["title"])
+    await drawn(page, comments["plan"], len(nodes))
+    await expect(page.locator(RESULT)).to_contain_text('"plan"')
     await page.screenshot(path=tmp_path / "graphiql.png")
 
     variables = json.loads(await written_in(variables_of(page)))
@@ -136,15 +145,22 @@ async def test_a_phone_shows_the_answer_below_the_query(
     phone: Page, server: Server, tmp_path: Path
 ) -> None:
     await open_graphiql(phone, server)
-    assert "data" in await run(phone)
+    comments = (await run(phone))["data"]["product"]["comments"]
     await phone.screenshot(path=tmp_path / "phone.png")
     query = await phone.locator(".graphiql-query-editor").bounding_box()
     result = await phone.locator(RESULT).bounding_box()
     assert query
     assert result
     assert result["y"] >= query["y"] + query["height"]
-    assert result["width"] > 250
+    assert result["width"] > 350
+    assert result["height"] > 250
     assert await phone.evaluate("document.documentElement.scrollWidth") <= 390
+    await phone.get_by_label("Show Plan").click()
+    await drawn(phone, comments["plan"], len(comments["edges"]))
+    lanes = await phone.locator(".lanes").bounding_box()
+    assert lanes
+    assert lanes["width"] > 300
+    await phone.screenshot(path=tmp_path / "plan.png")
 
 
 async def test_a_subscription_runs(page: Page, server: Server) -> None:

@@ -286,7 +286,8 @@ class References(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = dict(attrs)
-        self.files += [value for name in ("src", "href") if (value := found.get(name))]
+        linked = () if tag == "a" else ("src", "href")
+        self.files += [value for name in linked if (value := found.get(name))]
         inline_script = tag == "script" and "src" not in found
         handlers = any(name.startswith("on") for name in found)
         self.inline |= inline_script or handlers or tag == "style" or "style" in found
@@ -299,6 +300,7 @@ async def test_browsers_get_graphiql(client: httpx.AsyncClient) -> None:
     policy = response.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
+    assert f"curl &#x27;{client.base_url}/graphql&#x27;" in response.text.replace("'", "&#x27;")
     page = References(response.text)
     assert not page.inline
     assert len(page.files) == len(graphiql.FILES)

@@ -2,12 +2,13 @@
 "use strict";
 
 const newestComments = {
-  query: `# The newest comments of a product, rated 4 or 5
+  query: `# The newest comments of a product, rated 1 or 2
 # and in English. Ctrl-Enter runs the query.
 #
 # For the next page, put pageInfo.endCursor into
 # "after", in Variables below. "plan" tells how
-# DynamoDB was asked, and what that cost.
+# DynamoDB was asked and what that cost: the pane
+# "Plan" draws it.
 
 query NewestComments(
   $productId: String!
@@ -23,6 +24,30 @@ query NewestComments(
       first: $first
       after: $after
     ) {
+      plan {
+        accessPattern
+        index
+        requests
+        itemsRead
+        consumedCapacity
+        segments {
+          partitionKey
+          range
+          limit
+          itemsRead
+          skipReason
+        }
+        steps {
+          purpose
+          segments
+        }
+        rows {
+          position
+          segment
+          refill
+          outcome
+        }
+      }
       edges {
         cursor
         node {
@@ -39,28 +64,15 @@ query NewestComments(
         hasNextPage
         endCursor
       }
-      plan {
-        accessPattern
-        index
-        segments {
-          partitionKey
-          range
-          limit
-          itemsRead
-        }
-        requests
-        itemsRead
-        consumedCapacity
-      }
     }
   }
 }
 `,
   variables: `{
   "productId": "1",
-  "rating": [4, 5],
+  "rating": [1, 2],
   "language": "en",
-  "first": 5,
+  "first": 10,
   "after": null
 }`,
 };
@@ -119,16 +131,24 @@ if (asked || localStorage.getItem("graphiql:tabState") === null) {
   localStorage.setItem("graphiql:variables", firstTab.variables);
 }
 
+// The plan is beside the answer from the first, where there is room: later, whatever was left open.
+const unseen = localStorage.getItem("graphiql:visiblePlugin") === null;
+const firstPane =
+  unseen && matchMedia("(min-width: 70rem)").matches ? { visiblePlugin: planned.plugin } : {};
+
 ReactDOM.createRoot(document.getElementById("graphiql")).render(
   React.createElement(
     GraphiQL,
     {
-      fetcher: GraphiQL.createFetcher({
-        url: window.location.pathname,
-        subscriptionUrl:
-          window.location.origin.replace("http", "ws") + window.location.pathname,
-      }),
-      plugins: [GraphiQLPluginExplorer.explorerPlugin()],
+      fetcher: planned.noting(
+        GraphiQL.createFetcher({
+          url: window.location.pathname,
+          subscriptionUrl:
+            window.location.origin.replace("http", "ws") + window.location.pathname,
+        }),
+      ),
+      plugins: [planned.plugin, GraphiQLPluginExplorer.explorerPlugin()],
+      ...firstPane,
       defaultTabs: asked ? [asked, newestComments, addComment] : [newestComments, addComment],
       defaultEditorToolsVisibility: true,
     },
