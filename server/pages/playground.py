@@ -23,8 +23,8 @@ async def show(request: PageRequest) -> Response:
         return request.render("playground.off.html", 404)
     choice = Choice.of(request.http.query_params)
     if choice.product:
-        counts = await request.run("product.counts", productId=choice.product, narrowed=False)
-        languages = _languages(counts.data["product"])
+        answer = await request.run("playground.languages", productId=choice.product)
+        languages = _languages(answer.data["product"])
     else:
         choice, languages = await _start(request)
     status, facts = 200, dict[str, Any](sides=[])
