@@ -160,6 +160,21 @@ def reader(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Iterato
             os.chdir(before)
 
 
+def test_readers_meet_a_merge_first_and_then_one_partition(reader: Reader) -> None:
+    """What README says of plans in prose, before its snippets are run."""
+    page = """{ product(productId: "1") { comments(rating: %s, language: "en", first: 3) {
+      plan { index segments { limit } } } } }"""
+    seen = []
+    for ratings in ("[1, 2]", "[4, 5]"):
+        body = {"query": page % ratings}
+        answer = httpx.post(f"{reader.server.url}/graphql", json=body, timeout=30).json()
+        plan = answer["data"]["product"]["comments"]["plan"]
+        seen.append((plan["index"], [one["limit"] for one in plan["segments"]]))
+    assert seen[0] == ("byLangAndRating", [3, 4])
+    assert seen[1][0] == "byLang"
+    assert len(seen[1][1]) == 1
+
+
 @pytest.mark.parametrize("page", living())
 def test_what_a_page_says_works(reader: Reader, page: str) -> None:
     reader.answer = None
