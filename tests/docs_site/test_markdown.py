@@ -1,0 +1,51 @@
+"""How pages are taken apart."""
+
+from docs_site.markdown import Fence, anchors, fences, slug_of, table
+
+PAGE = """# A page
+
+```sh
+first
+```
+
+<!-- not run: it needs
+an account -->
+```sh
+second
+```
+
+1. In a list
+
+   <!-- stopped: it listens -->
+   ```sh
+   third
+     indented
+
+   ```
+
+```json
+{}
+```
+
+## A page
+
+## `make site`, [links](b.md) & more!
+"""
+
+
+def test_blocks_have_the_comment_right_before_them_alone() -> None:
+    assert list(fences(PAGE)) == [
+        Fence("sh", "first\n", 3),
+        Fence("sh", "second\n", 9, "not run", "it needs an account"),
+        Fence("sh", "third\n  indented\n\n", 16, "stopped", "it listens"),
+        Fence("json", "{}\n", 22),
+    ]
+
+
+def test_anchors_are_those_of_github() -> None:
+    assert anchors(PAGE) == {"a-page", "a-page-1", "make-site-links--more"}
+    assert slug_of("Other services with DynamoDB's API") == "other-services-with-dynamodbs-api"
+
+
+def test_a_cell_keeps_its_bars_and_lines_to_itself() -> None:
+    assert list(table(["a", "b"], [["x | y", "1\n2"]]))[2] == "| x \\| y | 1 2 |"
