@@ -9,7 +9,9 @@ _FENCE = re.compile(
     r"(?P<text>.*?)^(?P=indent)(?P=marks) *$",
     re.MULTILINE | re.DOTALL,
 )
-_NOTE = re.compile(r"<!-- *(?P<word>not run|stopped): *(?P<reason>(?:(?!-->).)+?) *-->\s*\Z", re.DOTALL)
+_NOTE = re.compile(
+    r"<!-- *(?P<word>not run|stopped): *(?P<reason>(?:(?!-->).)+?) *-->\s*\Z", re.DOTALL
+)
 _LINK = re.compile(
     r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|!\[[^\]]*\]\([^)]*\))*)\]\((?P<target>[^()\s]+(?:\([^)]*\))?[^()\s]*)\)"
 )
