@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, FloatRect, async_playwright
 
 from dal.model import Comment
 from server.demo.comments import demo_comments
@@ -91,9 +91,16 @@ async def _plan(browser: Browser, url: str) -> None:
 
 
 async def _playground(browser: Browser, url: str) -> None:
-    page = await browser.new_page(viewport={"width": 1200, "height": 1180})
+    """Both plans: what is below the form."""
+    page = await browser.new_page(viewport={"width": 1200, "height": 860})
     await page.goto(f"{url}/playground?rating=1&rating=2&language=de&language=en&product={PRODUCT}")
-    await page.screenshot(path=PICTURES / "playground.png")
+    verdict = await page.locator(".verdict").bounding_box()
+    sides = await page.locator(".sides").bounding_box()
+    assert verdict
+    assert sides
+    top, bottom = verdict["y"] - 24, sides["y"] + sides["height"] + 24
+    clip: FloatRect = {"x": 0, "y": top, "width": 1200, "height": bottom - top}
+    await page.screenshot(path=PICTURES / "playground.png", full_page=True, clip=clip)
 
 
 async def _phone(browser: Browser, url: str) -> None:
@@ -105,6 +112,7 @@ async def _phone(browser: Browser, url: str) -> None:
 async def _graphiql(browser: Browser, url: str) -> None:
     page = await browser.new_page(viewport={"width": 1200, "height": 860})
     await page.goto(url + ADDRESS)
+    await page.locator("#rest > summary").click()
     await page.get_by_role("link", name="Older").click()
     await page.get_by_text("Older comments").wait_for()
     await page.locator("#plan > summary").click()
