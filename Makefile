@@ -12,11 +12,12 @@ AUDIT := tests/trials/audit
 LINTERS := tests/schema/sdl
 PEERS := bench/peers
 CONFORMANCE := tests/trials/conformance
+LIGHTHOUSE := tests/trials/lighthouse
 CLIENTS := tests/clients
 EXAMPLES := examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run bench test amazon soak fuzz faults kills hotspots orphans neighbour overload cdn live processes audit conformance examples examples-check function check format sdl docs site pictures lock clean
+.PHONY: help setup setup-dev run bench test amazon soak fuzz faults kills hotspots orphans neighbour overload cdn live processes audit lighthouse conformance examples examples-check function check format sdl docs site pictures lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +75,9 @@ processes: setup-dev ## Have two servers of two workers each write, replace the 
 
 audit: setup-dev .venv/installed-audit $(AUDIT)/node_modules/installed ## Audit a server with others' tools
 	$(BIN)/python -m tests.trials.audit
+
+lighthouse: setup-dev $(LIGHTHOUSE)/node_modules/installed ## Show the pages to Lighthouse as a phone does: each category 95 or more
+	$(BIN)/python -m tests.trials.lighthouse
 
 conformance: setup-dev $(CONFORMANCE)/node_modules/installed ## Check graphql-yoga and PostGraphile as we check ourselves
 	$(BIN)/python -m tests.trials.conformance $(ARGS)
@@ -170,8 +174,8 @@ clean: ## Remove what setup installed (./data stays)
 	.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement $(AUDIT)/clairvoyance.txt
 	@touch $@
 
-$(AUDIT)/node_modules/installed: $(AUDIT)/package.json $(AUDIT)/package-lock.json
-	cd $(AUDIT) && $(NPM) ci --no-fund --no-audit --ignore-scripts
+$(AUDIT)/node_modules/installed $(LIGHTHOUSE)/node_modules/installed: %/node_modules/installed: node_modules/installed %/package.json %/package-lock.json
+	cd $* && $(NPM) ci --no-fund --no-audit --ignore-scripts
 	@touch $@
 
 $(LINTERS)/node_modules/installed: .venv/installed node_modules/installed $(LINTERS)/package.json $(LINTERS)/package-lock.json

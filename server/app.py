@@ -17,6 +17,7 @@ from schema.build import ExecutableSchema, build_schema
 from schema.trusted_documents import TrustedDocuments
 from server.analytics.asking import analytics_of
 from server.auth.authenticator import Authenticator
+from server.auth.demo_account import DemoAccount
 from server.engine.data_directory import DataDirectory
 from server.errors import CommandError
 from server.health import health_routes
@@ -86,7 +87,8 @@ def create_app(  # noqa: PLR0913 - what a server is made of
         routes=[Route(_GRAPHQL, view, methods=["GET", "POST"]), *health_routes(table, directory)],
         exception_handlers={HTTPException: http_failure},
     )
-    others.router.default = _pages(view, settings)  # a Mount would take what the routes refuse, too
+    # A Mount would take what the routes refuse, too.
+    others.router.default = _pages(view, settings, authenticator)
     app: ASGIApp = CompressionMiddleware(_Shortcut(view, _live(settings, view), others))
     app = DeadlineMiddleware(app, seconds=settings.deadline)
     if settings.rate_limit != NO_RATE_LIMIT:
@@ -134,7 +136,7 @@ def _live(settings: Settings, view: GraphQLView) -> ASGIApp:
     return live
 
 
-def _pages(view: GraphQLView, settings: Settings) -> ASGIApp:
+def _pages(view: GraphQLView, settings: Settings, authenticator: Authenticator) -> ASGIApp:
     """Return what imports the pages, Jinja with them, when somebody asks for one.
 
     They would be a tenth of every start, and storefronts ask for GraphQL alone.
@@ -144,12 +146,19 @@ def _pages(view: GraphQLView, settings: Settings) -> ASGIApp:
     def app() -> ASGIApp:
         from server.pages.routes import pages_app  # noqa: PLC0415 - see above
 
-        return pages_app(view, settings.picture_origins)
+        demo = _demo_account(authenticator) if settings.demo else None
+        return pages_app(view, settings.picture_origins, demo)
 
     async def pages(scope: Scope, receive: Receive, send: Send) -> None:
         await app()(scope, receive, send)
 
     return pages
+
+
+def _demo_account(authenticator: Authenticator) -> DemoAccount:
+    from server.demo.orders import DEMO_USER  # noqa: PLC0415 - most servers have no demo
+
+    return DemoAccount(DEMO_USER, authenticator)
 
 
 class _Shortcut:

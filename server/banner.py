@@ -1,10 +1,7 @@
 """What a server says of itself once it listens."""
 
-from datetime import timedelta
-
+from server.auth.demo_account import DEMO_LIFETIME
 from server.settings import Settings
-
-DEMO_LIFETIME = timedelta(days=7)
 
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a browser opens instead
 

@@ -1,6 +1,7 @@
 """Who is asking: the user of a bearer JWT."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,13 @@ class Authenticator:
         self._secret = secret
         self._jwks_url = jwks_url
         self._audience = audience
+
+    def issue(self, username: str, lifetime: timedelta) -> str | None:
+        """Return a JWT for a user without roles; None where no secret signs any."""
+        from server.auth.jwt import make_token  # noqa: PLC0415 - see below
+
+        secret = self._secret()
+        return secret and make_token(secret, username=username, roles=[], lifetime=lifetime)
 
     async def viewer(self, authorization: str | None) -> Viewer | None:
         """Return the JWT's user, None when no header was sent.

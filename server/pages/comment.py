@@ -1,6 +1,5 @@
 """``/comments/{id}``: a comment's permalink, where who wrote it edits and deletes it."""
 
-from dataclasses import asdict
 from typing import Any
 
 from starlette.responses import Response
@@ -11,6 +10,7 @@ from server.pages.addresses import comment_path, product_path
 from server.pages.comment_forms import CommentForm, require_own, user_errors
 from server.pages.faults import PageFault
 from server.pages.formats import product_name
+from server.pages.i18n import gettext
 from server.pages.page_request import PageRequest
 
 
@@ -41,7 +41,7 @@ async def _delete(
     require_own(request.session, fields)
     refusals = user_errors(await request.run("comment.delete", input={"id": comment["id"]}))
     if refusals:
-        raise PageFault(409, refusals[0]["message"])
+        raise PageFault(409, gettext("It cannot be deleted now: somebody else changed it."))
     return request.to(product_path(comment["product"]["productId"]) + "?notice=deleted")
 
 
@@ -68,6 +68,6 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         path=comment_path(comment["commentId"]),
         canonical=comment_path(comment["commentId"]),
         mine=mine,
-        form=form and asdict(form),
+        form=form and form.shown(request.accepted),
         linked=linked_data.lone_review(request.site, comment),
     )

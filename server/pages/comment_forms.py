@@ -1,11 +1,15 @@
 """The form of a comment: what was typed, and what is to be mended before it can be stored."""
 
 import secrets
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from server.pages.addresses import RATINGS
 from server.pages.faults import PageFault
+from server.pages.formats import number
+from server.pages.i18n import gettext, gettext_noop, ngettext
+from server.pages.language_choice import ANOTHER, LanguageChoice
 from server.pages.operations import Answer
 from server.pages.sessions import Session
 
@@ -13,7 +17,18 @@ _FIELDS = ("rating", "language", "title", "text")
 
 _RATINGS = frozenset(map(str, RATINGS))
 
-OTHER_SESSION = "This form was made before you signed in here: look it over and send it again."
+OTHER_SESSION = gettext_noop(
+    "This form was made before you signed in here: look it over and send it again."
+)
+
+_TOLD: Mapping[str, str] = {
+    "IDEMPOTENCY_KEY_REUSED": gettext_noop(
+        "This form was sent before, with other words. Send it again if these are a new comment."
+    ),
+    "NOT_FOUND": gettext_noop("This comment is gone: it may have been deleted."),
+    "CONFLICT": gettext_noop("Somebody else changed this meanwhile: look at it again."),
+}
+"""What the form says of an error that is about no field, by its code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +49,10 @@ class CommentForm:
     @classmethod
     def typed(cls, fields: dict[str, str]) -> "CommentForm":
         """Return a form as it was sent."""
+        given = fields.get("language", "")
         return cls(
             rating=fields.get("rating", ""),
-            language=fields.get("language", ""),
+            language=fields.get("another" if given == ANOTHER else "language", ""),
             title=fields.get("title", ""),
             text=fields.get("text", ""),
             key=fields.get("key") or secrets.token_urlsafe(),
@@ -51,6 +67,11 @@ class CommentForm:
         """Return the same form with what to mend, under a new key where the old one is used up."""
         return replace(self, key=key or self.key, errors=errors)
 
+    def shown(self, accepted: str, known: Iterable[str] = ()) -> dict[str, Any]:
+        """Return what the template shows: the fields, and the languages to choose from."""
+        choice = LanguageChoice.offered(self.language, accepted, known)
+        return asdict(self) | {"choice": asdict(choice)}
+
     def input(self) -> dict[str, Any]:
         """Return the fields of the mutation's input; it refuses 0, which stands for no rating."""
         return {
@@ -63,23 +84,29 @@ class CommentForm:
     def check(self, session: Session, fields: dict[str, str]) -> dict[str, str]:
         """Return what stands in the way before the API is asked; by field, empty for nothing."""
         if session.username is None:
-            return {"": session.ended or "Sign in first: your text stays here."}
+            return {"": session.ended or gettext("Sign in first: your text stays here.")}
         if not session.made(fields.get("form_key", "")):
-            return {"": OTHER_SESSION}
+            return {"": gettext(OTHER_SESSION)}
         return {}
 
     def faults(self, errors: list[dict[str, Any]]) -> dict[str, str]:
-        """Return the API's user errors by the form's fields, all at once.
+        """Return the API's user errors by the form's fields, all at once, in words for a person.
 
-        One about no field of the form stands above it. What was left out is told in the form's
-        own words.
+        One about no field of the form stands above it.
         """
-        told = {_field(error): error["message"] for error in errors}
-        if "rating" in told:
-            told["rating"] = "Choose from one to five stars."
-        if "text" in told and not self.text.strip():
-            told["text"] = "Write a few words."
-        return told
+        return {(name := _field(error)): self._words(name, error) for error in errors}
+
+    def _words(self, name: str, error: dict[str, Any]) -> str:
+        if name == "rating":
+            return gettext("Choose from one to five stars.")
+        if name == "language":
+            return gettext("Choose the language, or give its tag, such as en or pt-BR.")
+        if name and not self.input()[name]:
+            return gettext("Write a few words.")
+        if name:
+            return _too_long(len(self.input()[name]))
+        words = _TOLD.get(error["code"])
+        return gettext(words) if words else str(error["message"])
 
 
 def user_errors(answer: Answer) -> list[dict[str, Any]]:
@@ -87,6 +114,15 @@ def user_errors(answer: Answer) -> list[dict[str, Any]]:
     (payload,) = answer.data.values()
     errors: list[dict[str, Any]] = payload["userErrors"]
     return errors
+
+
+def _too_long(size: int) -> str:
+    return ngettext(
+        "This is %(count)s character long: too much.",
+        "This is %(count)s characters long: too much.",
+        size,
+        count=number(size),
+    )
 
 
 def _field(error: dict[str, Any]) -> str:
@@ -98,6 +134,6 @@ def _field(error: dict[str, Any]) -> str:
 def require_own(session: Session, fields: dict[str, str]) -> None:
     """Raise PageFault unless a post without anything typed comes from this session's own form."""
     if session.username is None:
-        raise PageFault(401, session.ended or "Sign in first.")
+        raise PageFault(401, session.ended or gettext("Sign in first."))
     if not session.made(fields.get("form_key", "")):
-        raise PageFault(403, OTHER_SESSION)
+        raise PageFault(403, gettext(OTHER_SESSION))

@@ -60,7 +60,7 @@ def negotiated(asked: str | None, kept: str | None, accepted: str) -> str:
     What its address asks for comes first, then what the cookie keeps, then the header
     Accept-Language by its weights; English is for everybody else.
     """
-    wanted = [asked, kept, *_by_weight(accepted)]
+    wanted = [asked, kept, *by_weight(accepted)]
     return next((tag for one in wanted if one and (tag := offered(one))), SOURCE)
 
 
@@ -116,7 +116,7 @@ def _catalogue(tag: str) -> catalogues.NullTranslations:
     return catalogues.GNUTranslations(compiled)
 
 
-def _by_weight(accepted: str) -> list[str]:
+def by_weight(accepted: str) -> list[str]:
     """Return the tags of an Accept-Language header, the most wanted first; unreadable ones left."""
     weighed = []
     for part in accepted.split(","):

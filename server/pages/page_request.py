@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from server.auth.authenticator import InvalidTokenError, KeysUnavailableError
+from server.auth.demo_account import DemoAccount
 from server.http.graphql import GraphQLView
 from server.http.request_body import read_body
 from server.pages import i18n, operations, rendering, sessions
@@ -36,6 +37,13 @@ class PageRequest:
     http: Request
     view: GraphQLView
     session: Session
+    demo: DemoAccount | None = None
+    """The account that all visitors of a demo share."""
+
+    @property
+    def accepted(self) -> str:
+        """The browser's languages, as its header Accept-Language has them."""
+        return self.http.headers.get("accept-language", "")
 
     @property
     def root(self) -> str:
@@ -100,6 +108,7 @@ class PageRequest:
             "site": self.site,
             "here": self.here,
             "viewer": self.session.username,
+            "demo_user": self.demo and self.demo.username,
             "form_key": self.session.form_key,
             "ended": self.session.ended,
             "notice": gettext(notice) if notice else None,
@@ -134,14 +143,14 @@ Handler = Callable[[PageRequest], Awaitable[Response]]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def endpoint(view: GraphQLView, handler: Handler) -> Endpoint:
+def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = None) -> Endpoint:
     """Return what answers a route by ``handler``; its faults become pages too."""
 
     async def answer(http: Request) -> Response:
         with i18n.speaking(sessions.language(http)):
-            request = anonymous = PageRequest(http, view, Session(await view.context(None)))
+            request = anonymous = PageRequest(http, view, Session(await view.context(None)), demo)
             try:
-                request = PageRequest(http, view, await sessions.open_session(view, http))
+                request = PageRequest(http, view, await sessions.open_session(view, http), demo)
                 return await handler(request)
             except InvalidTokenError as error:
                 return fault_page(anonymous, PageFault(401, str(error)))

@@ -97,8 +97,11 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     if after and not shown:
         message = gettext("There are no comments here any more. Start from the beginning.")
         raise PageFault(404, message)
+    known = [one["language"] for one in facets["languages"]]
     facts |= {"trend": drawing, "total": len(shown) if total is None else total}
-    return request.render("product.html", status, **facts, form=form and asdict(form))
+    return request.render(
+        "product.html", status, **facts, form=form and form.shown(request.accepted, known)
+    )
 
 
 def _facts(

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
+from server.auth.demo_account import DemoAccount
 from server.http import graphiql
 from server.http.failures import http_failure
 from server.http.files import ROOT, RevalidatedFiles
@@ -33,13 +34,15 @@ _ROUTES = (
 )
 
 
-def pages_app(view: GraphQLView, picture_origins: Sequence[str] = ()) -> Starlette:
+def pages_app(
+    view: GraphQLView, picture_origins: Sequence[str] = (), demo: DemoAccount | None = None
+) -> Starlette:
     """Return the application of the pages, which run their documents as ``view`` runs a client's.
 
     Starlette's own refusals are a page to browsers and JSON to the rest. ``picture_origins`` are
-    those whose pictures may be shown beside our own.
+    those whose pictures may be shown beside our own, ``demo`` the account that one click signs in.
     """
-    nothing_here = endpoint(view, home.nothing_here)
+    nothing_here = endpoint(view, home.nothing_here, demo)
 
     async def refusal(request: Request, error: Exception) -> Response:
         missing = isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND
@@ -50,7 +53,7 @@ def pages_app(view: GraphQLView, picture_origins: Sequence[str] = ()) -> Starlet
     app = Starlette(
         routes=[
             *(
-                Route(path, endpoint(view, page), methods=[method])
+                Route(path, endpoint(view, page, demo), methods=[method])
                 for method, path, page in _ROUTES
             ),
             Route("/static/pages/page.css", style_sheet.show),

@@ -8,7 +8,11 @@ from server.auth.authenticator import InvalidTokenError
 from server.pages import sessions
 from server.pages.addresses import local
 from server.pages.comment_forms import require_own
+from server.pages.faults import PageFault
+from server.pages.i18n import gettext
 from server.pages.page_request import PageRequest
+
+_COMMAND = "marginalia token --user NAME"
 
 
 async def show(request: PageRequest) -> Response:
@@ -19,7 +23,7 @@ async def show(request: PageRequest) -> Response:
 async def sign_in(request: PageRequest) -> Response:
     """Keep the JWT when it proves who somebody is, and lead back to where they came from."""
     fields = await request.form()
-    jwt, following = sessions.pasted_jwt(fields.get("jwt", "")), fields.get("next", "/")
+    jwt, following = _jwt(request, fields), fields.get("next", "/")
     try:
         context = await request.view.context(f"Bearer {jwt}")
     except InvalidTokenError as error:
@@ -28,6 +32,16 @@ async def sign_in(request: PageRequest) -> Response:
     response = request.to(local(following))
     sessions.keep(response, request.http, jwt)
     return response
+
+
+def _jwt(request: PageRequest, fields: dict[str, str]) -> str:
+    """Return the JWT that was pasted, or one of the demo's account."""
+    if "demo" not in fields:
+        return sessions.pasted_jwt(fields.get("jwt", ""))
+    jwt = request.demo.jwt() if request.demo else None
+    if jwt is None:
+        raise PageFault(404, gettext("This server has no account to try it with: it is no demo."))
+    return jwt
 
 
 async def sign_out(request: PageRequest) -> Response:
@@ -42,4 +56,6 @@ async def sign_out(request: PageRequest) -> Response:
 
 def _form(request: PageRequest, following: str, error: str | None = None) -> Response:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK
-    return request.render("sign_in.html", status, next=local(following), error=error)
+    return request.render(
+        "sign_in.html", status, next=local(following), error=error, command=_COMMAND
+    )

@@ -87,4 +87,79 @@ if (filters()) {
   });
 }
 
+/* A link to what it stands beside: handed to the phone, or copied. */
+document.addEventListener("click", async (event) => {
+  const link = event.target.closest?.("a[data-copy]");
+  if (!link || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
+  if (!navigator.clipboard) return; // only where the site is served securely
+  event.preventDefault();
+  const phone = matchMedia("(pointer: coarse)").matches && navigator.share;
+  if (phone) return void navigator.share({ url: link.href }).catch(() => {});
+  await navigator.clipboard.writeText(link.href).then(() => copied(link), () => location.assign(link.href));
+});
+
+function copied(link) {
+  link.dataset.copied ??= link.textContent;
+  link.textContent = link.dataset.copy;
+  link.setAttribute("role", "status");
+  setTimeout(() => {
+    link.textContent = link.dataset.copied;
+    link.removeAttribute("role");
+    delete link.dataset.copied;
+  }, 2000);
+}
+
+/* How long a text is, beside how long it may be. */
+for (const room of document.querySelectorAll("[data-counts]")) {
+  const field = room.closest("form").elements[room.dataset.counts];
+  const said = room.textContent;
+  const number = new Intl.NumberFormat(document.documentElement.lang);
+  const count = () => {
+    const size = [...field.value].length;
+    room.textContent = size ? `${number.format(size)} / ${number.format(room.dataset.most)}` : said;
+  };
+  field.addEventListener("input", count);
+  count();
+}
+
+/* What was begun stays in this browser until it is stored or discarded. */
+const DRAFT = ["rating", "language", "another", "title", "text"];
+const form = document.querySelector("form[data-draft]");
+const viewer = document.querySelector(".viewer bdi")?.textContent;
+const key = form && `draft:${viewer}:${form.dataset.draft}`;
+
+function keep() {
+  const values = Object.fromEntries(DRAFT.map((name) => [name, form.elements[name].value]));
+  if (values.title || values.text) localStorage.setItem(key, JSON.stringify(values));
+  else localStorage.removeItem(key);
+}
+
+function restore() {
+  const values = JSON.parse(localStorage.getItem(key));
+  const notice = form.querySelector(".draft");
+  if (!values || !notice || form.elements.text.value || form.elements.title.value) return;
+  for (const name of DRAFT) form.elements[name].value = values[name];
+  for (const name of ["title", "text"]) form.elements[name].dispatchEvent(new Event("input"));
+  notice.hidden = false;
+  notice.querySelector("button").addEventListener("click", () => {
+    localStorage.removeItem(key);
+    form.reset();
+    for (const name of ["title", "text"]) form.elements[name].dispatchEvent(new Event("input"));
+    notice.hidden = true;
+  });
+}
+
+try {
+  const { searchParams } = new URL(location.href);
+  if (searchParams.get("notice") === "added") localStorage.removeItem(sessionStorage.getItem("sent"));
+  if (form && viewer) {
+    restore();
+    keep(); // what was typed before this ran
+    form.addEventListener("input", keep);
+    form.addEventListener("submit", () => sessionStorage.setItem("sent", key));
+  }
+} catch (error) {
+  console.warn(error); // a browser that stores nothing keeps no drafts
+}
+
 document.querySelector(".errors")?.focus();

@@ -1,6 +1,7 @@
 """Writing through the pages: who may, how often, and what an error leaves standing."""
 
 import asyncio
+import re
 
 import httpx
 import pytest
@@ -69,7 +70,9 @@ def hidden_of(page: Parsed) -> dict[str, str]:
         ({"rating": ""}, "rating", "one to five stars"),
         ({"rating": "6"}, "rating", "one to five stars"),
         ({"text": " "}, "text", "a few words"),
-        ({"language": "not a tag"}, "language", "BCP 47"),
+        ({"language": "not a tag"}, "language", "Choose the language, or give its tag"),
+        ({"language": "*", "another": "not a tag"}, "language", "or give its tag"),
+        ({"language": ""}, "language", "Choose the language"),
         ({"title": "x" * 201}, "title", "201 characters"),
         ({"text": "x" * 10_001}, "text", "10,001 characters"),
     ],
@@ -203,3 +206,48 @@ async def test_another_sites_form_changes_nothing(ann: httpx.AsyncClient, table:
     left = await ann.post("/sign-out", data={}, headers=elsewhere)
     assert (left.status_code, "set-cookie" in left.headers) == (403, False)
     assert await titles(table, "w9") == []
+
+
+def options(page: Parsed) -> list[str]:
+    """Return the values that a select offers, in order."""
+    return [given["value"] or "" for tag, given in page.elements if tag == "option"]
+
+
+def selected(page: Parsed) -> list[str | None]:
+    return [given["value"] for _, given in page.elements if "selected" in given]
+
+
+async def test_the_browsers_language_comes_first_and_free_entry_last(
+    ann: httpx.AsyncClient, table: Table
+) -> None:
+    await stored(table, [COMMENT._replace(comment_id="f1", product_id="fr", language="fr")])
+    accepted = {"Accept-Language": "en;q=0.5, pt-BR, xx;q=0.9, de-AT;q=0.8"}
+    page = Parsed((await ann.get("/products/fr", headers=accepted)).text)
+    assert options(page)[:4] == ["pt-BR", "de", "en", "fr"]
+    assert options(page)[-1] == "*"
+    assert len(options(page)) == len(set(options(page))) > 50
+    assert selected(page) == ["pt-BR"]
+
+
+async def test_a_browser_that_wants_no_language_has_to_choose(ann: httpx.AsyncClient) -> None:
+    page = Parsed((await ann.get("/products/none", headers={"Accept-Language": "*"})).text)
+    assert (options(page)[0], selected(page)) == ("", [])
+
+
+async def test_a_language_that_the_list_lacks_is_typed(ann: httpx.AsyncClient) -> None:
+    body = await form_of(ann, "/products/w10") | TYPED | {"language": "*", "another": "OC"}
+    refused = Parsed((await ann.post("/products/w10", data=body | {"text": ""})).text)
+    assert (selected(refused), refused.fields()["another"]) == (["*"], "OC")
+    answer = await ann.post("/products/w10", data=body)
+    edited = await opened(ann, answer.headers["location"].partition("?")[0])
+    assert edited.linked["inLanguage"] == "oc"
+    assert (selected(edited), edited.fields()["another"]) == (["*"], "oc")
+
+
+async def test_no_error_speaks_of_the_api(ann: httpx.AsyncClient) -> None:
+    wrong = {"rating": "", "language": "not a tag", "title": "x" * 201, "text": "x" * 10_001}
+    body = await form_of(ann, "/products/words") | wrong
+    shown = Parsed((await ann.post("/products/words", data=body)).text).text
+    assert "This is 201 characters long: too much." in shown
+    assert "This is 10,001 characters long: too much." in shown
+    assert not re.search(r"argument|cursor|BCP|idempotency|\b(text|title|language) is", shown)

@@ -4,7 +4,11 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
-from tests.server.pages.conftest import SITE, Parsed, client_of, jwt_of, opened
+from dal.table.client import Table
+from server.app import create_app
+from server.auth.authenticator import Authenticator
+from server.settings import Settings
+from tests.server.pages.conftest import SECRET, SITE, Parsed, client_of, jwt_of, opened
 
 FORM = {"next": "/products/1?rating=5#write"}
 
@@ -118,3 +122,27 @@ async def test_graphql_takes_no_cookie(ann: httpx.AsyncClient) -> None:
     query = "mutation ($i: AddCommentInput!) { addComment(input: $i) { comment { commentId } } }"
     answer = await ann.post("/graphql", json={"query": query, "variables": {"i": comment}})
     assert answer.json()["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
+
+
+async def test_one_click_signs_in_to_a_demo(table: Table) -> None:
+    authenticator = Authenticator(secret=lambda: SECRET)
+    app = create_app(Settings(demo=True), table=table, authenticator=authenticator)
+    async with client_of(app) as visitor:
+        for address in ("/sign-in?next=/products/1", "/products/1"):
+            page = await opened(visitor, address)
+            assert "Try it as “demo”" in page.text
+            assert page.fields()["demo"] == "1"
+        elsewhere = {"Origin": "https://evil.example"}
+        refused = await visitor.post("/sign-in", data=FORM | {"demo": "1"}, headers=elsewhere)
+        assert (refused.status_code, "set-cookie" in refused.headers) == (403, False)
+        answer = await visitor.post("/sign-in", data=FORM | {"demo": "1"})
+        assert answer.headers["location"] == FORM["next"]
+        page = await opened(visitor, "/products/1")
+        assert "Signed in as demo" in page.text
+        assert "Try it as" not in page.text
+
+
+async def test_a_server_that_is_no_demo_signs_nobody_in(client: httpx.AsyncClient) -> None:
+    assert "Try it as" not in (await opened(client, "/sign-in")).text
+    answer = await client.post("/sign-in", data=FORM | {"demo": "1"})
+    assert (answer.status_code, "set-cookie" in answer.headers) == (404, False)
