@@ -94,10 +94,15 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
 
 async def statistics(
     root: strawberry.Parent[Product], info: Info, language: list[str] | None = None
-) -> CommentStatistics:
-    """Return the counts of the product's comments, in some languages or in all."""
+) -> CommentStatistics | None:
+    """Return the counts of the product's comments, in some languages or in all.
+
+    None where nobody has counted any yet.
+    """
     languages = None if language is None else rules.languages("language", language)
-    return (await info.context.products.statistics(root.product_id)).of(languages)
+    counts = await info.context.products.statistics(root.product_id)
+    known = await info.context.stores.comments.maintenance.counted()
+    return counts.of(languages) if known else None
 
 
 async def title(root: strawberry.Parent[Product], info: Info) -> str | None:

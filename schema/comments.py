@@ -110,7 +110,8 @@ class Product(Node):
     statistics: counts.CommentStatistics | None = strawberry.field(
         resolver=products.statistics,
         graphql_type=CommentStatistics | None,
-        description="Counts over all languages, or over those listed.",
+        description="Counts over all languages, or over those listed; null where nobody has "
+        "counted any yet, as before the first rebuild in stream mode.",
     )
     most_recent_positive: model.Comment | None = strawberry.field(
         resolver=products.most_recent_positive,

@@ -63,7 +63,7 @@ async def rebuild(
     await table.put_many(list(encode_all(counts)))
     await table.put_many([marker(label_of(arn), event) for event in set(replay.events)])
     await Checkpoints(table, label_of(arn)).begin(replay.reached.values(), scanned)
-    await maintenance.announce(announced, rebuilding=False)
+    await maintenance.announce(announced, rebuilding=False, complete=True)
 
 
 async def _announce(maintenance: MaintenanceStore, wait_for_writers: WaitForWriters) -> Maintenance:

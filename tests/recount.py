@@ -71,5 +71,5 @@ def _plain(item: dict[str, Any]) -> dict[str, str]:
     return {
         name: value
         for name, value in values.items()
-        if name not in {"PK", "SK", "rebuilt"} and value != "0"
+        if name not in {"PK", "SK", "rebuilt", "batch"} and value != "0"
     }

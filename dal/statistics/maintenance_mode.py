@@ -104,6 +104,11 @@ class Maintenance:
         return self.mode is MaintenanceMode.STREAM and not self.rebuilding
 
     @property
+    def counted(self) -> bool:
+        """Whether counts say something: in mode stream nobody counts before a rebuild."""
+        return self.mode is MaintenanceMode.TRANSACTIONAL or self.counted_table != ""
+
+    @property
     def exact(self) -> bool:
         """Whether a count of zero proves that there is no such comment."""
         return self.mode is MaintenanceMode.TRANSACTIONAL and self.complete and not self.rebuilding
@@ -135,11 +140,18 @@ class MaintenanceStore:
 
     async def layout(self) -> ShardLayout:
         """Return how comments are spread, as the item said within the last 30 seconds."""
+        return (await self._lately()).layout
+
+    async def _lately(self) -> Maintenance:
         kept = self._kept
         if kept is not None and monotonic() - kept[0] < LAYOUT_KEPT_SECONDS:
-            return kept[1].layout
+            return kept[1]
         with opened():  # it is not for the page alone that happens to need it first
-            return (await self.current()).layout
+            return await self.current()
+
+    async def counted(self) -> bool:
+        """Return whether counts say something, as the item said within the last 30 seconds."""
+        return (await self._lately()).counted
 
     async def _read_in_time(self) -> tuple[float, Maintenance]:
         """Return when the item was asked for, and what it said; it may be old when it comes."""

@@ -15,8 +15,9 @@ Send: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 """Does an operation once: its name and its arguments."""
 
 NO_TRANSACTIONS = (
-    "This endpoint has no transactions (TransactWriteItems), which this needs: only reads and "
-    "comments in stream mode do without, and `marginalia table create` there sets that mode."
+    "This endpoint has no transactions (TransactWriteItems), which this needs: only reads, "
+    "comments in stream mode and their counts from the stream do without, and `marginalia table "
+    "create` there sets that mode."
 )
 
 

@@ -12,6 +12,7 @@ from server.pages.faults import PageFault
 from server.pages.formats import product_name
 from server.pages.i18n import gettext
 from server.pages.page_request import PageRequest
+from server.pages.uncounted import known_counts
 
 
 async def show(request: PageRequest) -> Response:
@@ -64,6 +65,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         "comment.html",
         status,
         comment=comment,
+        known=known_counts(comment["product"]),
         name=product_name(comment["product"]),
         path=comment_path(comment["commentId"]),
         canonical=comment_path(comment["commentId"]),

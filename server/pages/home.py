@@ -14,6 +14,7 @@ from server.pages.addresses import product_path
 from server.pages.faults import PageFault
 from server.pages.page_request import PageRequest
 from server.pages.product import account
+from server.pages.uncounted import known_counts
 
 
 async def show(request: PageRequest) -> Response:
@@ -52,6 +53,7 @@ def _languages(ranks: list[dict[str, Any]]) -> list[str]:
     """Return the languages of the products shown, the most frequent first."""
     counts: Counter[str] = Counter()
     for rank in ranks:
+        known_counts(rank["product"])
         for one in rank["product"]["statistics"]["languages"]:
             counts[one["language"]] += one["count"]
     return sorted(counts, key=lambda tag: (-counts[tag], tag))

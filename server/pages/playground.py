@@ -15,6 +15,7 @@ from server.pages.faults import PageFault
 from server.pages.operations import Answer
 from server.pages.page_request import PageRequest
 from server.pages.playground_choice import BASES, LARGEST, Choice, beginning, examples
+from server.pages.uncounted import known_counts
 
 
 async def show(request: PageRequest) -> Response:
@@ -135,6 +136,7 @@ def _at(choice: Choice, cursor: str) -> str:
 
 def _languages(product: dict[str, Any]) -> list[str]:
     """Return a product's languages, the most frequent first."""
+    known_counts(product)
     counted = product["statistics"]["languages"]
     counted = sorted(counted, key=lambda one: (-one["count"], one["language"]))
     return [one["language"] for one in counted]

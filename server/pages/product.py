@@ -18,6 +18,7 @@ from server.pages.operations import Answer, graphql_address
 from server.pages.page_request import PageRequest
 from server.pages.paging import SIZE, cursor_of_previous, first_size
 from server.pages.playground_choice import Choice
+from server.pages.uncounted import known_counts
 
 _USED_UP = "IDEMPOTENCY_KEY_REUSED"
 
@@ -78,9 +79,10 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         language=filters.languages or None,
     )
     product = counts.data["product"]
+    known = known_counts(product, filters.ratings, filters.languages)
     facets = product["statistics"]["facets"]
     filters = filters.spelt(one["language"] for one in facets["languages"] if one["selected"])
-    total = None if filters.dated else facets["total"]
+    total = facets["total"] if known and not filters.dated else None
     first = SIZE if after else first_size(None if filters.oldest else total)
     comments, drawing = await asyncio.gather(
         request.run(
@@ -97,10 +99,11 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     if after and not shown:
         message = gettext("There are no comments here any more. Start from the beginning.")
         raise PageFault(404, message)
-    known = [one["language"] for one in facets["languages"]]
-    facts |= {"trend": drawing, "total": len(shown) if total is None else total}
+    written_in = [one["language"] for one in facets["languages"]]
+    facts |= {"known": known, "counted": known and not filters.dated, "trend": drawing}
+    facts |= {"total": len(shown) if total is None else total}
     return request.render(
-        "product.html", status, **facts, form=form and form.shown(request.accepted, known)
+        "product.html", status, **facts, form=form and form.shown(request.accepted, written_in)
     )
 
 
@@ -122,7 +125,6 @@ def _facts(
         "path": path,
         "filters": asdict(filters),
         "facets": product["statistics"]["facets"],
-        "counted": not filters.dated,
         "chosen": filters.chosen,
         "title": product_words.title(name, product["statistics"], filters, further=bool(after)),
         "summary": product_words.summary(name, product["statistics"]),

@@ -74,7 +74,7 @@ class Amazon:
         amazon.throttle.wcu, amazon.throttle.rcu = 1_000 * _SCALE, 3_000 * _SCALE
         streams = amazon.streams
         streams.enabling, streams.hidden, streams.late = 2, 2, 3
-        streams.shards, streams.capacity = 2, 100
+        streams.shards, streams.capacity, streams.seen = 2, 100, 6
         amazon.settles_when_quiet = settles_when_quiet
         return amazon
 
@@ -131,8 +131,13 @@ class Amazon:
         return {"Table": await self._describe(arguments["TableName"])}
 
     async def _update_table(self, arguments: Answer) -> Answer:
-        """Switch a stream on or off: nothing else is changed of tables."""
-        table, wanted = arguments["TableName"], arguments["StreamSpecification"]
+        """Switch a stream on or off; other changes of a table are the engine's."""
+        table = arguments["TableName"]
+        if "StreamSpecification" not in arguments:
+            self._indexes.pop(table, None)
+            changed: Answer = await self._engine.call("update_table", arguments)
+            return changed
+        wanted = arguments["StreamSpecification"]
         if wanted["StreamEnabled"] is self.streams.on(table):
             raise client_error("ValidationException")
         if wanted["StreamEnabled"]:

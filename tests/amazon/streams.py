@@ -71,7 +71,8 @@ class ChangeStreams:
 
     ``enabling`` DescribeStreams find a new stream ENABLING; a child is listed up to ``hidden``
     DescribeStreams late, a record shows up to ``late`` GetRecords late. ``reads`` are the
-    GetRecords that a shard allows in a second.
+    GetRecords that a shard allows in a second. A shard is not closed before ``seen``
+    DescribeStreams have listed it: shards live for hours, and a follower must not run after them.
     """
 
     clock: Clock
@@ -81,6 +82,7 @@ class ChangeStreams:
     late: int = 0
     shards: int = 1
     capacity: int = 10**9
+    seen: int = 0
     describes: float | None = None
     reads: float | None = None
     refused: int = 0
@@ -186,7 +188,8 @@ class ChangeStreams:
         shown = shard.reads + self._chance.randint(0, self.late)
         shown = max([shown, *(kept.shown for kept in shard.records[-1:])])
         shard.records.append(_Kept(self.clock.now, shown, record))
-        if len(shard.records) >= shard.capacity:
+        old = stream.described >= shard.listed + self.seen
+        if old and len(shard.records) >= shard.capacity:
             self._close(stream, shard)
 
     def _close(self, stream: _Stream, shard: _Shard) -> None:

@@ -14,15 +14,19 @@ from dal import errors
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore, create_table
+from dal.statistics.rebuild.announce import rebuild as rebuild_transactional
+from dal.statistics.verify import verify
 from dal.stores import Stores
 from dal.table import admin
-from dal.table.client import Table, TableAddress, connect
+from dal.table.client import Table, TableAddress, connect, connect_streams
 from schema.build import build_schema
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.engine.storage import open_store
+from server.pages.addresses import comment_path
 from server.settings import Settings
-from tests import oracle
+from stream.rebuild import rebuild
+from tests import oracle, recount
 from tests.conftest import Clients, fresh_table
 from tests.dal.repositories.test_comments import (  # noqa: F401 - run here, too
     store,
@@ -45,6 +49,8 @@ from tests.engines.alternator import EXPIRY, LACKING, alternator, lacking
 from tests.proxy import Proxy, spoilt
 from tests.schema.conftest import runner
 from tests.server.pages.conftest import SECRET, client_of
+from tests.stream.histories import catch_up
+from tests.writers import at_once, ignore
 
 ROWS = oracle.make_comments("42", 60, seed=2)
 
@@ -112,6 +118,59 @@ async def test_it_is_null_in_the_plan_and_said_so_on_the_page(each_table: Table)
 
 _PLAN = """{ product(productId: "42") { comments(rating: [1, 2], first: 5) { plan {
   requests consumedCapacity planningCapacity fullPages { capacity } ideal { capacity } } } } }"""
+
+
+_COUNTS = """{ product(productId: "42") { statistics { total } comments { totalCount } } }"""
+
+
+async def test_counts_are_unknown_until_they_are_counted_and_follow_from_then_on(
+    each_table: Table, address: TableAddress, endpoint: Proxy
+) -> None:
+    stores = Stores(each_table)
+    await stores.comments.put_many(ROWS[:30])
+    assert await counts(stores) is None
+    async with connect_streams(address) as streams:
+        await rebuild(each_table, streams, at_once, ignore)
+        stores = Stores(each_table)
+        assert await counts(stores) == {"total": 30}
+        await stores.comments.put_many(ROWS[20:])
+        await stores.comments.delete(ROWS[0].comment_id, lambda _: None)
+        await catch_up(each_table, streams)
+    assert await counts(stores) == {"total": 59}
+    assert await verify(each_table, ignore) == []
+    assert len(await recount.check(each_table, "42")) == 59
+    assert len(endpoint.asked("TransactWriteItems")) == 1, "the asking"
+
+
+async def counts(stores: Stores) -> dict[str, int] | None:
+    answer = await runner(build_schema(), stores)(_COUNTS)
+    assert not answer["errors"]
+    assert answer["data"]["product"]["comments"]["totalCount"] is None, "it lags"
+    counted: dict[str, int] | None = answer["data"]["product"]["statistics"]
+    return counted
+
+
+async def test_no_rebuild_makes_an_empty_table_there_transactional(each_table: Table) -> None:
+    """It would be refused by every command from then on."""
+    before = await MaintenanceStore(each_table).read()
+    with pytest.raises(errors.StoreRefusedError, match="no transactions"):
+        await rebuild_transactional(each_table, at_once, ignore)
+    assert await MaintenanceStore(each_table).read() == before
+
+
+async def test_pages_leave_out_what_is_not_counted(each_table: Table) -> None:
+    await CommentRepository(each_table).put_many(ROWS)
+    app = create_app(
+        Settings(), table=each_table, authenticator=Authenticator(secret=lambda: SECRET)
+    )
+    async with client_of(app) as client:
+        product = (await client.get("/products/42?language=xx")).text
+        comment = (await client.get(comment_path(ROWS[0].comment_id))).text
+    assert "not counted yet" in product
+    assert 'class="count"' not in product
+    assert "<small>0" not in product
+    assert "noindex" not in product
+    assert ">All comments of this product<" in comment
 
 
 async def test_what_needs_transactions_is_refused_in_a_sentence(each_table: Table) -> None:

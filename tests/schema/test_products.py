@@ -41,8 +41,10 @@ async def stored(stores: Stores) -> None:
 async def test_details_come_with_the_query_of_the_statistics(
     schema: Schema, table: Table, selected: str, calls: Mapping[str, int]
 ) -> None:
+    stores = Stores(table)
+    await stores.comments.maintenance.current()  # which every process asks now and then
     seen = calls_of(table)
-    answer = await runner(schema, Stores(table))(f'{{ product(productId: "p1") {{ {selected} }} }}')
+    answer = await runner(schema, stores)(f'{{ product(productId: "p1") {{ {selected} }} }}')
     product = answer["data"]["product"]
     if "title" in selected:
         assert (product["title"], product["url"]) == (DETAILS.title, DETAILS.url)

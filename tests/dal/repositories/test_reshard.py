@@ -30,7 +30,7 @@ from dal.table.parallel_scan import scan_all
 from dal.table.requests import QueryRequest
 from dal.table.retries import DEADLINE
 from tests import oracle, recount
-from tests.amazon import Amazon
+from tests.amazon import Amazon, settle
 from tests.engines import SECOND_IN_SOAK
 from tests.writers import PRODUCTS, Engine, Killed, Writers, at_once, ignore
 
@@ -278,12 +278,14 @@ async def test_a_move_misses_no_row_while_indexes_lag(table: Table, seed: int) -
 async def test_beside_writers_who_do_everything_it_ends_exact(table: Table, seed: int) -> None:
     store = CommentRepository(table)
     await store.put_many(ROWS)
+    settle(table)
     walks = Walks(store)
     async with Writers(table, seed) as writers:
         await writers.until(5)
 
         async def wait() -> None:
             await writers.settle()
+            settle(table)  # what indexes lag by is waited for, too
             store.maintenance.forget()
             await walks()
 
