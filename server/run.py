@@ -9,11 +9,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import uvloop
 
-from dal.stores import Stores
 from schema.build import build_schema
 from server.app import trusted_documents
 from server.auth.secret import ensure_secret, secret_source
@@ -29,6 +28,9 @@ from server.settings import Settings
 from server.workers.supervisor import Workers
 
 logger = logging.getLogger(__name__)
+
+if TYPE_CHECKING:
+    from server.demo.load import DemoLoad
 
 _WHY_NOT = {
     errno.EADDRINUSE: "Port {port} on {host} is taken: stop the other program, or choose another "
@@ -90,8 +92,8 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
     _on_signal(lambda _: task.cancel())
     async with open_store(settings, share=False) as store:
         secret = secret_source(settings.jwt_secret, settings.data_dir)
-        if settings.demo:
-            await _prepare_demo(settings, store, secret)
+        if settings.demo and secret() is None:
+            ensure_secret(settings.data_dir)
         url = address(settings.host, listener.getsockname()[1])
         greet = partial(banner, settings, url=url, place=store.place, secret=secret())
         if settings.workers > 1:
@@ -106,6 +108,8 @@ async def _serve_by_workers(
     settings: Settings, store: Store, listener: socket.socket, greet: Greet
 ) -> None:
     _check_documents(settings)
+    if settings.demo:  # workers would not know how far it is
+        await _demo(store).finish()
     with of_workers(settings) as metrics:
         workers = Workers(settings, store.connection, listener, metrics)
         _on_signal(lambda _: workers.end())
@@ -127,23 +131,25 @@ async def _serve(
         metrics = None
         if signals.metrics is not None:
             metrics = stack.enter_context(exposed(settings, signals.metrics.state))
+        demo = _demo(store) if settings.demo else None
+        so_far = None if demo is None else demo.so_far
         app = await stack.enter_async_context(
-            application(settings, store.table, secret, broker, signals)
+            application(settings, store.table, secret, broker, signals, so_far)
         )
         server = HttpServer(app, settings, greet(metrics=metrics))
         _on_signal(lambda number: server.handle_exit(number, None))
         _on_hangup(_refuse_to_replace, server.end)
         store.died.add_done_callback(lambda _: server.end())
         async with signals.sampling(store.table, server):
+            if demo is not None:
+                await stack.enter_async_context(demo.beside())
             await server.serve(sockets=[listener])
 
 
-async def _prepare_demo(settings: Settings, store: Store, secret: Callable[[], str | None]) -> None:
-    if secret() is None:
-        ensure_secret(settings.data_dir)
-    from server.demo import load_demo  # noqa: PLC0415 - most starts load none
+def _demo(store: Store) -> "DemoLoad":
+    from server.demo.load import DemoLoad  # noqa: PLC0415 - most starts load none
 
-    await load_demo(Stores(store.table))
+    return DemoLoad(store.table)
 
 
 def _check_documents(settings: Settings) -> None:

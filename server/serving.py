@@ -48,8 +48,12 @@ async def application(
     secret: Callable[[], str | None],
     broker: Broker,
     signals: Signals = OFF,
+    loading: Callable[[], tuple[int, int] | None] | None = None,
 ) -> AsyncIterator[ASGIApp]:
-    """Yield the application over an open table, for whom ``secret`` or a key set vouches."""
+    """Yield the application over an open table, for whom ``secret`` or a key set vouches.
+
+    ``loading`` says how far the demo's data is loaded, as ``create_app`` takes it.
+    """
     authenticator = Authenticator(
         secret=secret, jwks_url=settings.jwks_url, audience=settings.jwt_audience
     )
@@ -69,6 +73,7 @@ async def application(
             documents=documents,
             signals=signals,
             analytics=analytics,
+            loading=loading,
         )
     finally:
         await analytics.close()

@@ -3,12 +3,14 @@
 import gc
 import os
 import signal
+import time
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
@@ -22,7 +24,7 @@ from dal.table.client import Table, TableAddress, connect
 from schema import documents
 from tests.amazon import Amazon
 from tests.engines import dynoxide, ministack
-from tests.server.serving import served
+from tests.server.serving import Served, served
 
 BROWSER = "tests/browser/"
 
@@ -118,9 +120,20 @@ def demo_data(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     with FileLock(root / "demo.lock"):
         if not done.exists():
             with served(data_dir, "--demo") as server:
-                assert server.end() == (0, "")
+                assert _loaded(server)
+                code, said = server.end()
+                assert (code, said.splitlines()[-1]) == (0, "Demo data: loaded.")
             done.touch()
     return data_dir
+
+
+def _loaded(server: Served) -> bool:
+    """Wait until pages do not say any more that the demo's data is being loaded."""
+    until = time.monotonic() + 120
+    while "demo data is being loaded" in httpx.get(server.url, timeout=60).text:
+        time.sleep(0.05)
+        assert time.monotonic() < until
+    return True
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

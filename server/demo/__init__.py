@@ -1,6 +1,7 @@
 """The demo's data of our own making, the same on every machine: 5,000 comments and some more."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 
 from dal.model import Comment
 from dal.stores import Stores
@@ -10,20 +11,26 @@ from server.demo.organizations import demo_rosters, demo_tickets
 from server.importer.writer import Writer
 
 _MARK = "demo"
-_BATCH = 500
+_BATCH = 250
 
 
-async def load_demo(stores: Stores) -> bool:
+async def is_loaded(stores: Stores) -> bool:
+    """Return whether the table has had all of the demo's data."""
+    return await stores.markers.marked(_MARK)
+
+
+async def load_demo(stores: Stores, tell: Callable[[int, int], None]) -> bool:
     """Write the demo's data once per table; True when this call wrote it.
 
-    A load that was interrupted starts over at the next call. Once it is complete, comments that
-    are deleted stay deleted. Raises DalError.
+    ``tell`` hears how many comments are written, of how many. What was interrupted is completed by
+    the next call, which leaves what is there. Once all is, comments that are deleted stay deleted.
+    Raises DalError.
     """
-    if await stores.markers.marked(_MARK):
+    if await is_loaded(stores):
         return False
-    comments = demo_comments()
+    comments = await asyncio.to_thread(demo_comments)
     await stores.products.put_many(demo_products())
-    await _load_comments(stores, comments)
+    await _load_comments(stores, comments, tell)
     await stores.comments.boards.finish()
     await stores.users.put_profiles(demo_profiles())
     await stores.orders.put_many(demo_orders(comments))
@@ -33,12 +40,14 @@ async def load_demo(stores: Stores) -> bool:
     return True
 
 
-async def _load_comments(stores: Stores, made: Sequence[Comment]) -> None:
-    from server.progress import ProgressBar  # noqa: PLC0415 - rich is a twentieth of every start
-
-    with ProgressBar("Demo data", len(made)) as progress:
-        async with Writer(stores.comments.put_many) as writer:
-            for start in range(0, len(made), _BATCH):
-                batch = {comment.comment_id: comment for comment in made[start : start + _BATCH]}
-                await writer.write(batch)
-                progress.update(writer.written, f"{writer.written:,} comments")
+async def _load_comments(
+    stores: Stores, made: Sequence[Comment], tell: Callable[[int, int], None]
+) -> None:
+    tell(0, len(made))
+    async with Writer(stores.comments.put_many) as writer:
+        for start in range(0, len(made), _BATCH):
+            batch = {comment.comment_id: comment for comment in made[start : start + _BATCH]}
+            await writer.write(batch)
+            tell(writer.written, len(made))
+        await writer.finish()
+        tell(writer.written, len(made))

@@ -4,9 +4,21 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+
+import psutil
 
 from server.engine.data_directory import DataDirectory
 from server.errors import CommandError
+
+if TYPE_CHECKING:
+    from server.progress import ProgressBar
+
+LARGE = 100_000_000
+"""Bytes of a file that is looked through for long enough to say so: about half a second."""
+
+_SECONDS_BETWEEN = 0.5
 
 
 def check_data(directory: DataDirectory) -> None:
@@ -16,7 +28,8 @@ def check_data(directory: DataDirectory) -> None:
     if not database.exists():
         return
     with reading(database) as connection:
-        finding = first_damage(connection, "quick_check")
+        with _saying(database):
+            finding = first_damage(connection, "quick_check")
         if finding is None and directory.begun and not tables(connection):
             raise directory.lost("empty")
     if finding is not None:
@@ -24,6 +37,41 @@ def check_data(directory: DataDirectory) -> None:
             f"The data file {database} is damaged ({finding}): {directory.way_out}; nothing in "
             "it was changed."
         )
+
+
+@contextmanager
+def _saying(path: Path) -> Iterator[None]:
+    """Say of a large file that it is looked through in the block, and how far that is."""
+    size = path.stat().st_size
+    if size < LARGE:
+        yield
+        return
+    from server.progress import ProgressBar  # noqa: PLC0415 - rich is a twentieth of every start
+
+    done = Event()
+    with ProgressBar(f"Checking {path.name}", size if _bytes_read() else None) as bar:
+        bar.say(f"Checking the data file {path}, {size / 1e9:.1f} GB, before it is opened.")
+        telling = Thread(target=_tell, args=(bar, size, done), daemon=True)
+        telling.start()
+        try:
+            yield
+        finally:
+            done.set()
+            telling.join()
+
+
+def _tell(bar: "ProgressBar", size: int, done: Event) -> None:
+    """Show how much was read: SQLite reads each page about once, and says nothing meanwhile."""
+    before = _bytes_read()
+    while not done.wait(_SECONDS_BETWEEN):
+        read = min(_bytes_read() - before, size)
+        bar.update(read, f"{read / 1e9:.1f} GB" if read else "")
+
+
+def _bytes_read() -> int:
+    """Return what this process has read from files; 0 where the system does not tell."""
+    process = psutil.Process()
+    return process.io_counters().read_chars if hasattr(process, "io_counters") else 0
 
 
 @contextmanager

@@ -78,4 +78,5 @@ class Writer(Generic[Thing]):
         done, _ = await asyncio.wait(self._under_way, return_when=when)
         for task in done:
             del self._under_way[task]
-            self._failure = self._failure or task.exception()
+            failure = task.exception()  # asked of each, or asyncio would log those that are not
+            self._failure = self._failure or failure

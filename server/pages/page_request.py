@@ -113,6 +113,7 @@ class PageRequest:
             "ended": self.session.ended,
             "notice": gettext(notice) if notice else None,
             "picture_origins": origins,
+            "loading": self.http.app.state.loading(),
             "lang": i18n.spoken(),
             "dir": i18n.locale().text_direction,
         }

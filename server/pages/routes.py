@@ -1,6 +1,6 @@
 """The pages as one application: which handler answers which page, and what answers for the rest."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 
 from starlette.applications import Starlette
@@ -35,12 +35,16 @@ _ROUTES = (
 
 
 def pages_app(
-    view: GraphQLView, picture_origins: Sequence[str] = (), demo: DemoAccount | None = None
+    view: GraphQLView,
+    picture_origins: Sequence[str] = (),
+    demo: DemoAccount | None = None,
+    loading: Callable[[], tuple[int, int] | None] | None = None,
 ) -> Starlette:
     """Return the application of the pages, which run their documents as ``view`` runs a client's.
 
     Starlette's own refusals are a page to browsers and JSON to the rest. ``picture_origins`` are
     those whose pictures may be shown beside our own, ``demo`` the account that one click signs in.
+    ``loading`` returns how far the demo's data is loaded.
     """
     nothing_here = endpoint(view, home.nothing_here, demo)
 
@@ -63,4 +67,5 @@ def pages_app(
         exception_handlers={HTTPException: refusal},
     )
     app.state.picture_origins = tuple(picture_origins)
+    app.state.loading = loading or (lambda: None)
     return app

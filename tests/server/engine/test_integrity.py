@@ -5,9 +5,12 @@ import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from server.engine import integrity
 from server.engine.storage import open_table
 from server.settings import Settings
 from tests.server.embedded import refusal
@@ -98,3 +101,26 @@ async def test_a_directory_that_is_gone_begins_anew(used: Path) -> None:
     shutil.rmtree(used)
     async with open_table(Settings(data_dir=used), share=False) as table:
         assert await table.get(KEPT) is None
+
+
+async def test_a_large_file_is_said_to_be_looked_through(
+    used: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    sentence = f"Checking the data file {used}/marginalia.db, 0.0 GB, before it is opened.\n"
+    async with open_table(Settings(data_dir=used), share=False):
+        assert capfd.readouterr().err == ""
+    monkeypatch.setattr(integrity, "LARGE", 0)
+    async with open_table(Settings(data_dir=used), share=False):
+        assert capfd.readouterr().err == sentence
+
+
+def test_how_far_it_is_goes_by_what_is_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    counts = iter([100, 4_100, 9_100, 99_000])
+    monkeypatch.setattr(integrity, "_bytes_read", lambda: next(counts))
+    shown: list[int] = []
+    bar = SimpleNamespace(update=lambda done, note: shown.append(done))
+    done = SimpleNamespace(wait=lambda seconds: len(shown) == 3)
+    integrity._tell(cast("Any", bar), 10_000, cast("Any", done))
+    assert shown == [4_000, 9_000, 10_000]

@@ -1,0 +1,112 @@
+"""From an empty folder to the first page: seconds, and what of them the processor worked.
+
+``python -m tests.trials.first_minute`` clones this repository, without changes that are not
+committed, and has ``make run`` set up and serve there, with an empty home directory and no npm.
+Each round takes the commits that are named in turn, or the last one alone: on a busy machine
+compare rounds, and the CPU.
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import httpx
+import psutil
+from rich.console import Console
+
+from tests.engines import ROOT
+
+PATIENCE = 900.0
+"""Seconds; a machine that needs longer does something else."""
+
+_KEPT = ("PIP_", "NPM_CONFIG_", "SSL_CERT_", "NODE_EXTRA_CA_CERTS", "HTTP_PROXY", "HTTPS_PROXY")
+
+
+def bare(directory: Path) -> dict[str, str]:
+    """Return the environment of who has nothing yet: an empty home, and the system without npm."""
+    programs = directory / "bin"
+    programs.mkdir()
+    for program in (one for place in ("/usr/bin", "/bin") for one in Path(place).iterdir()):
+        link = programs / program.name
+        if program.name not in {"node", "nodejs", "npm", "npx"} and not link.is_symlink():
+            link.symlink_to(program)
+    (directory / "home").mkdir()
+    kept = {name: value for name, value in os.environ.items() if name.startswith(_KEPT)}
+    return kept | {"PATH": str(programs), "HOME": str(directory / "home")}
+
+
+@contextmanager
+def made_to_run(directory: Path, commit: str, port: int) -> Iterator[psutil.Process]:
+    """Run ``make run`` in a clone of a commit until the block ends; the log is beside it."""
+    clone = directory / "clone"
+    git = shutil.which("git") or "git"
+    subprocess.run([git, "clone", "--quiet", ROOT, clone], check=True)
+    subprocess.run([git, "-C", clone, "checkout", "--quiet", commit], check=True)
+    with (
+        (directory / "log").open("w") as log,
+        subprocess.Popen(
+            ["/usr/bin/make", "run"],
+            cwd=clone,
+            env=bare(directory) | {"MARGINALIA_PORT": str(port)},
+            stdout=log,
+            stderr=log,
+            process_group=0,
+        ) as process,
+    ):
+        try:
+            yield psutil.Process(process.pid)
+        finally:
+            os.killpg(process.pid, signal.SIGINT)
+
+
+def spent(process: psutil.Process) -> float:
+    """Return the CPU seconds of a process and of all that it has started."""
+    times = [one.cpu_times() for one in [process, *process.children(recursive=True)]]
+    return float(sum(sum(time[:4]) for time in times))
+
+
+def first_page(commit: str) -> tuple[float, float]:
+    """Return the seconds until the first page of a commit was there, and the CPU seconds."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with TemporaryDirectory() as directory, made_to_run(Path(directory), commit, port) as process:
+        started = time.monotonic()
+        while not _answers(port):
+            if process.status() == psutil.STATUS_ZOMBIE or time.monotonic() - started > PATIENCE:
+                sys.exit((Path(directory) / "log").read_text("utf-8"))
+            time.sleep(0.1)
+        return time.monotonic() - started, spent(process)
+
+
+def _answers(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/", timeout=30).is_success
+    except httpx.TransportError:
+        return False
+
+
+def main() -> None:
+    """Print a line for each run."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("commits", nargs="*", default=["HEAD"])
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    console = Console()
+    for _ in range(given.rounds):
+        for commit in given.commits:
+            seconds, cpu = first_page(commit)
+            load = os.getloadavg()[0]
+            console.print(f"{commit:12} {seconds:6.1f} s  CPU {cpu:5.1f} s  load {load:.1f}")
+
+
+if __name__ == "__main__":
+    main()
