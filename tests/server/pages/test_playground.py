@@ -135,7 +135,7 @@ async def test_a_products_plan_leads_to_the_same_list(
         ("&size=101", "'101' is out of reach here: choose a number from 1 to 100"),
         ("&page=12", "choose a number from 1 to 11, or go on from a cursor."),
         ("&by=magic", "A plan goes by all, counts, nothing."),
-        ("&after=nonsense", "The cursor is not one of this list's"),
+        ("&after=nonsense", "This link leads to a place in a list that is not there."),
         (
             "&size=100&rating=1&rating=2&rating=3"
             + "&language=".join(["", *(f"a{n}" for n in "abcdefghijkl")]),
