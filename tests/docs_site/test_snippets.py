@@ -23,7 +23,6 @@ import yaml
 from jinja2 import Environment
 
 from docs_site.markdown import Fence, fences
-from server.cli.commands import stats
 from server.importer.presets import find_preset
 from tests.docs_site.pages import LANGUAGES, living, marked
 from tests.docs_site.shell import Shell, shell
@@ -146,11 +145,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Iterato
     for name, content in FILES.items():
         packed = gzip.compress(content.encode()) if name.endswith(".gz") else content.encode()
         (directory / name).write_bytes(packed)
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        shell(directory, MARGINALIA_JWT_SECRET=SECRET) as opened,
-    ):
-        patch.setattr(stats, "SETTLE_SECONDS", 0)
+    with shell(directory, MARGINALIA_JWT_SECRET=SECRET) as opened:
         os.chdir(directory)
         try:
             with served(directory / "data", "--demo", "--explain") as server:
