@@ -20,7 +20,7 @@ CLIENTS := tests/clients
 EXAMPLES := examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run bench test amazon soak first-minute fuzz faults kills hotspots orphans neighbour overload cdn live processes audit lighthouse conformance examples examples-check function check format sdl docs site pictures lock clean
+.PHONY: help setup setup-dev run bench test amazon soak first-minute fuzz faults kills hotspots orphans neighbour overload cdn live processes audit lighthouse conformance examples examples-check function check format sdl docs messages site pictures lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -130,6 +130,9 @@ docs: setup-dev ## Make the tables of docs/access-patterns.md, NoSQL Workbench's
 
 site: setup-dev .venv/installed-site ## Build the documentation as a site in build/site, for any web server
 	$(BIN)/python -m docs_site
+
+messages: setup-dev ## Put new texts of the pages into the catalogues of web/locales, to be translated
+	$(BIN)/python -m tests.server.pages.messages
 
 pictures: setup-dev ## Take the README's pictures anew
 	$(BIN)/python -m tests.browser.pictures

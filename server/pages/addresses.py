@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from starlette.datastructures import QueryParams
 
 from server.pages.faults import PageFault
+from server.pages.i18n import gettext
 
 RATINGS = (1, 2, 3, 4, 5)
 
@@ -119,7 +120,10 @@ def local(address: str) -> str:
 
 def _rating(value: str) -> int:
     if value not in map(str, RATINGS):
-        raise PageFault(400, f"A rating goes from 1 to 5, and {value[:20]!r} does not.")
+        message = gettext(
+            "A rating goes from 1 to 5, and %(value)s does not.", value=_quoted(value)
+        )
+        raise PageFault(400, message)
     return int(value)
 
 
@@ -129,7 +133,10 @@ def _day(value: str) -> date | None:
     except ValueError:
         day = None
     if str(day or "") != value:  # Python reads more spellings than one
-        raise PageFault(400, f"A day is written as 2020-11-20, and {value[:20]!r} is none.")
+        message = gettext(
+            "A day is written as 2020-11-20, and %(value)s is none.", value=_quoted(value)
+        )
+        raise PageFault(400, message)
     return day
 
 
@@ -139,8 +146,15 @@ def _midnight(day: date | None) -> str | None:
 
 def _oldest(value: str) -> bool:
     if value not in {"", "newest", "oldest"}:
-        raise PageFault(400, f"The order is newest or oldest, and {value[:20]!r} is neither.")
+        message = gettext(
+            "The order is newest or oldest, and %(value)s is neither.", value=_quoted(value)
+        )
+        raise PageFault(400, message)
     return value == "oldest"
+
+
+def _quoted(value: str) -> str:
+    return repr(value[:20])
 
 
 def _distinct(values: Iterable[Any]) -> tuple[Any, ...]:

@@ -51,7 +51,7 @@ async def _comment(request: PageRequest) -> dict[str, Any]:
     answer = await request.run("comment", commentId=comment_id)
     comment: dict[str, Any] | None = answer.data["comment"]
     if comment is None:
-        raise PageFault(404, "There is no such comment: it may have been deleted.")
+        raise PageFault(404, gettext("There is no such comment: it may have been deleted."))
     return comment
 
 

@@ -42,7 +42,9 @@ def fault_of(error: GraphQLError) -> PageFault:
     extensions = error.extensions or {}
     message = _words(str(extensions.get("code")), str(extensions.get("argument"))) or error.message
     if "requestId" in extensions:
-        message = f"The server failed; its log says more at request {extensions['requestId']}."
+        message = gettext(
+            "The server failed; its log says more at request %(id)s.", id=extensions["requestId"]
+        )
     return PageFault(_STATUSES.get(str(extensions.get("code")), 400), message)
 
 

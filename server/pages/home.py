@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from server.pages.addresses import product_path
 from server.pages.faults import PageFault
+from server.pages.i18n import gettext
 from server.pages.page_request import PageRequest
 from server.pages.product import account
 from server.pages.uncounted import known_counts
@@ -46,7 +47,8 @@ async def find(request: PageRequest) -> Response:
 
 async def nothing_here(request: PageRequest) -> Response:
     """Say that no page has this address."""
-    raise PageFault(404, f"There is nothing at {request.http.url.path[:200]}.")
+    path = request.http.url.path[:200]
+    raise PageFault(404, gettext("There is nothing at %(path)s.", path=path))
 
 
 def _languages(ranks: list[dict[str, Any]]) -> list[str]:

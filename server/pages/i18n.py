@@ -31,6 +31,9 @@ SOURCE = "en"
 
 CATALOGUES = ROOT / "web/locales"
 
+_SMALL = 201
+"""Numbers below it have every plural category but those of fractions and millions."""
+
 _spoken: ContextVar[str] = ContextVar("language of the page", default=SOURCE)
 
 
@@ -92,6 +95,17 @@ def npgettext(context: str, one: str, many: str, n: int, **values: Any) -> str:
     """Return a message as ``ngettext`` does, told from others by its context."""
     told = _catalogue(_spoken.get()).npgettext(context, one, many, n)
     return told % values if values else told
+
+
+def plural_forms(one: str, many: str) -> dict[str, str]:
+    """Return a message for scripts: its form for each of the language's plural categories.
+
+    They are those of CLDR, which ``Intl.PluralRules`` chooses by, as far as small numbers go.
+    """
+    forms: dict[str, str] = {}
+    for n in range(_SMALL):
+        forms.setdefault(locale().plural_form(n), ngettext(one, many, n))
+    return forms
 
 
 def gettext_noop(message: str) -> str:

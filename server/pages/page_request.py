@@ -166,7 +166,9 @@ def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = Non
 def fault_page(request: PageRequest, fault: PageFault) -> Response:
     """Return the page of a fault."""
     phrase = HTTPStatus(fault.status).phrase
-    response = request.render("fault.html", fault.status, phrase=phrase, message=str(fault))
+    response = request.render(
+        "fault.html", fault.status, phrase=phrase, code=fault.status, message=str(fault)
+    )
     if fault.status == HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers["Retry-After"] = "5"
     return response

@@ -61,6 +61,7 @@ def _environment() -> jinja2.Environment:
         comment_path=addresses.comment_path,
         rooted=addresses.rooted,
         picture_address=addresses.picture_address,
+        plural_forms=i18n.plural_forms,
         product_name=formats.product_name,
         spoken_languages=[(tag, formats.LANGUAGES[tag]) for tag in i18n.LOCALES],
     )

@@ -415,6 +415,9 @@ async def test_axe_and_the_validator_find_nothing(
     for number, path in enumerate(PAGES):
         await look(page, f"{server.url}{path}", tmp_path / f"{number}.html")
     said(witness, 404)
+    await look(page, f"{server.url}/products/1?lang=ar", tmp_path / "arabic.html")
+    await expect(page.locator("html[dir=rtl] #comments-heading")).to_have_text("أحدث التعليقات")
+    await page.goto(f"{server.url}/?lang=en")
     await Reader(page, server.url, scripts=True).sign_in(adas_jwt)
     await look(page, f"{server.url}/products/8?rating=5", tmp_path / "signed-in.html")
     await page.locator(".comment-form").evaluate("form => form.noValidate = true")
@@ -441,6 +444,9 @@ async def look(page: Page, address: str, file: Path) -> None:
     await page.emulate_media(color_scheme="dark")
     await page.set_viewport_size({"width": 390, "height": 800})
     assert await width(page) <= 390, address
+    header = await page.locator(".top").bounding_box()
+    assert header is not None
+    assert header["height"] < 65, address  # one line
     assert await violations(page) == [], address
 
 

@@ -35,9 +35,17 @@ function take(event) {
   cursor = event.cursor;
   if (event.kind === "ADDED") fresh.add(event.commentEdge.node.id);
   if (event.kind === "DELETED") fresh.delete(event.deletedId);
-  if (event.kind === "RELOAD") say("There may be new comments");
-  else if (fresh.size) say(fresh.size === 1 ? "1 new comment" : `${fresh.size} new comments`);
+  if (event.kind === "RELOAD") say(list.dataset.some);
+  else if (fresh.size) say(counted(fresh.size));
   else say("");
+}
+
+/* "3 new comments" in the page's language, which gives a text for each of its plural categories. */
+function counted(count) {
+  const { lang } = document.documentElement;
+  const forms = JSON.parse(list.dataset.many);
+  const form = forms[new Intl.PluralRules(lang).select(count)] ?? forms.other;
+  return form.replace("%(count)s", count.toLocaleString(`${lang}-u-nu-latn`));
 }
 
 function say(text) {

@@ -1,0 +1,80 @@
+"""The pages' messages: what they say in English, and the catalogues of the other languages.
+
+``make messages`` puts new messages into the catalogues, untranslated, and takes away those that no
+page says any more.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from babel.messages import Catalog
+from babel.messages.extract import DEFAULT_KEYWORDS, extract_from_file
+from babel.messages.pofile import read_po, write_po
+
+from server.pages.i18n import CATALOGUES, LOCALES, SOURCE
+from tests.engines import ROOT
+
+TEMPLATES = ROOT / "web/templates"
+
+ENGLISH = ("plan.html", "playground*", "sitemap.xml")
+"""Templates for who reads of plans and indexes, whose words are English everywhere."""
+
+ENGLISH_MODULES = ("plan_drawing.py", "playground*")
+
+TRANSLATED = tuple(tag for tag in LOCALES if tag != SOURCE)
+
+_KEYWORDS = {**DEFAULT_KEYWORDS, "gettext_noop": None, "plural_forms": (1, 2)}
+
+_Found = tuple[int, str | tuple[str, ...], list[str], str | None]
+
+_OPTIONS = {"trimmed": "true", "silent": "false", "newstyle_gettext": "true"}
+
+
+def templates() -> list[Path]:
+    """Return the templates that speak the visitor's language."""
+    return _without(TEMPLATES.rglob("*.html"), ENGLISH)
+
+
+def modules() -> list[Path]:
+    """Return the modules that say something in it."""
+    return _without((ROOT / "server/pages").rglob("*.py"), ENGLISH_MODULES)
+
+
+def messages() -> Catalog:
+    """Return every message of the pages, in the order of the files."""
+    found = Catalog(charset="utf-8")
+    for method, paths in (("jinja2", templates()), ("python", modules())):
+        for path in paths:
+            name = str(path.relative_to(ROOT))
+            for _, message, _, context in _of(method, path):
+                found.add(message, locations=[(name, 0)], context=context)
+    return found
+
+
+def merged(tag: str) -> Catalog:
+    """Return a language's catalogue with the pages' messages and no others."""
+    with (CATALOGUES / tag / "messages.po").open("rb") as file:
+        catalogue = read_po(file, locale=tag)
+    catalogue.update(messages(), no_fuzzy_matching=True, update_creation_date=False)
+    catalogue.obsolete.clear()
+    return catalogue
+
+
+def write(tag: str) -> None:
+    """Bring a language's catalogue up to date."""
+    catalogue = merged(tag)
+    with (CATALOGUES / tag / "messages.po").open("wb") as file:
+        write_po(file, catalogue, width=100, include_lineno=False, sort_by_file=True)
+
+
+def _of(method: str, path: Path) -> Iterator[_Found]:
+    yield from extract_from_file(method, path, _KEYWORDS, (), _OPTIONS)
+
+
+def _without(paths: Iterable[Path], patterns: tuple[str, ...]) -> list[Path]:
+    return sorted(path for path in paths if not any(map(path.match, patterns)))
+
+
+if __name__ == "__main__":
+    for each in TRANSLATED:
+        write(each)

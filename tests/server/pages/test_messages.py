@@ -1,0 +1,159 @@
+"""What pages say: all of it marked for translation, and all of it translated."""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, cast
+
+import jinja2
+import pytest
+from babel.messages.pofile import read_po
+from jinja2 import nodes
+
+from server.pages import i18n, rendering
+from tests.server.pages.messages import TRANSLATED, merged, modules, templates
+
+_PLACEHOLDER, _TAG = re.compile(r"%\(\w+\)s|%%"), re.compile(r"</?\w+")
+
+_WHOLE = re.compile(r"\{% trans\b.*?endtrans %\}|\{#.*?#\}", re.DOTALL)
+_EXPRESSIONS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
+
+_ATTRIBUTES = re.compile(r'[\w-]+="[^"]*"')
+"""Outside of tags they are what a macro puts into one."""
+
+_NAMES = {"Marginalia", "GraphiQL"}
+"""Words that are the same in every language."""
+
+_SHOWN = {"alt", "aria-label", "placeholder", "title", "data-copy", "data-some"}
+"""Attributes that people see or hear."""
+
+_TRANSLATING = {"_", "gettext", "ngettext", "pgettext", "npgettext", "plural_forms"}
+_ENGLISH = {"sheet"}
+"""Functions whose texts are translated, and those of plans, which are English."""
+
+
+@pytest.mark.parametrize("tag", TRANSLATED)
+def test_a_catalogue_has_every_message_and_no_other(tag: str) -> None:
+    with (i18n.CATALOGUES / tag / "messages.po").open("rb") as file:
+        held = read_po(file, locale=tag)
+    assert not held.obsolete
+    assert [one.id for one in held if one.fuzzy and one.id] == []
+    missing = {one.id for one in merged(tag)} ^ {one.id for one in held}
+    assert not missing, "`make messages` brings the catalogues up to date"
+    assert [one.id for one in held if not _whole(one.string)] == []
+
+
+def _whole(string: Any) -> bool:
+    return bool(string) if isinstance(string, str) else all(string)
+
+
+@pytest.mark.parametrize("tag", TRANSLATED)
+def test_a_translation_holds_what_its_message_holds(tag: str) -> None:
+    """Only the forms for none, one and two, where a language has these, may leave a number out."""
+    wrong = []
+    for one in merged(tag):
+        if not one.id:
+            continue
+        ids, forms = cast("Any", one.id), cast("Any", one.string)
+        wanted = [ids, ids] if isinstance(ids, str) else list(ids)
+        strings = (forms,) if isinstance(forms, str) else forms
+        for place, form in enumerate(strings):
+            said, held = _held(wanted[min(place, 1)]), _held(form)
+            less = said - held
+            spelt = (
+                len(strings) > 1
+                and place <= 2
+                and not set(less) - {"%(count)s", "%(total)s", "%(number)s"}
+            )
+            if held - said or (less and not spelt) or '"' in _TAGGED.sub("", form):
+                wrong.append(form)
+    assert wrong == []
+
+
+_TAGGED = re.compile(r"<[^>]*>")
+
+
+def _held(text: str) -> Counter[str]:
+    return Counter(_PLACEHOLDER.findall(text) + _TAG.findall(text))
+
+
+def test_plural_forms_are_those_of_the_browser() -> None:
+    with i18n.speaking("ar"):
+        forms = i18n.plural_forms("%(count)s new comment", "%(count)s new comments")
+    assert set(forms) == {"zero", "one", "two", "few", "many", "other"}
+    assert len(set(forms.values())) == 6
+    with i18n.speaking("en"):
+        assert set(i18n.plural_forms("%(count)s row", "%(count)s rows")) == {"one", "other"}
+
+
+class _Words(HTMLParser):
+    """The words of a template that stand beside its expressions."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self._within: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._within.append(tag)
+        self._note(*(value or "" for name, value in attrs if name in _SHOWN))
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._within and self._within.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if not {"script", "code"} & {*self._within[-1:]}:
+            self._note(_ATTRIBUTES.sub("", data))
+
+    def _note(self, *texts: str) -> None:
+        for text in texts:
+            self.found += [word for word in re.findall(r"[^\W\d_]{2,}", text) if word not in _NAMES]
+
+
+@pytest.mark.parametrize("path", templates(), ids=lambda path: path.name)
+def test_a_template_says_nothing_untranslated(path: Path) -> None:
+    text = path.read_text("utf-8")
+    beside = _EXPRESSIONS.sub("", _WHOLE.sub("", text))
+    assert _Words(beside).found == []
+    within = rendering._TEMPLATES.parse(text)
+    assert list(_sentences(within)) == []
+
+
+def _sentences(node: nodes.Node) -> Iterator[str]:
+    """Yield texts with a capital or a space that no function translates."""
+    if isinstance(node, nodes.Call):
+        name = getattr(node.node, "name", getattr(node.node, "attr", ""))
+        if name in _TRANSLATING | _ENGLISH:
+            return
+    value = getattr(node, "value", None)
+    if isinstance(value, str) and re.search(r"(?<![a-z.])[A-Z][a-z]|[a-z] [a-z]", value):
+        yield value
+    if isinstance(node, nodes.Import | nodes.Extends | nodes.Include):
+        return
+    for below in node.iter_child_nodes():
+        yield from _sentences(below)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: path.name)
+def test_a_fault_says_nothing_untranslated(path: Path) -> None:
+    tree = ast.parse(path.read_text("utf-8"))
+    plain = [
+        ast.unparse(call)
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "PageFault"
+        for said in call.args[1:]
+        if isinstance(said, ast.Constant | ast.JoinedStr)
+    ]
+    assert plain == []
+
+
+def test_the_hunt_finds_what_is_not_marked() -> None:
+    assert _Words('<p>Hello <b title="There">5</b> Marginalia</p>').found == ["Hello", "There"]
+    environment = jinja2.Environment(extensions=["jinja2.ext.i18n"], autoescape=True)
+    within = environment.parse("{{ 'Newer' if a else _('Older') }}{{ b or ' pictured' }}")
+    assert list(_sentences(within)) == ["Newer"]
