@@ -110,6 +110,7 @@ def _compared(sides: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "key": side["key"],
             "requests": side["plan"]["requests"],
             "planning": side["plan"]["planningRequests"],
+            "planning_capacity": side["plan"]["planningCapacity"],
             "rows": side["plan"]["itemsRead"],
             "capacity": side["plan"]["consumedCapacity"],
         }
@@ -121,6 +122,7 @@ def _compared(sides: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "key": "ideal",
             "requests": ideal["requests"],
             "planning": 0,
+            "planning_capacity": 0.0,
             "rows": round(ideal["itemsRead"]),
             "capacity": ideal["capacity"],
         }

@@ -98,7 +98,7 @@ async def _playground(browser: Browser, url: str) -> None:
     sides = await page.locator(".sides").bounding_box()
     assert verdict
     assert sides
-    top, bottom = verdict["y"] - 24, sides["y"] + sides["height"] + 24
+    top, bottom = verdict["y"] - 24, sides["y"] + sides["height"] + 10
     clip: FloatRect = {"x": 0, "y": top, "width": 1200, "height": bottom - top}
     await page.screenshot(path=PICTURES / "playground.png", full_page=True, clip=clip)
 

@@ -119,7 +119,7 @@ async def test_a_browser_gets_graphiql(
     answer = await got(client, HTML, **parameters)
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/html")
-    assert answer.headers["vary"] == "Accept"
+    assert answer.headers["vary"] == "Accept, Accept-Encoding"
 
 
 async def test_no_page_by_post(client: httpx.AsyncClient) -> None:

@@ -26,7 +26,7 @@ from tests.server.pages.conftest import (
     stored,
 )
 
-PLAN = r"(\d+)(?: and \d+ to plan)? (\d+) ([\d.]+)"
+PLAN = r"(\d+)(?: and \d+ to plan)? (\d+) ([\d.]+)(?: and [\d.]+ to plan)?"
 FIGURES = re.compile(f"Marginalia's plan {PLAN} The articles' plan {PLAN} The ideal {PLAN}")
 
 
