@@ -37,7 +37,7 @@ def decimal(value: float | None) -> str:
 
 def percent(value: float) -> str:
     """Return a share such as 0.415 as ``42%``."""
-    return numbers.format_percent(value, locale=i18n.locale())
+    return _percent(round(value, 2), i18n.spoken())
 
 
 def share(part_and_whole: tuple[int, int]) -> str:
@@ -119,6 +119,11 @@ FILTERS = {
 @lru_cache(maxsize=8192)
 def _number(value: float, pattern: str, tag: str) -> str:
     return numbers.format_decimal(value, pattern, i18n.LOCALES[tag])
+
+
+@lru_cache(maxsize=8192)
+def _percent(value: float, tag: str) -> str:
+    return numbers.format_percent(value, locale=i18n.LOCALES[tag])
 
 
 @lru_cache(maxsize=8192)

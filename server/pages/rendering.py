@@ -2,11 +2,12 @@
 
 import hashlib
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import jinja2
 import orjson
+from markupsafe import Markup
 
 from server.http.files import ROOT
 from server.pages import addresses, formats, i18n
@@ -41,6 +42,24 @@ def headers(picture_origins: tuple[str, ...]) -> dict[str, str]:
     return {**HEADERS, "Content-Security-Policy": allowed}
 
 
+def _told(message: str, **values: Any) -> Markup:
+    """Return a message as Jinja's own ``_`` does, but remember those that nothing is filled into.
+
+    A page says some hundred of these.
+    """
+    return _message(i18n.spoken(), message) if not values else _marked(message) % values
+
+
+@lru_cache(maxsize=4096)
+def _message(tag: str, message: str) -> Markup:
+    del tag  # it is in force
+    return _marked(message) % {}
+
+
+def _marked(message: str) -> Markup:
+    return Markup(i18n.gettext(message))  # noqa: S704 - ours, not a visitor's
+
+
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -55,6 +74,7 @@ def _environment() -> jinja2.Environment:
     environment.install_gettext_callables(  # type: ignore[attr-defined] # the extension's
         i18n.gettext, i18n.ngettext, newstyle=True, pgettext=i18n.pgettext, npgettext=i18n.npgettext
     )
+    environment.globals["_"] = _told
     environment.filters.update(formats.FILTERS)
     environment.globals.update(
         product_path=addresses.product_path,
