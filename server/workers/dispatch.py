@@ -23,6 +23,7 @@ class Dispatcher:
         self._waiting: deque[socket.socket] = deque()
         """Connections that no worker took yet."""
         self._later: asyncio.TimerHandle | None = None
+        self._stopped = False
 
     def start(self) -> None:
         """Accept connections."""
@@ -30,7 +31,8 @@ class Dispatcher:
         self._listen()
 
     def stop(self) -> None:
-        """Accept no more, and close what no worker took."""
+        """Accept no more, and close what no worker took or gives back."""
+        self._stopped = True
         asyncio.get_running_loop().remove_reader(self._listener)
         if self._later is not None:
             self._later.cancel()
@@ -49,6 +51,9 @@ class Dispatcher:
 
     def take(self, connection: socket.socket) -> None:
         """Pass on a connection that a worker gives back."""
+        if self._stopped:
+            connection.close()
+            return
         self._waiting.append(connection)
         if self._later is None:
             self._go_on()

@@ -11,6 +11,7 @@ import signal
 import socket
 import time
 from collections import deque
+from collections.abc import Iterator
 from contextlib import suppress
 
 from dal.table.client import TableAddress
@@ -189,24 +190,30 @@ class Workers:
 
         The version that is served so far goes on wherever a new one cannot.
         """
-        old, new = list(self._workers), self._nursery_started()
-        for number in range(self._count):
-            if not await self._serves(new):
+        new = self._nursery_started()
+        while (done := self._count_of(new)) < self._count or any(self._others(new)):
+            if done < self._count and not await self._serves(new):
                 logger.error(
                     "%d of %d workers were replaced: a new one cannot serve, for the reason above. "
                     "The others serve on; mend it and send SIGHUP again.",
-                    number,
+                    done,
                     self._count,
                 )
                 await self._leave(new)
                 return
-            if number < len(old):
-                await self._retire(old[number])
-        for worker in old[self._count :]:
-            await self._retire(worker)
+            if old := next(self._others(new), None):
+                await self._retire(old)
         before, self._nursery = self._nursery, new
         await self._leave(before)
         logger.warning("All %d workers were replaced.", self._count)
+
+    def _count_of(self, nursery: Nursery) -> int:
+        """Return how many workers of a nursery serve, and are to go on."""
+        return sum(one.nursery is nursery and one.wanted for one in self._workers)
+
+    def _others(self, nursery: Nursery) -> Iterator[Worker]:
+        """Yield the workers of other nurseries, the oldest first; some may follow dead ones."""
+        return (one for one in self._workers if one.nursery is not nursery)
 
     async def _serves(self, nursery: Nursery) -> bool:
         """Start a worker that is wanted once it serves; return whether it does."""
@@ -225,13 +232,12 @@ class Workers:
 
     async def _retire(self, worker: Worker) -> None:
         """Have a worker end after its requests, by force where it takes too long."""
+        looking_after = self._workers[worker]
         worker.wanted = False
         self._let_go(worker)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(GRACE + 1):
-                await worker.gone.wait()
+        await asyncio.wait([looking_after], timeout=GRACE + 1)
         worker.kill()
-        await worker.gone.wait()
+        await asyncio.wait([looking_after])
 
     def _let_go(self, worker: Worker) -> None:
         """Send a worker no more; it still takes what is on its way, and gives back what is idle."""
@@ -260,7 +266,7 @@ class Workers:
         for worker in self._workers:
             worker.kill()
         await asyncio.gather(*self._workers.values(), return_exceptions=True)
-        for nursery in self._nurseries:
+        for nursery in list(self._nurseries):
             await nursery.end()
 
 

@@ -65,10 +65,10 @@ async def _work(orders: Orders, channel: socket.socket, changes: socket.socket) 
             broker.leave()
 
 
-async def _end_when(lost: asyncio.Event, server: HttpServer) -> None:
+async def _end_when(lost: asyncio.Event, server: "_WorkerServer") -> None:
     """End a worker that hears of no changes any more: its parent starts another one."""
     await lost.wait()
-    server.end()
+    server.ask_to_leave()
 
 
 class _WorkerServer(HttpServer):

@@ -21,6 +21,7 @@ from tests.server.workers.processes import nurseries_of, others, workers_of
 
 TWO = ("--workers", "2", "--rate-limit", "off")
 CLIENTS = 6
+ALL = "All 2 workers were replaced."
 
 
 async def replaced(server: Served) -> list[psutil.Process]:
@@ -35,10 +36,14 @@ def lives(process: psutil.Process) -> bool:
     return process.is_running() and bool(process.status() != psutil.STATUS_ZOMBIE)
 
 
-async def logged(server: Served, sentence: str) -> None:
-    """Wait until the log has a sentence."""
-    async with asyncio.timeout(60):
-        while sentence not in os.pread(server.log.fileno(), 1_000_000, 0).decode():  # noqa: ASYNC110
+def said(server: Served) -> str:
+    return os.pread(server.log.fileno(), 1_000_000, 0).decode()
+
+
+async def logged(server: Served, sentence: str, times: int = 1) -> None:
+    """Wait until the log has a sentence, so many times."""
+    async with asyncio.timeout(120):
+        while said(server).count(sentence) < times:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
 
@@ -129,13 +134,14 @@ async def test_no_request_fails_while_all_workers_are_replaced(tmp_path: Path) -
         assert all(len(client.added) > 10 for client in clients)
         code, errors = server.end()
     assert code == 0
-    assert [line.partition("] ")[2] for line in errors.splitlines()] == [
-        "All 2 workers were replaced."
-    ] * 2
+    assert [line.partition("] ")[2] for line in errors.splitlines()] == [ALL] * 2
 
 
 async def test_a_version_that_cannot_serve_leaves_the_old_one_serving(tmp_path: Path) -> None:
-    """First its settings are broken, then its code; a nursery that dies is followed by another."""
+    """First its settings are broken, then its code.
+
+    A nursery that dies is followed by another one, and a worker that dies meanwhile by one too.
+    """
     (tmp_path / "code").mkdir()
     manifest, module = tmp_path / "manifest.json", tmp_path / "code" / "uvloop.py"
     manifest.write_text('{"one": "{ __typename }"}')
@@ -158,7 +164,13 @@ async def test_a_version_that_cannot_serve_leaves_the_old_one_serving(tmp_path: 
         assert set(workers_of(server)) == set(before)
         after = await replaced(server)
         nurseries_of(server)[-1].kill()
-        await others(server, after)
+        last = await others(server, after)
+        await logged(server, ALL, 2)
+        server.process.send_signal(signal.SIGHUP)
+        last[1].kill()
+        await logged(server, ALL, 3)
+        assert len(nurseries_of(server)) == 1
+        assert len(workers_of(server)) == 2
         code, errors = server.end()
     assert code == 0
     assert "Traceback" not in errors
