@@ -51,11 +51,15 @@ def expected(product_id: str, comments: Iterable[Comment]) -> Counts:
 
 
 async def stored(table: Table, product_id: str) -> Counts:
-    """The items as they are in the table."""
+    """The items as they are in the table, and as one item where a counter has shards."""
     request = QueryRequest(TABLE, f"PRODUCT#{product_id}", consistent=True)
-    answer = await table.query(request)
-    items = {item["SK"]["S"]: _plain(item) for item in answer.items}
-    return {sort_key: counts for sort_key, counts in items.items() if counts}
+    items: Counts = {}
+    for item in (await table.query(request)).items:
+        whole = items.setdefault("#".join(item["SK"]["S"].split("#")[:2]), {})
+        for name, value in _plain(item).items():
+            whole[name] = str(int(whole[name]) + int(value)) if name in whole else value
+    found = {key: _without_zeros(counts) for key, counts in items.items()}
+    return {sort_key: counts for sort_key, counts in found.items() if counts}
 
 
 async def check(table: Table, product_id: str) -> list[Comment]:
@@ -66,10 +70,13 @@ async def check(table: Table, product_id: str) -> list[Comment]:
     return comments
 
 
+_OWN = {"PK", "SK", "rebuilt", "batch"}
+
+
 def _plain(item: dict[str, Any]) -> dict[str, str]:
     values = {name: next(iter(value.values())) for name, value in item.items()}
-    return {
-        name: value
-        for name, value in values.items()
-        if name not in {"PK", "SK", "rebuilt", "batch"} and value != "0"
-    }
+    return {name: value for name, value in values.items() if name not in _OWN}
+
+
+def _without_zeros(counts: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in counts.items() if value != "0"}

@@ -114,7 +114,7 @@ class CommentRepository:
         query = _query_of(selection)
         if query.within.empty:
             return 0
-        if not (await self.maintenance.current()).exact:
+        if not (await self.maintenance.current()).up_to_date:
             return None
         statistics = await self.statistics.read(selection.product_id, consistent=True, spend=spend)
         return statistics.count(query)

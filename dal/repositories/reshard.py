@@ -1,4 +1,4 @@
-"""Reshard: moves the rows of comments to another number of shards, beside running servers.
+"""Reshard: moves rows of comments, and counters, to other numbers of shards beside servers.
 
 ``dal/entities/shard_layout.py`` has the steps. Whoever writes a comment after a step was announced
 and waited for gives it the keys of that step, so a scan finds whatever still has others. An update
@@ -13,6 +13,7 @@ from dal.entities.comment import is_comment
 from dal.entities.shard_layout import MOST_SHARDS, ShardLayout
 from dal.errors import ConditionFailedError, StoreRefusedError
 from dal.statistics.comment_changes import MOST_ACTIONS
+from dal.statistics.counter_shards import CounterShards
 from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.table.abilities import NO_TRANSACTIONS
 from dal.table.client import Table
@@ -49,14 +50,45 @@ async def reshard(table: Table, shards: int, wait_for_all: WaitForAll, seen: Pro
     return True
 
 
+async def reshard_counters(table: Table, shards: int, wait_for_all: WaitForAll) -> bool:
+    """Have the counters spread over ``shards`` from now on; False where they are already.
+
+    Nothing is moved: ``dal/statistics/counter_shards.py`` says why. Raises StoreRefusedError where
+    another move is under way, a rebuild or an upgrade runs, or the endpoint has no transactions,
+    and any DalError; begun again, it goes on.
+    """
+    _check_number(shards)
+    maintenance = MaintenanceStore(table)
+    state = await maintenance.read()
+    if state.counters.moving and state.counters.counter_target != shards:
+        raise StoreRefusedError(
+            f"Counters change to {state.counters.counter_target} shards: let that end first, by "
+            f"`marginalia table reshard --counter-shards {state.counters.counter_target}`."
+        )
+    if state.counters == CounterShards(shards):
+        return False
+    if not await table.has_transactions():
+        raise StoreRefusedError(NO_TRANSACTIONS)
+    if not state.counters.moving:
+        state = await maintenance.announce(state, counters=state.counters.next(shards))
+    while state.counters.moving:
+        await wait_for_all()
+        state = await maintenance.announce(state, counters=state.counters.next(shards))
+    return True
+
+
 def _check(layout: ShardLayout, shards: int) -> None:
-    if not 1 <= shards <= MOST_SHARDS:
-        raise StoreRefusedError(f"{shards} shards are none of 1 to {MOST_SHARDS}.")
+    _check_number(shards)
     if layout.step and layout.target != shards:
         raise StoreRefusedError(
             f"Comments move from {layout.shards} to {layout.target} shards: let that end first, by "
             f"`marginalia table reshard --shards {layout.target}`."
         )
+
+
+def _check_number(shards: int) -> None:
+    if not 1 <= shards <= MOST_SHARDS:
+        raise StoreRefusedError(f"{shards} shards are none of 1 to {MOST_SHARDS}.")
 
 
 async def move(table: Table, layout: ShardLayout, count: ProgressCount) -> None:

@@ -21,6 +21,7 @@ from contextlib import suppress
 from dal.entities.leaderboard import LEADERS
 from dal.errors import ConditionFailedError, DalError, StoreRefusedError
 from dal.statistics import counter_items
+from dal.statistics.counter_items import place_of
 from dal.statistics.counts import Deltas, StatisticsKey
 from dal.table.client import Table
 from dal.table.concurrency import batched, in_parallel
@@ -54,21 +55,19 @@ def misplaced(product_id: str, items: Sequence[Item]) -> Iterator[tuple[Item, It
 
     ``items`` are all of its statistics items. One that is absent is yielded as its key.
     """
-    whole = StatisticsKey(product_id)
-    overall, fives = counter_items.item_key(whole), 0
+    held, fives = dict[str | None, Item](), dict[str | None, int]()
     for item in items:
-        key, held = counter_items.decode(item)
-        if key.language is None:
-            overall = item
-            continue
-        count = counter_items.shown(held).fives
-        fives += count
-        place = counter_items.place_of(key, count)
+        key, counts = counter_items.decode(item)
+        if key.shard is None:
+            held[key.language] = item
+        if key.language is not None:
+            fives[key.language] = fives.get(key.language, 0) + counts.fives
+    fives[None] = sum(max(0, count) for count in fives.values())
+    for language, count in fives.items():
+        key = StatisticsKey(product_id, language)
+        item, place = held.get(language) or counter_items.item_key(key), place_of(key, count)
         if _place(item) != place:
             yield item, place
-    place = counter_items.place_of(whole, fives)
-    if _place(overall) != place:
-        yield overall, place
 
 
 def _place(item: Item) -> Item:

@@ -4,6 +4,10 @@ The statistics item of a language has ``count_1`` to ``count_5`` and ``count_tot
 was never changed is absent). Counts change by ``ADD``, without any condition. Those of all
 languages are the sum: they stand in one partition, which one Query reads.
 
+Where counters have shards, the items of a language are ``S#<language>#<shard>``, in the same
+partition. A write changes one of them, whichever: what counts is the sum, and a part may be below
+0. What was counted over another number of shards stays where it is, and in the sum.
+
 While there are comments rated 5, the item also has the two keys of its language's leaderboard, and
 the item ``S`` those of the leaderboard of all languages. Their sort key is ``<count>#<product>``:
 no update expression can compute that, so ``boards`` moves them after the counts.
@@ -66,6 +70,8 @@ def product_of(item: Item) -> str:
 def item_key(key: StatisticsKey) -> Item:
     """Return the primary key of a statistics item."""
     language = "" if key.language is None else f"#{escape(key.language)}"
+    if key.shard is not None:
+        language += f"#{key.shard}"
     if key.generation is None:
         return primary_key(partition_of(key.product_id), f"S{language}")
     part = crc32(key.product_id.encode()) % REBUILD_PARTS
@@ -92,7 +98,7 @@ def encode_all(counts: Mapping[StatisticsKey, RatingCounts]) -> Iterator[Item]:
     for key, held in counts.items():
         if key.language is not None:
             yield encode(key, held)
-        product = key._replace(language=None)
+        product = key._replace(language=None, shard=None)
         overall[product] = overall.get(product, RatingCounts()) + held
     for key, held in overall.items():
         yield encode(key, held)
@@ -108,7 +114,7 @@ def _numbers(counts: RatingCounts) -> Item:
 
 def place_of(key: StatisticsKey, fives: int) -> Item:
     """Return the two keys of an item on its leaderboard, where it is on one."""
-    if fives <= 0 or key.generation is not None:
+    if fives <= 0 or key.generation is not None or key.shard is not None:
         return {}
     board, values = board_of(key.language)
     return board.keys_of(values, rank_position(key.product_id, fives))
@@ -121,13 +127,15 @@ def numbers_of(counts: RatingCounts) -> dict[str, int]:
 
 def decode(item: Item) -> tuple[StatisticsKey, RatingCounts]:
     """Return the key and the counts of a statistics item, or of a rebuild's counter."""
-    first, in_language, language = item["SK"]["S"].partition("#")
+    first, in_language, rest = item["SK"]["S"].partition("#")
+    language, in_shard, shard = rest.partition("#")
     counts = RatingCounts(tuple(_number(item, f"count_{rating}") for rating in RATINGS))
     named = unescape(language) if in_language else None
+    part = int(shard) if in_shard else None
     if item["PK"]["S"].startswith(_REBUILD):
         generation = int(item["PK"]["S"].split("#")[1])
-        return StatisticsKey(unescape(first), named, generation), counts
-    return StatisticsKey(product_of(item), named), counts
+        return StatisticsKey(unescape(first), named, generation, part), counts
+    return StatisticsKey(product_of(item), named, shard=part), counts
 
 
 def is_statistics(item: Item) -> bool:
@@ -145,15 +153,22 @@ def is_statistics(item: Item) -> bool:
 def statistics_of(items: Iterable[Item]) -> CommentStatistics:
     """Return the statistics that a product's items hold; a count below 0 is wrong, and 0 here.
 
-    They are sound when each item's total is the sum of its counts, none of which is below 0.
+    They are sound when each item's total is the sum of its counts, and no language's is below 0.
     """
-    by_language, sound = dict[str, RatingCounts](), True
+    sums, sound = dict[str, RatingCounts](), True
     for item in items:
         key, held = decode(item)
         if key.language is not None:
-            counts = by_language[key.language] = shown(held)
-            sound = sound and counts == held and _number(item, _TOTAL) == held.of()
-    return CommentStatistics.summed(by_language, sound=sound)
+            before = sums.get(key.language)
+            sums[key.language] = held if before is None else before + held
+            sound = sound and total_of(item) == held.of()
+    by_language = {language: shown(held) for language, held in sums.items()}
+    return CommentStatistics.summed(by_language, sound=sound and by_language == sums)
+
+
+def total_of(item: Item) -> int:
+    """Return the total that an item holds beside its counts."""
+    return _number(item, _TOTAL)
 
 
 def shown(held: RatingCounts) -> RatingCounts:

@@ -31,6 +31,7 @@ from dal.statistics.comment_changes import (
     TransactionBatch,
     joined,
 )
+from dal.statistics.counts import Deltas, RatingCounts, in_generation, in_shard
 from dal.statistics.maintenance_mode import Maintenance, MaintenanceMode, MaintenanceStore
 from dal.table import retries
 from dal.table.client import Table
@@ -259,8 +260,21 @@ async def commit(
     ``boards`` is told whose places change. Raises ConditionFailedError when the condition of one of
     the write's actions does not hold: counters have none.
     """
-    write = build(await maintenance.current())
+    now = await maintenance.current()
+    write = build(now)
+    changes = in_shard(_in_rebuild_too(write.changes, now), now.counters.draw())
     try:
-        await table.write([*write.actions, *counter_items.actions(write.changes)])
+        await table.write([*write.actions, *counter_items.actions(changes)])
     finally:
         boards.changed(write.changes)
+
+
+def _in_rebuild_too(changes: Deltas, now: Maintenance) -> Deltas:
+    """Have a running rebuild know of every counter that changes, so that it is cut over, too.
+
+    A comment that it has not counted yet may be deleted from a counter that its scan has not seen.
+    """
+    if not now.dual_writes:
+        return changes
+    shown = [key for key in changes if key.generation is None]
+    return {**in_generation(dict.fromkeys(shown, RatingCounts()), now.generation), **changes}

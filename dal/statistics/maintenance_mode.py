@@ -10,8 +10,9 @@ announcement, no transaction is on its way that was built by the announcement be
 
 A count of zero proves that there is no such comment only while every comment is counted and every
 write changes the counters: in mode transactional, on a table that is ``complete``, while no rebuild
-runs. Whoever ends that state announces it, and waits SETTLE_SECONDS before acting on it. So a mode
-that was read at most 5 seconds ago holds until the page that asked has its counts.
+runs, and where counters have one shard. Whoever ends that state announces it, and waits
+SETTLE_SECONDS before acting on it. So a mode that was read at most 5 seconds ago holds until the
+page that asked has its counts.
 
 The item also says over how many shards the partitions of comments are spread. Who reads pages goes
 by what it said within the last 30 seconds, so a step of a move waits MOVE_SETTLE_SECONDS.
@@ -21,7 +22,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from itertools import compress
 from time import monotonic, time
-from typing import Any
+from typing import Any, TypeVar
 
 from dal.entities.declared import INDEXES
 from dal.entities.shard_layout import PLAIN, ShardLayout
@@ -31,6 +32,7 @@ from dal.errors import (
     StoreRefusedError,
     StoreUnavailableError,
 )
+from dal.statistics.counter_shards import ONE_COUNTER, CounterShards
 from dal.table import admin
 from dal.table.account import opened
 from dal.table.client import Table
@@ -48,8 +50,9 @@ MOVE_SETTLE_SECONDS = SETTLE_SECONDS - KEPT_SECONDS + LAYOUT_KEPT_SECONDS
 _RUNS = ("rebuilding", "upgrading")
 """The attributes that are there while something runs."""
 
-_LAYOUT = tuple(one.name for one in fields(ShardLayout))
-"""The attributes that say over how many shards comments are spread; absent, over one."""
+_SHARDS = tuple(one.name for of in (ShardLayout, CounterShards) for one in fields(of))
+"""The attributes that say over how many shards comments and counters are spread; absent, over
+one."""
 
 KEY: Item = {"PK": {"S": "COUNTING"}, "SK": {"S": "COUNTING"}}
 
@@ -60,6 +63,9 @@ _COMMANDS = {
     "an upgrade of the table": "table upgrade",
 }
 """What changes a table beside running servers, of which only one may, and the command of each."""
+
+
+_Shards = TypeVar("_Shards", ShardLayout, CounterShards)
 
 
 class MaintenanceMode(StrEnum):
@@ -87,6 +93,8 @@ class Maintenance:
     """Over how many shards comments are spread."""
     upgrading: bool = False
     """Whether an upgrade gives items the keys that they lack, those of this layout."""
+    counters: CounterShards = ONE_COUNTER
+    """Over how many items the counts of a product and language are spread."""
 
     @property
     def restored(self) -> bool:
@@ -109,9 +117,14 @@ class Maintenance:
         return self.mode is MaintenanceMode.TRANSACTIONAL or self.counted_table != ""
 
     @property
+    def up_to_date(self) -> bool:
+        """Whether counts hold every write that was acknowledged before they were read."""
+        return self.mode is MaintenanceMode.TRANSACTIONAL and self.complete and not self.rebuilding
+
+    @property
     def exact(self) -> bool:
         """Whether a count of zero proves that there is no such comment."""
-        return self.mode is MaintenanceMode.TRANSACTIONAL and self.complete and not self.rebuilding
+        return self.up_to_date and self.counters.one_moment
 
 
 class MaintenanceStore:
@@ -193,7 +206,8 @@ class MaintenanceStore:
 
 def check_alone(state: Maintenance) -> None:
     """Raise StoreRefusedError for two of a rebuild, a move between shards, and an upgrade."""
-    runs = state.rebuilding, state.layout.step > 0, state.upgrading
+    moving = state.layout.step > 0 or state.counters.moving
+    runs = state.rebuilding, moving, state.upgrading
     names = list(compress(_COMMANDS, runs))
     if len(names) > 1:
         commands = " or ".join(f"`marginalia {_COMMANDS[name]}`" for name in names)
@@ -224,18 +238,21 @@ async def create_table(table: Table) -> bool:
     return expiry
 
 
-async def announce_shards(table: Table, shards: int, *, new: bool) -> bool:
-    """Announce over how many shards a new table spreads its comments; False if it has others.
+async def announce_shards(table: Table, shards: int, counter_shards: int, *, new: bool) -> bool:
+    """Announce over how many shards a new table spreads comments and counters; False if others.
 
     An old table's comments have to be moved. One shard is what any table may have that was not
     asked for more.
     """
     store = MaintenanceStore(table)
     state = await store.read()
-    if new and shards != state.layout.shards and not await _any_item(table):
-        await store.announce(state, layout=ShardLayout(shards))
+    asked = ShardLayout(shards), CounterShards(counter_shards)
+    if new and asked != (state.layout, state.counters) and not await _any_item(table):
+        layout, counters = asked
+        await store.announce(state, layout=layout, counters=counters)
         return True
-    return shards in (1, state.layout.shards)
+    counted = counter_shards in (1, state.counters.counter_shards)
+    return counted and shards in (1, state.layout.shards)
 
 
 async def _any_item(table: Table) -> bool:
@@ -258,16 +275,22 @@ def _encode(state: Maintenance) -> Item:
         "since": {"N": str(state.since)},
         **runs,
         **complete,
-        **_encoded_layout(state.layout),
+        **_encoded(state.layout, PLAIN),
+        **_encoded(state.counters, ONE_COUNTER),
     }
 
 
-def _encoded_layout(layout: ShardLayout) -> Item:
+def _encoded(shards: _Shards, least: _Shards) -> Item:
+    """Return the numbers that are not those of one shard."""
     return {
         name: {"N": str(value)}
-        for name, value in asdict(layout).items()
-        if value != getattr(PLAIN, name)
+        for name, value in asdict(shards).items()
+        if value != getattr(least, name)
     }
+
+
+def _decoded(of: type[_Shards], item: Item) -> _Shards:
+    return of(**{one.name: int(item[one.name]["N"]) for one in fields(of) if one.name in item})
 
 
 def _decode(item: Item) -> Maintenance:
@@ -277,13 +300,12 @@ def _decode(item: Item) -> Maintenance:
         **{name: name in item for name in _RUNS},
         since=int(item["since"]["N"]),
         counted_table=item.get("complete", {}).get("S", ""),
-        layout=ShardLayout(
-            **{name: int(item[name]["N"]) for name in _LAYOUT if name in item},
-        ),
+        layout=_decoded(ShardLayout, item),
+        counters=_decoded(CounterShards, item),
     )
 
 
 def _as_read(read: Maintenance) -> dict[str, Any]:
     if read == Maintenance():
         return ABSENT
-    return unchanged(_encode(read), ("mode", "generation", "complete", *_RUNS, *_LAYOUT))
+    return unchanged(_encode(read), ("mode", "generation", "complete", *_RUNS, *_SHARDS))

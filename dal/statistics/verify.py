@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from dal.entities.comment import comment_in
 from dal.statistics.boards import Boards, misplaced
-from dal.statistics.counter_items import decode, is_statistics
+from dal.statistics.counter_items import decode, is_statistics, total_of
 from dal.statistics.counts import RatingCounts, StatisticsKey, deltas, summed
 from dal.table.client import Table
 from dal.table.item import Item
@@ -32,7 +32,7 @@ class ScannedCounts:
 
     counts: dict[StatisticsKey, RatingCounts] = field(default_factory=dict)
     stored: dict[StatisticsKey, Item] = field(default_factory=dict)
-    """The items of languages, and of all languages, which only have a place on a leaderboard."""
+    """The items of languages, in all shards, and of all languages, which only have a place."""
 
     def add(self, items: Sequence[Item]) -> None:
         """Take in one page of a scan."""
@@ -94,24 +94,31 @@ async def verify(table: Table, seen: Progress, boards: Boards | None = None) -> 
 
 
 def differences(scanned: ScannedCounts) -> Mapping[tuple[StatisticsKey, str], Difference]:
-    """Return what differs, by item and attribute."""
-    keys = {key for key in (*scanned.counts, *scanned.stored) if key.language is not None}
-    return {(one.key, one.what): one for key in keys for one in _of_one(key, scanned)}
+    """Return what differs, by counter and attribute."""
+    parts: dict[StatisticsKey, list[Item]] = {key: [] for key in scanned.counts}
+    for key, item in scanned.stored.items():
+        if key.language is not None:
+            parts.setdefault(key._replace(shard=None), []).append(item)
+    return {
+        (one.key, one.what): one
+        for key, items in parts.items()
+        for one in _of_one(key, items, scanned.counts.get(key, RatingCounts()))
+    }
 
 
-def _of_one(key: StatisticsKey, scanned: ScannedCounts) -> Iterator[Difference]:
-    """Yield the differences of one item.
+def _of_one(key: StatisticsKey, items: Sequence[Item], right: RatingCounts) -> Iterator[Difference]:
+    """Yield the differences of one counter, of which ``items`` are the shards.
 
-    Its counts are compared with those of the comments, and its total with its own counts, as one
-    write changes both.
+    The sum of its counts is compared with those of the comments, and each total with the counts of
+    its own item, as one write changes both.
     """
-    item = scanned.stored.get(key, {})
-    own = decode(item)[1] if item else RatingCounts()
-    right = scanned.counts.get(key, RatingCounts())
-    pairs = zip(own.by_rating, right.by_rating, strict=True)
-    for rating, (held, count) in enumerate(pairs, 1):
-        if held != count:
-            yield Difference(key, f"rating {rating}", held, count)
-    total = int(item.get("count_total", {"N": "0"})["N"])
-    if total != own.of():
-        yield Difference(key, "total", total, own.of())
+    held = [decode(item)[1] for item in items]
+    pairs = zip(sum(held, RatingCounts()).by_rating, right.by_rating, strict=True)
+    for rating, (stored, count) in enumerate(pairs, 1):
+        if stored != count:
+            yield Difference(key, f"rating {rating}", stored, count)
+    for item, own in zip(items, held, strict=True):
+        if total_of(item) != own.of():
+            shard = decode(item)[0].shard
+            what = "total" if shard is None else f"total of shard {shard}"
+            yield Difference(key, what, total_of(item), own.of())

@@ -13,6 +13,8 @@ from dal.entities.declared import INDEXES
 from dal.entities.shard_layout import LAST, ShardLayout
 from dal.repositories.upgrade import Upgraded
 from dal.repositories.upgrade import upgrade as upgrade_table
+from dal.statistics.counter_shards import ONE_COUNTER
+from dal.statistics.counter_shards import CounterShards as CounterLayout
 from dal.statistics.maintenance_mode import (
     SETTLE_SECONDS,
     Maintenance,
@@ -26,7 +28,7 @@ from dal.table.index_creation import Tell
 from dal.table.pace import Pace
 from dal.table.streams import latest_stream
 from server.cli import options
-from server.cli.commands.reshard import Shards, reshard
+from server.cli.commands.reshard import CounterShards, Shards, reshard
 from server.cli.workbench import workbench_model
 from server.cloudformation import template
 from server.demo.samples import sample_items
@@ -46,14 +48,14 @@ _NO_STREAM = "The stream of changes is off; only counts in stream mode need it."
 
 
 @options.of_store
-def create(*, shards: Shards = 1, settings: Settings) -> None:
+def create(*, shards: Shards = 1, counter_shards: CounterShards = 1, settings: Settings) -> None:
     """Create the table with its indexes; an existing one is left as it is.
 
     What an interrupted command left undone is done when it is run again.
 
     The embedded engine's table needs no such step: it is created when it is first opened.
     """
-    made = asyncio.run(_create(settings, shards))
+    made = asyncio.run(_create(settings, shards, counter_shards))
     typer.echo(
         f"Table {settings.table} is created."
         if made
@@ -118,6 +120,8 @@ def describe(
         typer.echo(_RESTORED)
     if not maintenance.layout.plain:
         typer.echo(_shards(maintenance.layout))
+    if maintenance.counters != ONE_COUNTER:
+        typer.echo(_counter_shards(maintenance.counters))
 
 
 def workbench(*, table: options.TableName = options.DEFAULTS.table) -> None:
@@ -137,13 +141,15 @@ def cloudformation() -> None:
     typer.echo(template.cloudformation(), nl=False)
 
 
-async def _create(settings: Settings, shards: int) -> bool:
+async def _create(settings: Settings, shards: int, counter_shards: int) -> bool:
     async with open_store(settings, share=True, usable=False) as store:
         made = store.created or await create_table(store.table)
-        if not await announce_shards(store.table, shards, new=made):
+        if not await announce_shards(store.table, shards, counter_shards, new=made):
+            asked = {"--shards": shards, "--counter-shards": counter_shards}
+            flags = " ".join(f"{name} {number}" for name, number in asked.items() if number > 1)
             raise CommandError(
-                f"Table {settings.table} exists, and its comments are not in {shards} shards: run "
-                f"`marginalia table reshard --shards {shards}`."
+                f"Table {settings.table} exists, and has other numbers of shards: run `marginalia "
+                f"table reshard {flags}`."
             )
         return made
 
@@ -195,6 +201,16 @@ def _shards(layout: ShardLayout) -> str:
             f"{LAST}: `marginalia table reshard --shards {layout.target}` goes on with it."
         )
     return f"Comments stand in {layout.shards} shards of each list."
+
+
+def _counter_shards(counters: CounterLayout) -> str:
+    if counters.moving:
+        target = counters.counter_target
+        return (
+            f"Counters change from {counters.counter_shards} to {target} shards: `marginalia table "
+            f"reshard --counter-shards {target}` goes on with it."
+        )
+    return f"Counters have {counters.counter_shards} shards."
 
 
 def _grid(description: dict[str, Any]) -> Grid:

@@ -7,6 +7,7 @@ import pytest
 
 from dal.entities.shard_layout import ShardLayout
 from dal.repositories.comments import CommentRepository, Selection
+from dal.statistics.counter_shards import CounterShards
 from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.table import gate, retries
 from dal.table.pace import Pace
@@ -73,7 +74,7 @@ def test_a_table_is_made_with_shards_and_moved_to_others(
         run("table", "create", "--shards", "4", *store)
     assert capsys.readouterr().out.splitlines() == [
         "Table marginalia: comments stand in 16 shards of each list.",
-        "Table marginalia: comments stand in 16 shards already; nothing was changed.",
+        "Table marginalia: comments stand in 16 shards of each list already; nothing was changed.",
         "Table marginalia: comments stand in 1 shard of each list.",
         "Table marginalia exists already; nothing was changed.",
     ]
@@ -85,5 +86,34 @@ async def test_beside_others_each_step_is_waited_for(
     monkeypatch.setattr(reshard, "MOVE_SETTLE_SECONDS", 0.001)
     settings = Settings(data_dir=tmp_path)
     async with open_table(settings, share=False):
-        assert await reshard._reshard(settings, 4, Pace())
-    assert capsys.readouterr().err.count("until running servers take part") == 6
+        await reshard._reshard(settings, 4, 16, Pace())
+    assert capsys.readouterr().err.count("until running servers take part") == 8
+
+
+async def announced(settings: Settings) -> CounterShards:
+    """Store the rows, and return how their counters are spread."""
+    async with open_table(settings, share=False) as table:
+        await CommentRepository(table).put_many(ROWS)
+        return (await MaintenanceStore(table).read()).counters
+
+
+def test_counters_get_shards_with_the_table_or_later(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, settings = ("--data-dir", str(tmp_path)), Settings(data_dir=tmp_path)
+    run("table", "create", "--counter-shards", "4", *store)
+    assert asyncio.run(announced(settings)) == CounterShards(4)
+    capsys.readouterr()
+    run("table", "describe", *store)
+    assert "Counters have 4 shards." in capsys.readouterr().out
+    run("table", "reshard", "--counter-shards", "1", "--shards", "1", *store)
+    with pytest.raises(CommandError, match="run `marginalia table reshard --counter-shards 16`"):
+        run("table", "create", "--counter-shards", "16", *store)
+    with pytest.raises(CommandError, match="Say how many: --shards of the lists"):
+        run("table", "reshard", *store)
+    run("stats", "verify", *store)
+    assert capsys.readouterr().out.splitlines() == [
+        "Table marginalia: comments stand in 1 shard of each list already; nothing was changed.",
+        "Table marginalia: counters have 1 shard.",
+        "Table marginalia: the statistics equal a recount.",
+    ]
