@@ -5,7 +5,7 @@ that they are asked for, so nested lists are refused before the first read.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, prod
 from typing import Any
 
@@ -58,7 +58,7 @@ class Reads:
 
     A ``paged`` field reads the rows that it is asked for, any other one row. ``further`` is what a
     page that does not begin its list reads besides, in requests of 4 KB. ``questions`` are those to
-    the analytics store.
+    the analytics store. What is ``sharded`` is asked of each shard of a product's lists.
     """
 
     requests: int = 1
@@ -66,10 +66,12 @@ class Reads:
     paged: bool = False
     further: int = 0
     questions: int = 0
+    sharded: bool = False
 
 
 _PAGE, _FRESH_PAGE = Reads(unit=0.5, paged=True), Reads(paged=True)
 _ROW = Reads(unit=0.5)
+_COMMENTS, _NEWEST = replace(_PAGE, sharded=True), replace(_ROW, sharded=True)
 _KEY, _TWO_KEYS = Reads(), Reads(2)
 _WRITE = Reads(5)
 _QUESTION = Reads(0, questions=1)
@@ -90,11 +92,11 @@ READS: Mapping[str, Reads] = {
     "Product.title": _KEY,
     "Product.pictureUrl": _KEY,
     "Product.url": _KEY,
-    "Product.comments": _PAGE,
+    "Product.comments": _COMMENTS,
     "Product.statistics": _KEY,
-    "Product.mostRecentPositive": _ROW,
-    "Product.mostRecentNegative": _ROW,
-    "Product.lastCommentedAt": _ROW,
+    "Product.mostRecentPositive": _NEWEST,
+    "Product.mostRecentNegative": _NEWEST,
+    "Product.lastCommentedAt": _NEWEST,
     "Product.trend": _QUESTION,
     "CommentConnection.totalCount": _KEY,
     "User.profile": _KEY,
@@ -153,19 +155,23 @@ _MAX_KEPT = 50
 class Cost:
     """What an operation is expected to take: requests, read capacity, values of its answer.
 
-    ``questions`` are those to the analytics store.
+    ``questions`` are those to the analytics store, ``sharded`` the requests that each further
+    shard of a product's lists asks anew: they are told, but what is refused does not depend on
+    shards.
     """
 
     requests: float = 0
     rcu: float = 0
     values: float = 0
     questions: float = 0
+    sharded: float = 0
 
-    def rounded(self) -> dict[str, float]:
-        """Return it as clients see it."""
+    def rounded(self, shards: int = 1) -> dict[str, float]:
+        """Return it as clients see it, over so many shards of each list."""
+        further = (shards - 1) * self.sharded
         shown = {
-            "requests": round(self.requests),
-            "rcu": round(self.rcu, 1),
+            "requests": round(self.requests + further),
+            "rcu": round(self.rcu + further * _PAGE.unit, 1),
             "values": round(self.values),
         }
         return shown | {"questions": round(self.questions)} if self.questions else shown
@@ -306,6 +312,8 @@ class _Prediction:
             requests *= _partitions(arguments)
             whole = _whole_pages(arguments)
             units = max(requests, ceil((whole or size) * ROW_BYTES / _UNIT_BYTES))
+        if reads.sharded:
+            self.cost.sharded += times * requests
         if arguments.keys() & {"after", "last"}:
             requests, units = requests + reads.further, units + reads.further
         self.cost.requests += times * requests

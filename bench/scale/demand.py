@@ -52,7 +52,7 @@ class Way:
     shards: int = 1
     """Of each of a product's lists."""
     counter_shards: int = 1
-    """Of its counters: a server changes one of them."""
+    """Of each of its counters, all in one partition: a transaction changes any one of them."""
 
     def counters(self, group: Sequence[Comment]) -> list[str | None]:
         """Return the counters that a group changes, by language; None is all of them."""

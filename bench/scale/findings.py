@@ -29,13 +29,16 @@ from dal.query.cardinality import PageSpan
 from dal.query.cost_model import capacity_of_bytes
 from dal.query.optimizer import optimize
 from dal.query.query import Filters
-from dal.statistics.counts import CommentStatistics, RatingCounts
+from dal.statistics import counter_items
+from dal.statistics.counts import CommentStatistics, RatingCounts, StatisticsKey
 from dal.statistics.row_locations import RowLocations
 from dal.statistics.table_statistics import ProductStatistics
+from dal.table.item import bytes_of
 from dal.table.ranges import UNBOUNDED
 
 SHARDS = (1, 4, 16)
 PAGE = 20
+_RUNS = 3
 _COUNTED_SECONDS = 10.0
 """How long a comment may wait until Lambda has counted it."""
 
@@ -100,14 +103,24 @@ def _written(
     return _kept_up(Crowd(way, servers or effort.servers, law), effort)
 
 
-def _counted(effort: Effort) -> Found:
-    return _kept_up(Crowd(BY_LAMBDA, partitions(), polls=True, patience=_COUNTED_SECONDS), effort)
+def _counted(effort: Effort, shards: int) -> Found:
+    way = replace(BY_LAMBDA, counter_shards=shards)
+    return _kept_up(Crowd(way, partitions(), polls=True, patience=_COUNTED_SECONDS), effort)
 
 
 def _kept_up(crowd: Crowd, effort: Effort) -> Found:
     def beyond(rate: float) -> Mapping[str, int] | None:
-        tally = Simulation(crowd, rate, effort.seconds(rate), effort.seed).run()
-        return None if tally.kept_up else tally.refused
+        """Ask three runs: which comment is late is chance, and two of them decide."""
+        fell_behind = list[Mapping[str, int]]()
+        for run in range(_RUNS):
+            tally = Simulation(crowd, rate, effort.seconds(rate), effort.seed + run).run()
+            if not tally.kept_up:
+                fell_behind.append(tally.refused)
+            if len(fell_behind) > _RUNS // 2:
+                return fell_behind[-1]
+            if run - len(fell_behind) >= _RUNS // 2:
+                return None
+        return None
 
     return greatest(beyond, 5)
 
@@ -141,6 +154,11 @@ _SHOP, _HOT = "comments of the whole shop", "comments of one product"
 _WRITING: Sequence[tuple[str, str, Callable[[Effort], Found]]] = (
     (_SHOP, "before", partial(_written, BEFORE, law=Zipf())),
     (_SHOP, "after", partial(_written, AFTER, law=Zipf())),
+    (
+        _SHOP,
+        "after, 4 shards of the counters",
+        partial(_written, replace(AFTER, counter_shards=4), law=Zipf()),
+    ),
     (_SHOP, "after: the board keeps up", _board),
     (_HOT, "before", partial(_written, BEFORE)),
     (_HOT, "before, one server", partial(_written, BEFORE, servers=1)),
@@ -168,10 +186,13 @@ _WRITING: Sequence[tuple[str, str, Callable[[Effort], Found]]] = (
         (_HOT, f"stream mode, {_of(shards)}", partial(_put, replace(AFTER, shards=shards)))
         for shards in SHARDS
     ),
-    (_HOT, "stream mode: counted by Lambda", _counted),
+    *(
+        (_HOT, f"stream mode: counted by Lambda, {_of(shards)}", partial(_counted, shards=shards))
+        for shards in SHARDS
+    ),
 )
 
-QUESTIONS = len(_WRITING) + len(SHARDS) + 1
+QUESTIONS = len(_WRITING) + 2 * len(SHARDS)
 """How many steps the tables take."""
 
 
@@ -183,14 +204,32 @@ def _reading(effort: Effort, step: Callable[[str], None]) -> Section:
         (f"newest {PAGE} of one product", _of(shards), _pages_read(shards, effort))
         for shards in SHARDS
     ]
-    statistics = Limit(_COUNTS_READ, 1, limits.PARTITION_RCU)
-    counted = _unrefused(lambda _: {statistics: 1.0}, effort)
-    asked.append(("statistics of one product", "", counted))
+    asked += [
+        ("statistics of one product", _of(shards), _counts_read(shards, effort))
+        for shards in SHARDS
+    ]
     rows = []
     for what, how, found in asked:
         step(what)
         rows.append((what, how, _rate(found), found.limit, _MOVED_BY[found.limit]))
     return Section("Reading: what is kept up", _COLUMNS, rows, names=2)
+
+
+def _counts_read(shards: int, effort: Effort) -> Found:
+    statistics = Limit(_COUNTS_READ, 1, limits.PARTITION_RCU)
+    units = counts_capacity(shards)
+    return _unrefused(lambda _: {statistics: units}, effort)
+
+
+def counts_capacity(shards: int) -> float:
+    """Return the RCU of a consistent Query of the counters of a large product."""
+    parts = [None] if shards == 1 else range(shards)
+    items = [
+        counter_items.encode(StatisticsKey("B000G6RYNE", language, shard=part), counts)
+        for language, counts in _counts().by_language.items()
+        for part in parts
+    ]
+    return 2 * capacity_of_bytes(sum(bytes_of(item, item) for item in items))
 
 
 def _pages_read(shards: int, effort: Effort) -> Found:
@@ -262,12 +301,12 @@ _MOVED_BY = {
     demand.BOARD: "moves of several changes at once, later; comments do not wait for them then",
     boards.PACE: "nothing need be: the board lags, comments do not wait; `MOST_AT_ONCE`",
     demand.CONFLICTS: "fewer servers for a product; stream mode; shards of the counters",
-    demand.COUNTERS: "stream mode",
+    demand.COUNTERS: "fewer servers for a product; stream mode",
     _COUNTS_READ: "answers kept by a cache or a CDN",
     demand.INDEX: "a higher quota, on request",
     demand.LIST: "more shards",
     demand.TABLE: "a higher quota, on request",
-    UNREFUSED: "more servers, with as many shards of the counters",
+    UNREFUSED: "more servers, with shards of the counters",
 }
 
 

@@ -22,9 +22,9 @@ def greatest(refused: Callable[[float], Mapping[str, int] | None], least: float)
 
     ``refused`` returns None for a rate that is kept up, else how many were refused by which limit.
     """
-    most = least * 4
+    most = least * 2
     while (beyond := refused(most)) is None:
-        least, most = most, most * 4
+        least, most = most, most * 2
     while most / least > _STEP:
         middle = (least * most) ** 0.5
         found = refused(middle)

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from bench.scale.buckets import Buckets
 from bench.scale.demand import CONFLICTS, Way, demands
@@ -62,6 +62,14 @@ class Tally:
         return not behind and self.impatient <= 0.01 * self.done_late
 
 
+class _Transaction(NamedTuple):
+    """What a server writes at once; it changes one shard of each counter, however often tried."""
+
+    lane: _Lane
+    group: Sequence[_Waiting]
+    shard: int
+
+
 class Simulation:
     """One run: comments arrive at ``rate`` a second, for ``seconds``."""
 
@@ -110,22 +118,21 @@ class Simulation:
         """Take what waits into a transaction."""
         waiting = self._waiting[lane]
         group = [waiting.popleft() for _ in range(min(len(waiting), self._crowd.way.most))]
-        self._attempt(now, lane, group, 0)
+        shards = self._crowd.way.counter_shards
+        shard = self._chance.randrange(shards) if shards > 1 else 0
+        self._attempt(now, _Transaction(lane, group, shard), 0)
 
-    def _attempt(self, now: float, lane: _Lane, group: Sequence[_Waiting], failed: int) -> None:
+    def _attempt(self, now: float, one: _Transaction, failed: int) -> None:
         if not self._crowd.way.reads_first:
-            self._write(now, now, lane, group, failed)
+            self._write(now, now, one, failed)
             return
         later = now + self._took(READ_SECONDS)
-        self._at(later, lambda then: self._write(then, now, lane, group, failed))
+        self._at(later, lambda then: self._write(then, now, one, failed))
 
-    def _write(
-        self, now: float, read: float, lane: _Lane, group: Sequence[_Waiting], failed: int
-    ) -> None:
+    def _write(self, now: float, read: float, one: _Transaction, failed: int) -> None:
         """Send a transaction; ``read`` is when the counts were read that it goes by."""
-        way, (server, rank), rows = self._crowd.way, lane, [comment for _, comment in group]
-        shard = server % way.counter_shards
-        items = [(rank, language, shard) for language in way.counters(rows)]
+        way, (_, rank), rows = self._crowd.way, one.lane, [comment for _, comment in one.group]
+        items = [(rank, language, one.shard) for language in way.counters(rows)]
         taken = self._took(TRANSACTION_SECONDS)
         pause: tuple[float, float] | None = None
         # What was under way after the read has changed what was read.
@@ -137,10 +144,10 @@ class Simulation:
             first, longest = pause
             wait = self._chance.random() * min(longest, first * 2**failed)
             again = now + taken + wait
-            self._at(again, lambda then: self._attempt(then, lane, group, failed + 1))
+            self._at(again, lambda then: self._attempt(then, one, failed + 1))
             return
         self._held |= dict.fromkeys(items, now + taken)
-        self._at(now + taken, lambda then: self._end(then, lane, group))
+        self._at(now + taken, lambda then: self._end(then, one.lane, one.group))
 
     def _end(self, now: float, lane: _Lane, group: Sequence[_Waiting]) -> None:
         self._tally.done += len(group)

@@ -99,6 +99,12 @@ class CommentRepository:
             stats.spend(capacity)
         return replace(page, stats=stats, total_count=total)
 
+    @property
+    def shards(self) -> int:
+        """Over how many shards each list of a product is read, as far as is known."""
+        latest = self.maintenance.latest
+        return 1 if latest is None else max(index.shards for index in latest.layout.read)
+
     async def newest(self, selection: Selection) -> Comment | None:
         """Return the most recent comment of a selection."""
         page = await self.page(selection, Slice(limit=1))

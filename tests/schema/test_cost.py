@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strawberry.types.base import StrawberryObjectDefinition
 
+from dal.entities.shard_layout import ShardLayout
 from dal.stores import Stores
 from dal.table.client import Table
 from resolvers.request.context import Context
@@ -234,6 +235,28 @@ async def test_the_cost_is_shown_to_who_asks_for_it(table: Table) -> None:
         },
     }
     assert len(calls) == plan["requests"] + plan["planningRequests"] > 0
+
+
+@pytest.mark.parametrize("shards", [4, 16])
+async def test_each_shard_of_a_list_is_told_and_refuses_nothing(table: Table, shards: int) -> None:
+    stores = Stores(table)
+    maintenance = stores.comments.maintenance
+    await maintenance.announce(await maintenance.read(), layout=ShardLayout(shards))
+    await stores.comments.put_many([comment(f"c{n}", product_id="42") for n in range(30)])
+    pages = " ".join(
+        f'p{n}: product(productId: "42") {{ comments {{ nodes {{ id }} plan {{ requests }} }} }}'
+        for n in range(20)
+    )
+    answer = await SCHEMA.execute(
+        f"{{ {pages} }}",
+        context_value=Context(STAFF, stores, explain=True),
+        operation_extensions={"cost": True},
+    )
+    assert answer.errors is None
+    assert answer.data is not None
+    assert answer.extensions is not None
+    requests = sum(one["comments"]["plan"]["requests"] for one in answer.data.values())
+    assert answer.extensions["cost"]["predicted"]["requests"] == requests == 20 * shards
 
 
 async def test_an_account_has_gets_batches_and_writes(table: Table) -> None:
