@@ -205,6 +205,20 @@ class Board:
         return positions, wanted[2] if cut.backward else wanted[1]
 
 
+def spread(monkeypatch: pytest.MonkeyPatch, shards: int) -> None:
+    """Declare another number of shards for both boards."""
+    whole, of_language = (replace(one, shards=shards) for one in declared.LEADERBOARDS)
+    monkeypatch.setattr(entity, "LEADERS", whole)
+    monkeypatch.setattr(entity, "LEADERS_BY_LANGUAGE", of_language)
+    monkeypatch.setattr(leaderboard, "LEADERBOARDS", (whole, of_language))
+
+
+@pytest.fixture(params=[1, 4, pytest.param(16, marks=pytest.mark.soak)])
+def shards(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    spread(monkeypatch, request.param)
+    return int(request.param)
+
+
 products = st.sampled_from(["a", "b", "c", "a/b", "a#", "é", "\ue000", "😀"])
 
 
@@ -216,12 +230,14 @@ products = st.sampled_from(["a", "b", "c", "a/b", "a#", "é", "\ue000", "😀"])
     st.lists(st.tuples(products, st.booleans()), max_size=6),
 )
 async def test_each_page_is_exact_while_products_rise_and_fall(
+    shards: int,
     table: Table,
     fives: list[str],
     size: int,
     backward: bool,
     changes: list[tuple[str, bool]],
 ) -> None:
+    assert entity.LEADERS.shards == shards
     board = Board(table)
     for product in fives:
         await board.add(product)
@@ -258,18 +274,15 @@ async def test_a_rank_down_the_board_costs_no_more_than_a_thousand_rows(
     assert costs[1] == costs[2] <= 0.5 + RANKS_BYTES / 4096 / 2
 
 
-@pytest.mark.parametrize("shards", [4, 16])
+@pytest.mark.parametrize("number", [4, 16])
 async def test_a_board_in_shards_is_the_same_board(
-    each_table: Table, monkeypatch: pytest.MonkeyPatch, shards: int
+    each_table: Table, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     """Products move there when somebody looks; each page asks every shard."""
     store = CommentRepository(each_table)
     await store.put_many(rows_of(COUNTS))
     await store.boards.finish()
-    whole, of_language = (replace(one, shards=shards) for one in declared.LEADERBOARDS)
-    monkeypatch.setattr(entity, "LEADERS", whole)
-    monkeypatch.setattr(entity, "LEADERS_BY_LANGUAGE", of_language)
-    monkeypatch.setattr(leaderboard, "LEADERBOARDS", (whole, of_language))
+    spread(monkeypatch, number)
     store = CommentRepository(each_table)
     assert await read(store) == []
     assert await verify(each_table, lambda _: None, store.boards) == []
@@ -280,6 +293,6 @@ async def test_a_board_in_shards_is_the_same_board(
     await store.add(comment("new", product_id="d", rating=5))
     await store.boards.finish()
     page = await store.leaderboard.page(None, Slice(3), ranked=False)
-    assert page.stats.requests == shards
+    assert page.stats.requests == number
     after = page.edges[-1].position
     assert await read(store, after=after, size=3) == [(4, "b", 10), (5, "a", 9), (6, "日本", 2)]
