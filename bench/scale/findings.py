@@ -39,6 +39,9 @@ from dal.table.ranges import UNBOUNDED
 SHARDS = (1, 4, 16)
 PAGE = 20
 _RUNS = 3
+_SETTLED_SECONDS = 8.0
+"""Of a run at least: pauses after conflicts and throttling are up to a second long."""
+
 _COUNTED_SECONDS = 10.0
 """How long a comment may wait until Lambda has counted it."""
 
@@ -111,9 +114,10 @@ def _counted(effort: Effort, shards: int) -> Found:
 def _kept_up(crowd: Crowd, effort: Effort) -> Found:
     def beyond(rate: float) -> Mapping[str, int] | None:
         """Ask three runs: which comment is late is chance, and two of them decide."""
+        seconds = max(_SETTLED_SECONDS, 3 * crowd.patience, effort.seconds(rate))
         fell_behind = list[Mapping[str, int]]()
         for run in range(_RUNS):
-            tally = Simulation(crowd, rate, effort.seconds(rate), effort.seed + run).run()
+            tally = Simulation(crowd, rate, seconds, effort.seed + run).run()
             if not tally.kept_up:
                 fell_behind.append(tally.refused)
             if len(fell_behind) > _RUNS // 2:
