@@ -23,7 +23,7 @@ EXAMPLES := examples
 .PHONY: help setup setup-dev run bench test amazon soak first-minute fuzz faults kills hotspots orphans neighbour overload cdn live processes audit lighthouse conformance examples examples-check function check format sdl docs messages site pictures lock clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Side by side, as both wait for the network.
 setup: ## Install what the server needs

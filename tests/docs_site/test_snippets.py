@@ -140,7 +140,11 @@ class Reader:
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Iterator[Reader]:
     """A reader in a directory like a clone after `make run`."""
-    directory, before = tmp_path_factory.mktemp("clone"), Path.cwd()
+    directory, before = tmp_path_factory.mktemp("readers") / "clone", Path.cwd()
+    directory.mkdir()
+    another_checkout = directory.parent / "before/.venv/bin/marginalia"
+    another_checkout.parent.mkdir(parents=True)
+    another_checkout.touch()
     shutil.copytree(demo_data, directory / "data")
     for name, content in FILES.items():
         packed = gzip.compress(content.encode()) if name.endswith(".gz") else content.encode()

@@ -73,7 +73,7 @@ class _Clients:
         return self
 
     def figures(self) -> Figures:
-        """Return how many were served, and how long 99 of 100 waited."""
+        """Return how many were served, and how long the slowest waited."""
         return {
             "comments written": len(self.took),
             "refused to their clients": self.failed.total(),
