@@ -12,6 +12,10 @@ BUILD = ROOT / "build"
 
 def main() -> None:
     """Exit with 1 where Zensical warns of something or a link leads nowhere."""
+    if not ZENSICAL.is_file():
+        sys.exit(
+            "Zensical, which builds the site, is not installed: run 'make site', which does it."
+        )
     configuration = stage(BUILD)
     command = [str(ZENSICAL), "build", "--strict", "--config-file", configuration.name]
     built = subprocess.run(command, cwd=BUILD, check=False)  # noqa: S603 - a command of our own
