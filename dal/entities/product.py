@@ -4,7 +4,10 @@ Its keys are ``PRODUCT#<p>`` and ``DETAILS``; ``data`` has title, pictureUrl and
 set.
 """
 
-from dal.entities.entity import packed, unpacked
+from collections.abc import Iterable
+from contextlib import suppress
+
+from dal.entities.entity import UNREADABLE, packed, unpacked
 from dal.model import ProductDetails
 from dal.table.item import Item, primary_key
 from dal.table.keys import escape, unescape
@@ -38,3 +41,16 @@ def decode_details(item: Item) -> tuple[str, ProductDetails]:
         title=data.get("title", ""), picture_url=data.get("pictureUrl", ""), url=data.get("url", "")
     )
     return unescape(item["PK"]["S"][len(_PRODUCT) :]), details
+
+
+def details_in(items: Iterable[Item]) -> dict[str, ProductDetails]:
+    """Return the details among some items, by product.
+
+    What another program wrote in their place cannot be read, and is none.
+    """
+    found = {}
+    for item in filter(is_details, items):
+        with suppress(*UNREADABLE):
+            product_id, details = decode_details(item)
+            found[product_id] = details
+    return found

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from dal import errors
-from dal.entities.product import decode_details, details_key, encode_details
+from dal.entities.product import decode_details, details_in, details_key, encode_details
 from dal.model import ProductDetails
 from dal.repositories.outcome import Outcome, overwrite
 from dal.table.client import Table
@@ -21,7 +21,7 @@ class ProductRepository:
     async def details(self, product_ids: Collection[str]) -> dict[str, ProductDetails]:
         """Return the details of those products that have some, in one request per 100."""
         items = await self._table.get_many([details_key(one) for one in set(product_ids)])
-        return dict(map(decode_details, items))
+        return details_in(items)
 
     async def update(self, product_id: str, changes: Mapping[str, str]) -> ProductDetails:
         """Change some details, or make them; ConflictError when others keep changing them."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from cachetools import TTLCache
 
-from dal.entities.product import decode_details, is_details
+from dal.entities.product import details_in
 from dal.model import ProductDetails
 from dal.statistics import counter_items
-from dal.statistics.counter_items import SORT_KEYS, WITH_DETAILS
+from dal.statistics.counter_items import SORT_KEYS, WITH_DETAILS, is_statistics
 from dal.statistics.counts import CommentStatistics
 from dal.table.index import TABLE
 from dal.table.item import Item
@@ -53,13 +53,12 @@ class StatisticsReader:
     async def read_with_details(self, product_id: str) -> tuple[CommentStatistics, ProductDetails]:
         """Return a product's statistics, read consistently, and its details, by the same Query."""
         statistics, others = await self._read(product_id, WITH_DETAILS, consistent=True)
-        details = [decode_details(item)[1] for item in others]
-        return statistics, details[0] if details else ProductDetails()
+        return statistics, details_in(others).get(product_id, ProductDetails())
 
     async def _read(
         self, product_id: str, keys: Range, *, consistent: bool, spend: Spend | None = None
     ) -> tuple[CommentStatistics, list[Item]]:
-        """Return the statistics among a product's items, and the other items."""
+        """Return the statistics among a product's items, and the others, whoever wrote them."""
         partition = counter_items.partition_of(product_id)
         request = QueryRequest(TABLE, partition, keys, consistent=consistent)
         items: list[Item] = []
@@ -68,7 +67,10 @@ class StatisticsReader:
             if spend is not None:
                 spend(answer.capacity)
             for item in answer.items:
-                (others if is_details(item) else items).append(item)
+                if is_statistics(item):
+                    items.append(item)
+                else:
+                    others.append(item)
         statistics = counter_items.statistics_of(items)
         self._seen(product_id, items)
         return statistics, others

@@ -5,6 +5,7 @@ from dal.repositories.comments import CommentRepository
 from dal.repositories.products import ProductRepository
 from dal.statistics.verify import verify
 from dal.table.client import Table
+from dal.table.item import primary_key
 from tests.calls import calls_of
 from tests.strategies import comment
 
@@ -39,3 +40,18 @@ async def test_the_counters_query_brings_them_and_counts_none_of_them(each_table
     assert (await comments.statistics.read_with_details("4"))[1] == ProductDetails()
     await each_table.drain()
     assert await verify(each_table, lambda _: None) == []
+
+
+async def test_what_other_programs_keep_beside_is_neither_counted_nor_shown(
+    each_table: Table,
+) -> None:
+    comments, products = CommentRepository(each_table), ProductRepository(each_table)
+    await comments.put_many([comment("1", product_id="42", rating=5)])
+    foreign = ["DETAILS", "IMAGE#1#large", "PRICE#EUR", "S#en#new"]
+    await each_table.put_many(
+        [primary_key("PRODUCT#42", name) | {"count_5": {"N": "9"}} for name in foreign]
+    )
+    statistics, found = await comments.statistics.read_with_details("42")
+    assert (statistics.total, len(statistics.languages), found) == (1, 1, ProductDetails())
+    assert (await comments.statistics.read("42", consistent=True)).total == 1
+    assert await products.details(["42"]) == {}
