@@ -100,6 +100,7 @@ class Applier:
     ) -> Checkpoint:
         """Do the same as one batch of the log: what is read meanwhile changes by batches alone."""
         async with self._log.turn:
+            await self.check()  # a rebuild makes anew what the last batch is for
             latest = await self._log.settle()
             held = await self._stored(held)
             moved = _moved(held, sequence, done=done)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dal.errors import StoreRefusedError
 from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.table.client import Table
 from dal.table.service import Service
@@ -142,6 +143,28 @@ async def test_who_comes_late_with_a_batch_that_others_have_done_changes_nothing
     item = await table.get({"PK": {"S": "PRODUCT#42"}, "SK": {"S": "S#en"}})
     assert item is not None
     assert (item["count_total"], item[BATCH]) == ({"N": "3"}, {"N": "3"})
+
+
+async def test_what_another_has_left_is_not_done_once_a_rebuild_runs(table: Table) -> None:
+    mortal, service = bare(table)
+    real = service.call
+
+    async def dies(operation: str, arguments: dict[str, Any]) -> Answer:
+        if operation == "update_item":
+            raise Killed
+        return await real(operation, arguments)
+
+    service.call = dies  # type: ignore[method-assign]
+    try:
+        await applier(mortal).apply(Checkpoint(SHARD), [made(1, "42")])
+    except* Killed:
+        left = True
+    store = MaintenanceStore(table)
+    await store.announce(await store.read(), rebuilding=True)
+    with pytest.raises(StoreRefusedError):
+        await applier(table).apply(Checkpoint(SHARD), [made(1, "42"), made(2, "42")])
+    assert left
+    assert await table.get({"PK": {"S": "PRODUCT#42"}, "SK": {"S": "S#en"}}) is None
 
 
 async def test_shards_of_one_product_leave_one_number_in_its_counter(table: Table) -> None:
