@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,6 +21,10 @@ from server.workers.orders import Orders
 
 _CODE_DEADLINE = 5.0
 """Seconds to learn how a worker has ended once it is gone."""
+
+
+_END_DEADLINE = 5.0
+"""Seconds that a nursery without workers may take to end: an import may hang for good."""
 
 
 class NurseryEndedError(Exception):
@@ -41,8 +46,9 @@ class Worker:
     """Set when its end of the channel is closed."""
 
     def kill(self) -> None:
-        """End it at once."""
-        self.nursery.kill(self.pid)
+        """End it at once; once it is gone, its process id may be another's."""
+        if not self.gone.is_set():
+            self.nursery.kill(self.pid)
 
 
 class Nursery:
@@ -109,12 +115,15 @@ class Nursery:
         return code.result() if code.done() else None
 
     async def end(self) -> None:
-        """End it; workers that it still has see to themselves."""
+        """End it, by force where it takes too long; workers that it still has see to themselves."""
         self._hearing.cancel()
         await asyncio.gather(self._hearing, return_exceptions=True)
         self._parent.close()
         # It takes a moment; a thread that waited would outlive whoever is cancelled.
-        while self._process.poll() is None:  # noqa: ASYNC110 - a process tells no event
+        deadline = time.monotonic() + _END_DEADLINE
+        while self._process.poll() is None:
+            if time.monotonic() > deadline:
+                self._process.kill()
             await asyncio.sleep(0.001)
 
     async def _hear(self) -> None:
