@@ -166,9 +166,9 @@ async def update_product(info: Info, input: UpdateProductInput) -> ProductPayloa
         },
     )
     product_id = changes.pop("product_id")
-    return ProductPayload(
-        Product(product_id, await info.context.stores.products.update(product_id, changes))
-    )
+    details = await info.context.stores.products.update(product_id, changes)
+    info.context.products.forget(product_id)
+    return ProductPayload(Product(product_id, details))
 
 
 def facets(

@@ -35,6 +35,10 @@ class ProductReads:
         """Return a product's details; empty where nobody has set any."""
         return await self._details.load(product_id)
 
+    def forget(self, product_id: str) -> None:
+        """Read a product's details anew next time: they were written."""
+        self._under_way.pop(product_id, None)
+
     async def _load(self, product_ids: Sequence[str]) -> list[ProductDetails]:
         """Return the details of products asked for in one turn of the event loop.
 

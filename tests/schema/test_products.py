@@ -113,3 +113,19 @@ async def test_all_that_is_wrong_is_said_at_once(run: Run, stores: Stores) -> No
         (["input", name], "BAD_ARGUMENT") for name in ("title", "pictureUrl", "url")
     ]
     assert await stores.products.details(["p1"]) == {"p1": DETAILS}
+
+
+async def test_what_a_mutation_sets_is_what_the_next_one_of_the_request_shows(run: Run) -> None:
+    """Also where statistics have brought the details before."""
+    answer = await run(
+        """mutation {
+          a: updateProduct(input: {productId: "p1", title: "One"}) {
+            product { statistics { total } } }
+          b: updateProduct(input: {productId: "p1", title: "Two"}) { product { title } }
+          c: addComment(input: {productId: "p1", rating: 5, language: "en", text: "x"}) {
+            comment { product { title } } }
+        }""",
+        STAFF,
+    )
+    assert answer["data"]["b"]["product"] == {"title": "Two"}
+    assert answer["data"]["c"]["comment"]["product"] == {"title": "Two"}
