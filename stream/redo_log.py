@@ -11,6 +11,7 @@ whatever the number of shards that change it.
 
 import asyncio
 import json
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -51,7 +52,7 @@ class RedoLog:
         Raises ConflictError, and does nothing, where ``latest`` is not the latest batch any more:
         what the caller read since may have changed.
         """
-        number = latest + 1
+        number = latest + 1 if latest else _first()
         updates = [_once(action["Update"], number) for action in counter_items.actions(changes)]
         batch = {"move": move, "updates": updates}
         item = self._numbered(number) | {BATCH: {"S": json.dumps(batch)}}
@@ -84,6 +85,15 @@ class RedoLog:
             "ExpressionAttributeNames": {"#number": "number"},
             "ExpressionAttributeValues": {":number": {"N": str(number)}},
         }
+
+
+def _first() -> int:
+    """Return the number of a stream's first batch: the milliseconds since 1970.
+
+    So it is higher than those of a stream before, one of which an update that arrives after a
+    rebuild may leave in a counter: batches with lower numbers would pass that counter by.
+    """
+    return time.time_ns() // 1_000_000
 
 
 def _once(update: Item, number: int) -> Item:
