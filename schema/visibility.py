@@ -20,8 +20,8 @@ from schema.fragments import Fragments, fields_of, fragments_of
 PUBLIC: Mapping[str, str] = {
     "Query": "node nodes product comment leaderboard",
     "Node": "id",
-    "Product": "id productId comments statistics mostRecentPositive mostRecentNegative "
-    "lastCommentedAt",
+    "Product": "id productId title pictureUrl url comments statistics mostRecentPositive "
+    "mostRecentNegative lastCommentedAt",
     "CommentConnection": "edges nodes pageInfo totalCount",
     "CommentEdge": "node cursor",
     "Comment": "id commentId product title text username author rating language createdAt "

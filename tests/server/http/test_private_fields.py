@@ -174,6 +174,14 @@ async def test_what_is_not_for_everybody_is_never_public(
         assert "Authorization" in answer.headers["vary"] or not is_public(answer)
 
 
+@pytest.mark.parametrize("field", ["title", "pictureUrl", "url"])
+def test_what_the_shop_says_of_a_product_is_public(
+    answers: dict[str, dict[str, httpx.Response]], field: str
+) -> None:
+    """Most lists name their products: without these no cache would keep any."""
+    assert is_public(answers[f"public Product.{field}"]["nobody"])
+
+
 def test_the_owner_sees_what_is_private(answers: dict[str, dict[str, httpx.Response]]) -> None:
     """So that to differ means something."""
     for field in ("UserProfile.email", "Order.total", "Ticket.subject", "Organization.name"):
