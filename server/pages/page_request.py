@@ -58,8 +58,11 @@ class PageRequest:
 
     @property
     def here(self) -> str:
-        """The path and query that were asked for, without the site's root and the language."""
-        path = quote(self.http.scope["path"].removeprefix(self.root))
+        """The path and query that were asked for, without the site's root and the language.
+
+        It begins with one slash: browsers read two as another site.
+        """
+        path = "/" + quote(self.http.scope["path"].removeprefix(self.root)).lstrip("/")
         parts = self.http.url.query.split("&")
         query = "&".join(part for part in parts if not part.startswith("lang="))
         return f"{path}?{query}" if query else path

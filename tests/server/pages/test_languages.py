@@ -5,7 +5,7 @@ import pytest
 
 from dal.table.client import Table
 from server.pages import formats, i18n
-from tests.server.pages.conftest import COMMENT, numbered, stored
+from tests.server.pages.conftest import COMMENT, SITE, Parsed, numbered, stored
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -73,6 +73,15 @@ async def test_the_filter_of_languages_is_another_thing(
     answer = await client.get("/products/both?language=de")
     assert '<html lang="en"' in answer.text
     assert answer.text.count("<article") == 1
+
+
+async def test_the_links_to_other_languages_lead_nowhere_else(client: httpx.AsyncClient) -> None:
+    """Browsers read two slashes at the beginning as a host."""
+    answer = await client.get(f"{SITE}//evil.example/x", headers={"Accept": "text/html"})
+    links = [given.get("href") or "" for _, given in Parsed(answer.text).elements]
+    assert answer.status_code == 404
+    assert "/evil.example/x?lang=de" in links
+    assert [link for link in links if link.startswith("//")] == []
 
 
 def test_numbers_and_dates_follow_the_language() -> None:
