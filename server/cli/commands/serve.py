@@ -32,7 +32,8 @@ def serve(
         typer.Option(
             "--demo/--no-demo",
             envvar="MARGINALIA_DEMO",
-            help="Load demo comments once and print a JWT to write with.",
+            help="Load demo comments once, and let everybody write as one user: by a JWT that is "
+            "printed, or one click.",
         ),
     ] = False,
     explain: Annotated[
