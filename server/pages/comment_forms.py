@@ -17,6 +17,9 @@ _FIELDS = ("rating", "language", "title", "text")
 
 _RATINGS = frozenset(map(str, RATINGS))
 
+_MOST: Mapping[str, int] = {"title": 200, "text": 10_000}
+"""How many characters a field may have, as in the API: what is no longer, and refused, is blank."""
+
 OTHER_SESSION = gettext_noop(
     "This form was made before you signed in here: look it over and send it again."
 )
@@ -68,9 +71,9 @@ class CommentForm:
         return replace(self, key=key or self.key, errors=errors)
 
     def shown(self, accepted: str, known: Iterable[str] = ()) -> dict[str, Any]:
-        """Return what the template shows: the fields, and the languages to choose from."""
+        """Return what the template shows: fields, how long they may be, languages to choose."""
         choice = LanguageChoice.offered(self.language, accepted, known)
-        return asdict(self) | {"choice": asdict(choice)}
+        return asdict(self) | {"choice": asdict(choice), "most": _MOST}
 
     def input(self) -> dict[str, Any]:
         """Return the fields of the mutation's input; it refuses 0, which stands for no rating."""
@@ -101,10 +104,9 @@ class CommentForm:
             return gettext("Choose from one to five stars.")
         if name == "language":
             return gettext("Choose the language, or give its tag, such as en or pt-BR.")
-        if name and not self.input()[name]:
-            return gettext("Write a few words.")
         if name:
-            return _too_long(len(self.input()[name]))
+            size = len(self.input()[name])
+            return _too_long(size) if size > _MOST[name] else gettext("Write a few words.")
         words = _TOLD.get(error["code"])
         return gettext(words) if words else str(error["message"])
 

@@ -107,7 +107,6 @@ FILTERS = {
     "language": language,
     "minute": minute,
     "month": month,
-    "percent": percent,
     "plural": plural,
     "queries": queries,
     "share": share,

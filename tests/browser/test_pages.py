@@ -223,7 +223,10 @@ async def test_a_comment_is_added_edited_and_deleted(
     await page.get_by_label("Title").fill("It sweeps")
     await page.get_by_label("Comment", exact=True).fill("Well,\nmostly.")
     await page.get_by_role("button", name="Publish").click()
-    await expect(page.locator("#language-error")).to_contain_text("give its tag")
+    error = page.locator("#language-error")
+    await expect(error).to_contain_text("give its tag")
+    red = await error.evaluate("one => getComputedStyle(one).color")
+    await expect(page.get_by_label("Its tag")).to_have_css("border-top-color", red)
     await expect(page.get_by_label("Title")).to_have_value("It sweeps")
     await expect(page.get_by_role("radio", name="4 stars")).to_be_checked()
     said(witness, 422)
@@ -271,6 +274,24 @@ async def test_a_draft_is_kept_until_it_is_stored(page: Page, server: Server) ->
     await reader.open("/products/draft")
     await expect(page.locator(".room").first).to_have_text("up to 200 characters")
     await expect(title).to_have_value("")
+    await reader.open("/products/draft?lang=ar")
+    await page.locator("#title").fill("Begun")
+    await expect(page.locator("#title-hint")).to_have_text("5 / 200")
+
+
+async def test_a_link_is_copied_and_says_so_for_a_while(page: Page, server: Server) -> None:
+    keep = "navigator.clipboard.writeText = async (text) => { window.copied = text; };"
+    await page.add_init_script(keep)  # a browser without a window has no clipboard
+    await page.clock.install()
+    await page.goto(f"{server.url}/products/1")
+    link = page.locator(".list-head .share-link")  # no link while it says so
+    await link.click()
+    await expect(link).to_have_text("Copied")
+    await page.clock.run_for(1_000)
+    await link.click()
+    assert await page.evaluate("window.copied") == f"{server.url}/products/1"
+    await page.clock.run_for(3_000)
+    await expect(link).to_have_text("Link")
 
 
 HOSTILE = "<script>alert(1)</script></script><!-- 👩‍👩‍👧‍👦 غلاية \u202e" + "x" * 9_000

@@ -45,7 +45,12 @@ function counted(count) {
   const { lang } = document.documentElement;
   const forms = JSON.parse(list.dataset.many);
   const form = forms[new Intl.PluralRules(lang).select(count)] ?? forms.other;
-  return form.replace("%(count)s", count.toLocaleString(`${lang}-u-nu-latn`));
+  return form.replace("%(count)s", number(count));
+}
+
+/* A number as the page's language writes it; digits are European throughout, as the server's are. */
+export function number(value) {
+  return value.toLocaleString(`${document.documentElement.lang}-u-nu-latn`);
 }
 
 function say(text) {

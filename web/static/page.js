@@ -1,7 +1,7 @@
 /* Makes the product page smoother: a toggle or a page link swaps the parts that change, without a
    reload and with the history kept. Everything works without it. */
 
-import { listen } from "./live.js";
+import { listen, number } from "./live.js";
 
 const filters = () => document.querySelector("form#filters");
 const here = () => location.pathname + location.search;
@@ -99,7 +99,8 @@ document.addEventListener("click", async (event) => {
 });
 
 function copied(link) {
-  link.dataset.copied ??= link.textContent;
+  if (link.dataset.copied) return; // it says so still
+  link.dataset.copied = link.textContent;
   link.textContent = link.dataset.copy;
   link.setAttribute("role", "status");
   setTimeout(() => {
@@ -113,10 +114,9 @@ function copied(link) {
 for (const room of document.querySelectorAll("[data-counts]")) {
   const field = room.closest("form").elements[room.dataset.counts];
   const said = room.textContent;
-  const number = new Intl.NumberFormat(document.documentElement.lang);
   const count = () => {
     const size = [...field.value].length;
-    room.textContent = size ? `${number.format(size)} / ${number.format(room.dataset.most)}` : said;
+    room.textContent = size ? `${number(size)} / ${number(Number(room.dataset.most))}` : said;
   };
   field.addEventListener("input", count);
   count();

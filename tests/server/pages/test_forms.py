@@ -70,6 +70,7 @@ def hidden_of(page: Parsed) -> dict[str, str]:
         ({"rating": ""}, "rating", "one to five stars"),
         ({"rating": "6"}, "rating", "one to five stars"),
         ({"text": " "}, "text", "a few words"),
+        ({"text": "\u200b\u200b"}, "text", "a few words"),
         ({"language": "not a tag"}, "language", "Choose the language, or give its tag"),
         ({"language": "*", "another": "not a tag"}, "language", "or give its tag"),
         ({"language": ""}, "language", "Choose the language"),
@@ -98,6 +99,15 @@ async def test_errors_stand_beside_their_field_and_the_text_stays(
     assert page.fields()["key"] == body["key"]
     assert body["text"].replace("\r\n", " ").strip() in page.text
     assert await titles(table, "w4") == []
+
+
+async def test_the_tag_that_was_typed_is_marked_and_not_the_list(ann: httpx.AsyncClient) -> None:
+    wrong = {"language": "*", "another": "not a tag"}
+    body = await form_of(ann, "/products/w4") | TYPED | wrong
+    page = Parsed((await ann.post("/products/w4", data=body)).text)
+    (marked,) = [given for _, given in page.elements if "aria-invalid" in given]
+    assert marked["id"] == "another"
+    assert marked["aria-describedby"] == "language-error another-hint"
 
 
 async def test_all_errors_stand_there_at_once(ann: httpx.AsyncClient, table: Table) -> None:

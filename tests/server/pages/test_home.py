@@ -55,6 +55,12 @@ async def client(table: Table) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
+async def test_each_bar_is_told_by_its_stars(client: httpx.AsyncClient) -> None:
+    page = await opened(client, "/")
+    labels = [given["aria-label"] for _, given in page.elements if given.get("class") == "shape"]
+    assert labels[0] == "5 stars: 23; 4 stars: 0; 3 stars: 0; 2 stars: 0; 1 star: 0"
+
+
 def products(page: Parsed) -> list[str]:
     return [
         str(given["href"])
