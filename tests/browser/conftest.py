@@ -92,7 +92,7 @@ def _await_health(process: subprocess.Popen[bytes], url: str, log: str) -> None:
 
 
 @pytest.fixture(scope="package")
-async def chromium() -> AsyncIterator[Browser]:
+async def chromium(server: Server) -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
             executable_path=CHROMIUM, args=ARGUMENTS, timeout=60_000
