@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from tests.server.embedded import engine_pid
-from tests.server.serving import MARGINALIA, environment, served
+from tests.server.serving import MARGINALIA, Served, environment, served
 from tests.server.workers.processes import nurseries_of, workers_of
 
 SOON = 1.0
@@ -64,22 +64,22 @@ def parent(data_dir: Path) -> float:
 
 def worker(data_dir: Path) -> float:
     """Kill a worker, see that the engine is the same, and kill the parent."""
-    with served(data_dir, "--workers", "2", TRIAL=str(data_dir)) as running:
-        engine = engine_pid(data_dir)
-        workers_of(running)[0].kill()
-        time.sleep(random.uniform(0, 0.5))
-        assert engine_pid(data_dir) == engine
-        assert psutil.pid_exists(engine)
-        running.kill()
-        return gone(lambda: psutil.pid_exists(engine))
+    return _parent_after(data_dir, workers_of, 0.5)
 
 
 def nursery(data_dir: Path) -> float:
     """Kill what workers are copies of, and the parent while it replaces all of them."""
+    return _parent_after(data_dir, nurseries_of, 1.5)
+
+
+def _parent_after(
+    data_dir: Path, processes: Callable[[Served], list[psutil.Process]], most: float
+) -> float:
+    """Kill the first of some processes, and the parent within ``most`` seconds of that."""
     with served(data_dir, "--workers", "2", TRIAL=str(data_dir)) as running:
         engine = engine_pid(data_dir)
-        nurseries_of(running)[0].kill()
-        time.sleep(random.uniform(0, 1.5))
+        processes(running)[0].kill()
+        time.sleep(random.uniform(0, most))
         assert engine_pid(data_dir) == engine
         assert psutil.pid_exists(engine)
         running.kill()
