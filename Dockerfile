@@ -34,10 +34,11 @@ COPY server server
 COPY stream stream
 COPY web web
 RUN MARGINALIA_IMAGE=1 python -m pip --python /opt/marginalia install --no-cache-dir --constraint constraints.txt '.[observability,redis]'
-# The SDK describes four hundred services, of which those of a table and of credentials are asked; and
-# starlette-compress brings zstd, which no answer is packed with.
+# The SDK describes four hundred services, of which those of a table and of credentials are asked; Babel a
+# thousand locales, of which pages are in six; and starlette-compress brings zstd, which no answer is packed with.
 RUN python -m pip --python /opt/marginalia uninstall --yes zstandard \
-    && find /opt/marginalia/lib/python3*/site-packages/botocore/data -mindepth 1 -maxdepth 1 -type d ! -name 'dynamodb*' ! -name sts ! -name 'sso*' ! -name signin -exec rm -r {} +
+    && find /opt/marginalia/lib/python3*/site-packages/botocore/data -mindepth 1 -maxdepth 1 -type d ! -name 'dynamodb*' ! -name sts ! -name 'sso*' ! -name signin -exec rm -r {} + \
+    && find /opt/marginalia/lib/python3*/site-packages/babel/locale-data -type f -regextype egrep ! -regex '.*/(root|en|en_001|de|fr|es|ja|ar)\.dat' -delete
 COPY --from=node /build/node_modules /node_modules
 # Away from the sources, or they would be filled.
 WORKDIR /

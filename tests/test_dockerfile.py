@@ -15,6 +15,7 @@ from posixpath import normpath
 import pytest
 import yaml
 
+from server.pages.i18n import LOCALES
 from tests.engines import ROOT
 
 WILD = {"**": "(?:.*/)?", "**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]"}
@@ -173,3 +174,10 @@ def test_the_wheel_is_made_of_the_copied_packages() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]
     assert set(packages) == {source for source in copied() if (ROOT / source).is_dir()}
+
+
+def test_the_image_keeps_what_babel_knows_of_the_languages_of_pages() -> None:
+    text = (ROOT / "Dockerfile").read_text("utf-8")
+    (kept,) = re.findall(r"/\(([\w|]+)\)\\\.dat", text)
+    parents = {"root", *(str(one).partition("_")[0] for one in LOCALES.values())}
+    assert set(kept.split("|")) == parents | {str(one) for one in LOCALES.values()}
