@@ -117,8 +117,6 @@ class PageRequest:
             "notice": gettext(notice) if notice else None,
             "picture_origins": origins,
             "loading": self.http.app.state.loading(),
-            "lang": i18n.spoken(),
-            "dir": i18n.locale().text_direction,
         }
         headers = rendering.headers(origins) | {"Cache-Control": "no-cache"}
         if self.session.username is not None:

@@ -13,7 +13,8 @@ import pytest
 from babel.messages.pofile import read_po
 from jinja2 import nodes
 
-from server.pages import i18n, rendering
+from server.pages import i18n
+from server.pages.templates import environment
 from tests.server.pages.messages import TRANSLATED, merged, modules, templates
 
 _PLACEHOLDER, _TAG = re.compile(r"%\(\w+\)s|%%"), re.compile(r"</?\w+")
@@ -120,7 +121,7 @@ def test_a_template_says_nothing_untranslated(path: Path) -> None:
     text = path.read_text("utf-8")
     beside = _EXPRESSIONS.sub("", _WHOLE.sub("", text))
     assert _Words(beside).found == []
-    within = rendering._TEMPLATES.parse(text)
+    within = environment(i18n.SOURCE).parse(text)
     assert list(_sentences(within)) == []
 
 
@@ -154,6 +155,6 @@ def test_a_fault_says_nothing_untranslated(path: Path) -> None:
 
 def test_the_hunt_finds_what_is_not_marked() -> None:
     assert _Words('<p>Hello <b title="There">5</b> Marginalia</p>').found == ["Hello", "There"]
-    environment = jinja2.Environment(extensions=["jinja2.ext.i18n"], autoescape=True)
-    within = environment.parse("{{ 'Newer' if a else _('Older') }}{{ b or ' pictured' }}")
+    plain = jinja2.Environment(extensions=["jinja2.ext.i18n"], autoescape=True)
+    within = plain.parse("{{ 'Newer' if a else _('Older') }}{{ b or ' pictured' }}")
     assert list(_sentences(within)) == ["Newer"]
