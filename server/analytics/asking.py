@@ -9,6 +9,9 @@ from analytics.service import Analytics
 from analytics.store import AnalyticsStore
 from server.settings import Settings
 
+_INSTALLED = find_spec("duckdb") is not None
+"""Nothing is installed into a process that runs, and each product's page asks."""
+
 
 def analytics_of(settings: Settings) -> Analytics:
     """Return what answers questions; the store is opened by the first."""
@@ -23,7 +26,7 @@ async def open_analytics(settings: Settings) -> AnalyticsStore:
 async def _open_filled(settings: Settings) -> AnalyticsStore:
     """Open the store unless nobody filled it: DuckDB takes 50 MB and a quarter of a second."""
     if not is_filled(settings):
-        raise AnalyticsUnavailableError(NOT_FILLED if find_spec("duckdb") else NOT_INSTALLED)
+        raise AnalyticsUnavailableError(NOT_FILLED if _INSTALLED else NOT_INSTALLED)
     return await open_analytics(settings)
 
 

@@ -22,9 +22,8 @@ async def show(request: PageRequest) -> Response:
     """Show one page of the board."""
     given = request.http.query_params
     language, after = given.get("language") or None, given.get("after") or None
-    answer = await request.run(
-        "home", language=language, after=after, languages=language, narrowed=language is not None
-    )
+    narrowed = {"language": language} if language else {}
+    answer = await request.run("home.language" if language else "home", after=after, **narrowed)
     board = answer.data["leaderboard"]
     info = board["pageInfo"]
     return request.render(

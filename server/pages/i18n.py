@@ -97,14 +97,19 @@ def npgettext(context: str, one: str, many: str, n: int, **values: Any) -> str:
     return told % values if values else told
 
 
-def plural_forms(one: str, many: str) -> dict[str, str]:
+def plural_forms(one: str, many: str) -> Mapping[str, str]:
     """Return a message for scripts: its form for each of the language's plural categories.
 
     They are those of CLDR, which ``Intl.PluralRules`` chooses by, as far as small numbers go.
     """
+    return _plural_forms(_spoken.get(), one, many)
+
+
+@cache
+def _plural_forms(tag: str, one: str, many: str) -> Mapping[str, str]:
     forms: dict[str, str] = {}
     for n in range(_SMALL):
-        forms.setdefault(locale().plural_form(n), ngettext(one, many, n))
+        forms.setdefault(LOCALES[tag].plural_form(n), _catalogue(tag).ngettext(one, many, n))
     return forms
 
 

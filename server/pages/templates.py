@@ -50,8 +50,9 @@ class _Translation(NodeTransformer):
             return nodes.Const(_told(node) % {}, lineno=node.lineno)
         if name == "ngettext":  # a filter is called without the detour that a function takes
             one, many, count = node.args
-            counted = nodes.Filter(count, "counted", [one, many], node.kwargs, None, None)
-            return counted.set_lineno(node.lineno).set_environment(node.environment)
+            return nodes.Filter(
+                count, "counted", [one, many], node.kwargs, None, None, lineno=node.lineno
+            )
         return node
 
     def visit_Output(self, node: nodes.Output) -> nodes.Output:  # noqa: N802 - Jinja's name
@@ -78,7 +79,7 @@ def _told(node: nodes.Call) -> Markup:
     return Markup(i18n.gettext(message.as_const()))  # noqa: S704 - ours, not a visitor's
 
 
-def _counted(n: int, one: str, many: str, **values: Any) -> Markup:
+def _counted(n: int, one: str, many: str, /, **values: Any) -> Markup:
     return Markup(i18n.ngettext(one, many, n)) % values  # noqa: S704 - ours, not a visitor's
 
 

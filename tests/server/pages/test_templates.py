@@ -1,0 +1,64 @@
+"""Templates compiled with their words say what Jinja's own extension looks up each time."""
+
+import jinja2
+import pytest
+from markupsafe import Markup
+
+from server.pages import i18n
+from server.pages.templates import environment, template
+
+SAID = (
+    '{{ _("Newest first") }}',
+    '<a title="{{ _("Sign in") }}">{{ _("Older") if one else _("Newer") }}</a>',
+    '{% set old, new = (_("Older"), _("Newer")) %}{{ old }}{{ [new] }}',
+    '{% macro said(text) %}<b>{{ text }}</b>{% endmacro %}{{ said(_("Sign in")) }}',
+    '{{ _("%(rating)s out of 5 stars", rating=name) }}',
+    '{% set it = _("%(rating)s out of 5 stars", rating=name) %}{{ it }}',
+    '{{ ngettext("%(count)s comment", "%(count)s comments", many, count=name) }}',
+    "{% trans day=name, instant=many %}edited <time>{{ day }}</time>{{ instant }}{% endtrans %}",
+    "{% trans n=many, of=name %}<b>{{ of }}</b> star{% pluralize n %}{{ of }} stars{% endtrans %}",
+    "{% trans %}100% of it{% endtrans %}",
+    '{{ _("100%% of it") }}',
+    '{{ _("100%% of %(it)s", it=name) }}',
+)
+"""Messages in every place where templates have them, in catalogues or not."""
+
+
+@pytest.mark.parametrize("tag", i18n.LOCALES)
+@pytest.mark.parametrize("many", [0, 1, 2, 5, 11, 100])
+def test_compiled_messages_are_those_looked_up(tag: str, many: int) -> None:
+    plain = jinja2.Environment(extensions=["jinja2.ext.i18n"], autoescape=True, trim_blocks=True)
+    plain.install_gettext_callables(  # type: ignore[attr-defined] # the extension's
+        i18n.gettext, i18n.ngettext, newstyle=True
+    )
+    facts = {"many": many, "one": many == 1, "name": "<i> & %(x)s {{ 5 }}"}
+    with i18n.speaking(tag):
+        for text in SAID:
+            looked_up = plain.from_string(text).render(facts)
+            assert environment(tag).from_string(text).render(facts) == looked_up
+
+
+def test_what_is_written_in_a_template_is_no_visitors() -> None:
+    """Values are escaped in a message as anywhere, unless they are HTML of our own."""
+    shown = environment("en").from_string('{{ _("%(a)s and %(b)s", a=a, b=b) }}')
+    assert shown.render(a="<", b=Markup("<b>")) == "&lt; and <b>"
+
+
+def test_a_template_is_compiled_once_for_each_language() -> None:
+    with i18n.speaking("de"):
+        german = template("base.html")
+        assert template("base.html") is german
+    with i18n.speaking("fr"):
+        assert template("base.html") is not german
+
+
+def test_indentation_is_left_out_and_no_other_space() -> None:
+    text = "<p>\n    {{ one }} of {{ two }}\n  {% if one %}\n    a\n  {% endif %}\n</p>"
+    assert environment("en").from_string(text).render(one=1, two=2) == "<p>\n1 of 2\na\n</p>"
+
+
+def test_facts_are_looked_up_before_what_dicts_can_do() -> None:
+    shown = environment("en").from_string("{{ it.items }} {{ it.values is defined }} {{ it.get }}")
+    assert shown.render(it={"items": 5, "get": "got"}) == "5 True got"
+    with pytest.raises(jinja2.UndefinedError):
+        environment("en").from_string("{{ it.there }}").render(it={})
