@@ -4,6 +4,7 @@ import strawberry
 
 from dal.query.execution_stats import ExecutionStatistics
 from dal.query.plan_basis import PlanBasis
+from dal.query.reasons import ReasonCode
 from dal.query.trace import Alternative, Purpose, ReadFigures, RowOutcome, RowRead, Step, Trace
 from resolvers.enums import show_enum
 
@@ -30,6 +31,12 @@ show_enum(
         Purpose.FLAGS: "Whether rows lie around the page.",
     },
     name="PlanPurpose",
+)
+show_enum(
+    ReasonCode,
+    "Why the optimizer chose an index for a page, or why not.",
+    {code: code.value.replace("{}", "…") for code in ReasonCode},
+    name="PlanReason",
 )
 show_enum(
     PlanBasis,

@@ -11,6 +11,7 @@ from typing import ClassVar, Generic, TypeVar
 import strawberry
 
 from dal.query import execution_stats, trace
+from dal.query.reasons import ReasonCode
 from resolvers import connections, node_ids, plans
 
 Row = TypeVar("Row")
@@ -136,6 +137,13 @@ class PlanAlternative:
     )
     chosen: bool = strawberry.field(description="Whether the page was read by it.")
     reason: str = strawberry.field(description="Why it was chosen, or why not, in a sentence.")
+    reason_code: ReasonCode = strawberry.field(
+        description="What the sentence says: for whoever says it in another language."
+    )
+    reason_values: list[str] = strawberry.field(
+        description="The names and numbers in the sentence, in its order; several names are one "
+        "value, with commas between them."
+    )
 
 
 @strawberry.type(description="What another way of reading the page takes.")

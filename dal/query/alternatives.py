@@ -12,6 +12,7 @@ from dal.query.cardinality import PageSpan, PathEstimate, cheapest_estimate
 from dal.query.plan import Plan
 from dal.query.protocols import LocatedPage, TableStatistics
 from dal.query.query import Query
+from dal.query.reasons import Reason, ReasonCode, Value
 from dal.query.trace import Alternative, FullPages, KeyRange
 from dal.table.index import Index
 from dal.table.ranges import Range
@@ -36,7 +37,7 @@ def alternatives(
     query = paths[0].query
     others = [index for index in indexes if all(path.index is not index for path in paths)]
     refused = [
-        Alternative(_name(index), (), (), None, None, None, chosen=False, reason=why)
+        Alternative(_name(index), (), (), None, None, None, chosen=False, why=why)
         for index in others
         if (why := refusal(index, query))
     ]
@@ -57,31 +58,31 @@ def full_pages(path: AccessPath, page: PageSpan, statistics: TableStatistics | N
     return FullPages(_name(path.index), page.limit, rows, row_bytes)
 
 
-def refusal(index: Index, query: Query) -> str:
-    """Return why an index cannot answer a query; empty where it can."""
+def refusal(index: Index, query: Query) -> Reason | None:
+    """Return why an index cannot answer a query; None where it can."""
     asked = query.filters
     unasked = [name for name in index.fields if name not in asked]
     if unasked:
-        return f"It is divided by {_listed(unasked)}, which nobody asked for."
+        return Reason(ReasonCode.DIVIDED, (unasked,))
     for name, held in index.covers.items():
         if asked.get(name) != held:
-            return f"It holds only rows whose {name} is {_listed(sorted(held))}."
+            return Reason(ReasonCode.HOLDS_OTHERS, (name, sorted(held)))
     missing = asked.keys() - {*index.fields, *index.covers, *index.projects}
     if missing:
-        return f"Its rows do not carry {_listed(sorted(missing))}."
+        return Reason(ReasonCode.LACKS, (sorted(missing),))
     if query.consistent and not index.consistent:
-        return "It may lag the table, and this list must not."
+        return Reason(ReasonCode.LAGS)
     return _too_many(AccessPath(index, query))
 
 
-def _too_many(path: AccessPath) -> str:
-    """Return which limit of key ranges a path exceeds; empty where it fits."""
+def _too_many(path: AccessPath) -> Reason | None:
+    """Return which limit of key ranges a path exceeds; None where it fits."""
     if path.combinations > MAX_SEGMENTS:
-        return f"It takes {path.combinations} key ranges; the most is {MAX_SEGMENTS}."
+        return Reason(ReasonCode.TOO_MANY_RANGES, (path.combinations, MAX_SEGMENTS))
     if path.size > MAX_QUERIES:
-        shards = path.index.shards
-        return f"It takes {path.size} key ranges in {shards} shards; the most is {MAX_QUERIES}."
-    return ""
+        named = (path.size, path.index.shards, MAX_QUERIES)
+        return Reason(ReasonCode.TOO_MANY_SHARDS, named)
+    return None
 
 
 def _by_rule(
@@ -92,16 +93,16 @@ def _by_rule(
     limits = [one.limit for one in plan.segments] if chosen else [page.limit] * path.size
     ranges = list(_ranges(path, page.span, limits))
     if not chosen:
-        more = "more is left to filter" if path.residual else "it has more key ranges"
-        reason = f"Not weighed: {more} than by {_name(best.index)}."
+        code = ReasonCode.UNWEIGHED_ROWS if path.residual else ReasonCode.UNWEIGHED_RANGES
+        reason = Reason(code, (_name(best.index),))
     elif best.size == 0 or page.limit == 0 or page.span.empty:
-        reason = "There is nothing to read."
+        reason = Reason(ReasonCode.NOTHING_TO_READ)
     elif len(paths) == 1:
-        reason = "The only index that answers."
+        reason = Reason(ReasonCode.ONLY_INDEX)
     elif best.size <= 1 and not best.residual:
-        reason = "One key range with just these rows: there is nothing to weigh."
+        reason = Reason(ReasonCode.NOTHING_TO_WEIGH)
     else:
-        reason = "Nothing is known of the rows: the least is left to filter."
+        reason = Reason(ReasonCode.NOTHING_KNOWN)
     return _alternative(path, ranges, reason, chosen=chosen)
 
 
@@ -134,7 +135,7 @@ def _ranges(
 def _alternative(
     path: AccessPath,
     ranges: Sequence[KeyRange],
-    reason: str,
+    reason: Reason,
     *,
     chosen: bool,
     estimate: PathEstimate | None = None,
@@ -148,28 +149,28 @@ def _alternative(
     return Alternative(_name(path.index), residual, ranges, rows, capacity, cost, chosen, reason)
 
 
-def _why_chosen(located: LocatedPage | None, paths: int) -> str:
+def _why_chosen(located: LocatedPage | None, paths: int) -> Reason:
     if paths == 1:
-        return "The only index that answers."
-    if located is None:
-        return "The least cost, by how many rows there are."
-    return "The least cost, by where these rows stood when they were last read."
+        return Reason(ReasonCode.ONLY_INDEX)
+    by_counts = located is None
+    return Reason(ReasonCode.LEAST_BY_COUNTS if by_counts else ReasonCode.LEAST_BY_LOCATIONS)
 
 
-def _why_not(one: PathEstimate, best: PathEstimate) -> str:
+def _why_not(one: PathEstimate, best: PathEstimate) -> Reason:
     """Return what a path costs more for than the one chosen."""
     if not math.isfinite(one.cost):
-        return "No row is expected to pass: it would read them all."
-    reasons = []
+        return Reason(ReasonCode.NONE_PASSES)
+    ranges: tuple[Value, ...] = ()
     if one.path.size > best.path.size:
-        reasons.append(f"{one.path.size} key ranges instead of {best.path.size}")
-    dropped, least = _dropped(one), _dropped(best)
-    if round(dropped) > round(least):
-        named = _listed(sorted(one.path.residual))
-        reasons.append(f"about {dropped:.0f} rows read and dropped by {named}")
-    if not reasons:
-        return "No cheaper." if one.cost == best.cost else "Dearer: more to read."
-    return f"Dearer: {' and '.join(reasons)}."
+        ranges = (one.path.size, best.path.size)
+    rows: tuple[Value, ...] = ()
+    if round(dropped := _dropped(one)) > round(_dropped(best)):
+        rows = (round(dropped), sorted(one.path.residual))
+    if not (ranges or rows):
+        same = one.cost == best.cost
+        return Reason(ReasonCode.NO_CHEAPER if same else ReasonCode.MORE_TO_READ)
+    code = ReasonCode.MORE_RANGES if ranges else ReasonCode.MORE_ROWS
+    return Reason(ReasonCode.MORE_OF_BOTH if ranges and rows else code, (*ranges, *rows))
 
 
 def _dropped(one: PathEstimate) -> float:
@@ -180,7 +181,3 @@ def _dropped(one: PathEstimate) -> float:
 
 def _name(index: Index) -> str:
     return index.name or "table"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(names)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from dal.entities.entity import Row
 from dal.query.cost_model import capacity_of_bytes
 from dal.query.plan import Plan
+from dal.query.reasons import Reason, ReasonCode
 from dal.table.item import bytes_of
 from dal.table.ranges import HEADS
 
@@ -87,7 +88,22 @@ class Alternative:
     cost: float | None
     """What the optimizer compares: its capacity, and in RCU too what Queries and rows take."""
     chosen: bool
-    reason: str
+    why: Reason
+
+    @property
+    def reason(self) -> str:
+        """Why it was chosen, or why not, in a sentence."""
+        return str(self.why)
+
+    @property
+    def reason_code(self) -> ReasonCode:
+        """What the sentence says, whatever it names and counts."""
+        return self.why.code
+
+    @property
+    def reason_values(self) -> list[str]:
+        """What the sentence names and counts."""
+        return self.why.values
 
 
 class ReadFigures(NamedTuple):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from enum import Enum, auto
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,29 @@ if TYPE_CHECKING:
     from server.auth.jwt import Verifier
 
 
+class TokenFlaw(Enum):
+    """Why a JWT does not prove who is asking."""
+
+    UNREADABLE = auto()
+    EXPIRED = auto()
+    EARLY = auto()
+    UNKNOWN_KEY = auto()
+    UNVERIFIABLE = auto()
+    """This server verifies nothing that is signed like it."""
+    AUDIENCE = auto()
+    CLAIMS = auto()
+    """One that is needed is missing, or is not what it should be."""
+
+
 class InvalidTokenError(Exception):
-    """A JWT was sent and does not prove who is asking; the message says why and what to do."""
+    """A JWT was sent and does not prove who is asking; the message says why and what to do.
+
+    The message is for the API's clients; pages have words of their own for each ``flaw``.
+    """
+
+    def __init__(self, flaw: TokenFlaw, message: str) -> None:
+        super().__init__(message)
+        self.flaw = flaw
 
 
 class KeysUnavailableError(Exception):
@@ -54,7 +76,9 @@ class Authenticator:
             return None
         scheme, _, credentials = authorization.partition(" ")
         if scheme.lower() != "bearer" or not credentials.strip():
-            raise InvalidTokenError("Send the header as 'Authorization: Bearer <JWT>'.")
+            raise InvalidTokenError(
+                TokenFlaw.UNREADABLE, "Send the header as 'Authorization: Bearer <JWT>'."
+            )
         return await self._verifier.viewer(credentials.strip())
 
     @cached_property

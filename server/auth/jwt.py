@@ -13,7 +13,7 @@ from jwt.exceptions import InvalidSubjectError
 from dal.errors import InvalidArgumentError
 from dal.model import rules
 from resolvers.request.context import Viewer
-from server.auth.authenticator import InvalidTokenError, KeysUnavailableError
+from server.auth.authenticator import InvalidTokenError, KeysUnavailableError, TokenFlaw
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class Verifier:
                 options={"require": ["exp", "sub"]},
             )
         except jwt.PyJWTError as error:
-            raise InvalidTokenError(_sentence(error)) from error
+            raise _refusal(error) from error
 
     async def _rule(self, algorithm: str, key_id: str | None) -> "_Rule":
         """Return how to verify a JWT that claims ``algorithm``; InvalidTokenError if none may."""
@@ -70,12 +70,16 @@ class Verifier:
                 return _Rule(secret, SECRET_ALGORITHMS)
         elif algorithm in KEY_SET_ALGORITHMS and self._keys is not None:
             if key_id is None:
-                raise InvalidTokenError("The JWT does not name its key: it needs a 'kid' header.")
+                raise InvalidTokenError(
+                    TokenFlaw.UNKNOWN_KEY,
+                    "The JWT does not name its key: it needs a 'kid' header.",
+                )
             key = await _public_key(self._keys, key_id)
             return _Rule(key, KEY_SET_ALGORITHMS, self._audience)
         raise InvalidTokenError(
+            TokenFlaw.UNVERIFIABLE,
             f"This server cannot verify a JWT signed with {algorithm[:20]!r}: set "
-            "MARGINALIA_JWT_SECRET for HS256 or MARGINALIA_JWKS_URL for RS256, ES256 and EdDSA."
+            "MARGINALIA_JWT_SECRET for HS256 or MARGINALIA_JWKS_URL for RS256, ES256 and EdDSA.",
         )
 
 
@@ -110,31 +114,52 @@ def _username(claims: Mapping[str, Any]) -> str:
     try:
         return rules.identifier("sub", claims["sub"])
     except InvalidArgumentError as error:
-        raise InvalidTokenError(f"The JWT's user does not do: {error}") from error
+        message = f"The JWT's user does not do: {error}"
+        raise InvalidTokenError(TokenFlaw.CLAIMS, message) from error
 
 
 def _roles(claims: Mapping[str, Any]) -> frozenset[str]:
     roles = claims.get("roles", [])
     if not isinstance(roles, list) or not all(isinstance(role, str) for role in roles):
-        raise InvalidTokenError("The JWT's claim 'roles' must be a list of strings.")
+        message = "The JWT's claim 'roles' must be a list of strings."
+        raise InvalidTokenError(TokenFlaw.CLAIMS, message)
     return frozenset(roles)
 
 
-_SENTENCES: dict[type[jwt.PyJWTError], str] = {
-    jwt.ExpiredSignatureError: "The JWT has expired: get a new one.",
-    jwt.ImmatureSignatureError: "The JWT is not valid yet: compare its issuer's clock with here.",
-    jwt.InvalidSignatureError: "The JWT was signed with another key than ours: get a new one.",
-    jwt.InvalidAudienceError: "The JWT is meant for another audience: get one for this server.",
-    InvalidSubjectError: "The JWT's claim 'sub' must be a string, the username.",
-    jwt.PyJWKClientError: "The JWT was signed with a key that the issuer's key set does not hold.",
-    jwt.PyJWKSetError: "The JWT was signed with a key that the issuer's key set does not hold.",
+_UNHELD_KEY = (
+    TokenFlaw.UNKNOWN_KEY,
+    "The JWT was signed with a key that the issuer's key set does not hold.",
+)
+
+_REFUSALS: dict[type[jwt.PyJWTError], tuple[TokenFlaw, str]] = {
+    jwt.ExpiredSignatureError: (TokenFlaw.EXPIRED, "The JWT has expired: get a new one."),
+    jwt.ImmatureSignatureError: (
+        TokenFlaw.EARLY,
+        "The JWT is not valid yet: compare its issuer's clock with here.",
+    ),
+    jwt.InvalidSignatureError: (
+        TokenFlaw.UNKNOWN_KEY,
+        "The JWT was signed with another key than ours: get a new one.",
+    ),
+    jwt.InvalidAudienceError: (
+        TokenFlaw.AUDIENCE,
+        "The JWT is meant for another audience: get one for this server.",
+    ),
+    InvalidSubjectError: (
+        TokenFlaw.CLAIMS,
+        "The JWT's claim 'sub' must be a string, the username.",
+    ),
+    jwt.PyJWKClientError: _UNHELD_KEY,
+    jwt.PyJWKSetError: _UNHELD_KEY,
 }
 
 
-def _sentence(error: jwt.PyJWTError) -> str:
-    for kind, sentence in _SENTENCES.items():
+def _refusal(error: jwt.PyJWTError) -> InvalidTokenError:
+    for kind, (flaw, message) in _REFUSALS.items():
         if isinstance(error, kind):
-            return sentence
+            return InvalidTokenError(flaw, message)
     if isinstance(error, jwt.MissingRequiredClaimError):
-        return f"The JWT lacks the claim {error.claim!r}: 'sub' names the user, 'exp' ends it."
-    return "The JWT cannot be read: send it whole, as 'Authorization: Bearer <JWT>'."
+        message = f"The JWT lacks the claim {error.claim!r}: 'sub' names the user, 'exp' ends it."
+        return InvalidTokenError(TokenFlaw.CLAIMS, message)
+    message = "The JWT cannot be read: send it whole, as 'Authorization: Bearer <JWT>'."
+    return InvalidTokenError(TokenFlaw.UNREADABLE, message)

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from server.pages.addresses import RATINGS
-from server.pages.faults import PageFault
+from server.pages.faults import PageFault, told_of
 from server.pages.formats import number
 from server.pages.i18n import gettext, gettext_noop, ngettext
 from server.pages.language_choice import ANOTHER, LanguageChoice
@@ -32,6 +32,10 @@ _TOLD: Mapping[str, str] = {
     "CONFLICT": gettext_noop("Somebody else changed this meanwhile: look at it again."),
 }
 """What the form says of an error that is about no field, by its code."""
+
+_REFUSED = gettext_noop(
+    "This cannot be stored. Copy your text, load the page again and send it once more."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +91,8 @@ class CommentForm:
     def check(self, session: Session, fields: dict[str, str]) -> dict[str, str]:
         """Return what stands in the way before the API is asked; by field, empty for nothing."""
         if session.username is None:
-            return {"": session.ended or gettext("Sign in first: your text stays here.")}
+            ended = session.ended and told_of(session.ended)
+            return {"": ended or gettext("Sign in first: your text stays here.")}
         if not session.made(fields.get("form_key", "")):
             return {"": gettext(OTHER_SESSION)}
         return {}
@@ -107,8 +112,7 @@ class CommentForm:
         if name:
             size = len(self.input()[name])
             return _too_long(size) if size > _MOST[name] else gettext("Write a few words.")
-        words = _TOLD.get(error["code"])
-        return gettext(words) if words else str(error["message"])
+        return gettext(_TOLD.get(error["code"], _REFUSED))
 
 
 def user_errors(answer: Answer) -> list[dict[str, Any]]:
@@ -136,6 +140,7 @@ def _field(error: dict[str, Any]) -> str:
 def require_own(session: Session, fields: dict[str, str]) -> None:
     """Raise PageFault unless a post without anything typed comes from this session's own form."""
     if session.username is None:
-        raise PageFault(401, session.ended or gettext("Sign in first."))
+        ended = session.ended and told_of(session.ended)
+        raise PageFault(401, ended or gettext("Sign in first."))
     if not session.made(fields.get("form_key", "")):
         raise PageFault(403, gettext(OTHER_SESSION))

@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from babel import dates, numbers
+from babel import dates, lists, numbers
 
 from server.pages import i18n
 from server.pages.operations import TEMPLATES
@@ -41,10 +41,12 @@ def percent(value: float) -> str:
 
 
 def share(part_and_whole: tuple[int, int]) -> str:
-    """Return 41 of 100 as ``41%``; of what is there but rounds to nothing, ``<1%``."""
+    """Return 41 of 100 as ``41%``; ``<1%`` and ``>99%`` of what rounds to nothing or to all."""
     part, whole = part_and_whole
     of = part / whole if whole else 0.0
-    return f"<{percent(_LEAST)}" if 0 < of < _LEAST / 2 else percent(of)
+    if 0 < of < _LEAST / 2:
+        return f"<{percent(_LEAST)}"
+    return f">{percent(1 - _LEAST)}" if 1 - _LEAST / 2 <= of < 1 else percent(of)
 
 
 def folded(text: str) -> str | None:
@@ -89,14 +91,9 @@ def product_name(product: Mapping[str, Any]) -> str:
     return title or i18n.gettext("Product %(id)s", id=product["productId"])
 
 
-def plural(count: int, one: str) -> str:
-    """Return ``1 comment``, ``2 comments``."""
-    return f"{number(count)} {one}" if count == 1 else f"{number(count)} {one}s"
-
-
-def queries(count: int) -> str:
-    """Return ``1 Query``, ``2 Queries``."""
-    return f"{number(count)} {'Query' if count == 1 else 'Queries'}"
+def listed(words: Iterable[str]) -> str:
+    """Return words as ``rating and language``."""
+    return lists.format_list(list(words), locale=i18n.locale())
 
 
 FILTERS = {
@@ -105,10 +102,9 @@ FILTERS = {
     "day": day,
     "folded": folded,
     "language": language,
+    "listed": listed,
     "minute": minute,
     "month": month,
-    "plural": plural,
-    "queries": queries,
     "share": share,
 }
 """The filters of all templates, by name."""

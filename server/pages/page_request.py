@@ -14,13 +14,16 @@ from server.auth.authenticator import InvalidTokenError, KeysUnavailableError
 from server.auth.demo_account import DemoAccount
 from server.http.graphql import GraphQLView
 from server.http.request_body import read_body
-from server.pages import i18n, operations, rendering, sessions
-from server.pages.faults import PageFault
+from server.pages import formats, i18n, operations, rendering, sessions
+from server.pages.faults import KEYS_AWAY, PageFault, told_of
 from server.pages.i18n import gettext, gettext_noop
 from server.pages.operations import Answer
 from server.pages.sessions import Session
 
 _MAX_FIELDS = 50
+
+LANGUAGES = [(tag, formats.LANGUAGES[tag]) for tag in i18n.LOCALES]
+"""The languages that pages are written in, by tag, with what they call themselves."""
 
 NOTICES = {
     "added": gettext_noop("Your comment is stored. Lists may show it a moment later."),
@@ -89,7 +92,8 @@ class PageRequest:
                 max_num_fields=_MAX_FIELDS,
             )
         except HTTPException as error:
-            raise PageFault(error.status_code, error.detail) from None
+            message = gettext("This form is larger than the server takes: write less.")
+            raise PageFault(error.status_code, message) from None
         except ValueError:  # also of UnicodeDecodeError
             message = gettext("This form cannot be read: send it from its page.")
             raise PageFault(400, message) from None
@@ -106,17 +110,20 @@ class PageRequest:
         """
         origins = self.http.app.state.picture_origins
         notice = NOTICES.get(self.http.query_params.get("notice", ""))
-        facts |= {
+        facts = {
             "root": self.root,
             "site": self.site,
             "here": self.here,
             "viewer": self.session.username,
             "demo_user": self.demo and self.demo.username,
             "form_key": self.session.form_key,
-            "ended": self.session.ended,
+            "ended": self.session.ended and told_of(self.session.ended),
             "notice": gettext(notice) if notice else None,
             "picture_origins": origins,
             "loading": self.http.app.state.loading(),
+            # What was typed would not come along from the answer to a form.
+            "spoken_languages": LANGUAGES if self.http.method != "POST" else [],
+            **facts,
         }
         headers = rendering.headers(origins) | {"Cache-Control": "no-cache"}
         if self.session.username is not None:
@@ -155,9 +162,9 @@ def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = Non
                 request = PageRequest(http, view, await sessions.open_session(view, http), demo)
                 return await handler(request)
             except InvalidTokenError as error:
-                return fault_page(anonymous, PageFault(401, str(error)))
-            except KeysUnavailableError as error:
-                return fault_page(anonymous, PageFault(503, str(error)))
+                return fault_page(anonymous, PageFault(401, told_of(error.flaw)))
+            except KeysUnavailableError:
+                return fault_page(anonymous, PageFault(503, gettext(KEYS_AWAY)))
             except PageFault as fault:
                 return fault_page(request, fault)
 
@@ -166,10 +173,7 @@ def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = Non
 
 def fault_page(request: PageRequest, fault: PageFault) -> Response:
     """Return the page of a fault."""
-    phrase = HTTPStatus(fault.status).phrase
-    response = request.render(
-        "fault.html", fault.status, phrase=phrase, code=fault.status, message=str(fault)
-    )
+    response = request.render("fault.html", fault.status, code=fault.status, message=str(fault))
     if fault.status == HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers["Retry-After"] = "5"
     return response

@@ -9,7 +9,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from server.pages import plan_words
 from server.pages.formats import day
+from server.pages.i18n import gettext
 
 WIDTH = 400
 _MARGIN = 8
@@ -21,11 +23,6 @@ _LABEL, _LINE = 11, 26
 
 _LEAST, _LARGEST = 2.2, 4.2
 """Radii of dots: beyond some hundred rows they touch each other."""
-
-_HEADINGS = {
-    "REST": "Planned anew for the rest: {index}",
-    "FLAGS": "What lies around the page: {index}",
-}
 
 Plan = Mapping[str, Any]
 
@@ -80,14 +77,14 @@ def _lanes(plan: Plan) -> Iterator[dict[str, Any]]:
     """Yield the lane of each segment; the first of a further plan says what that one is for."""
     segments = iter(plan["segments"])
     for step in plan["steps"]:
-        heading = _HEADINGS.get(step["purpose"], "").format(index=step["index"])
+        heading = plan_words.heading(step)
         for _ in range(step["segments"]):
             segment = next(segments)
             yield {
                 "heading": heading,
                 "label": segment["partitionKey"],
                 "read": segment["itemsRead"],
-                "skipped": segment["skipReason"],
+                "skipped": plan_words.skip_reason(segment),
             }
             heading = ""
 
@@ -127,13 +124,18 @@ def _counts(rows: Sequence[Plan]) -> dict[str, int]:
 def _counted(plan: Plan, number: int) -> dict[str, Any]:
     """Return a segment with how many of its rows were shown and how many were dropped."""
     counts = _counts([row for row in plan["rows"] if row["segment"] == number])
-    return {**plan["segments"][number], "shown": counts["shown"]}
+    segment = plan["segments"][number]
+    return {**segment, "shown": counts["shown"], "skipped": plan_words.skip_reason(segment)}
 
 
 def _ways(plan: Plan) -> list[dict[str, Any]]:
     """Return this plan beside the others, as bars: each figure, and its part of the largest."""
-    ways = [("This plan", plan["requests"], plan["consumedCapacity"])]
-    for name, of in (("Plan of the articles", plan["fullPages"]), ("The ideal", plan["ideal"])):
+    ways = [(gettext("This plan"), plan["requests"], plan["consumedCapacity"])]
+    others = (
+        (gettext("The articles' plan"), plan["fullPages"]),
+        (gettext("The ideal"), plan["ideal"]),
+    )
+    for name, of in others:
         if of is not None:
             ways.append((name, of["requests"], of["capacity"]))
     queries, capacity = (max(one[figure] or 0 for one in ways) or 1 for figure in (1, 2))

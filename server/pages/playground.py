@@ -33,7 +33,7 @@ async def show(request: PageRequest) -> Response:
         try:
             facts = await _both(request, choice)
         except PageFault as fault:  # what was chosen stays, to be chosen anew
-            status, facts["fault"] = fault.status, str(fault).removeprefix("after: ")
+            status, facts["fault"] = fault.status, str(fault)
     return request.render(
         "playground.html",
         status,

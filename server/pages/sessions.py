@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from resolvers.request.context import Context
-from server.auth.authenticator import InvalidTokenError
+from server.auth.authenticator import InvalidTokenError, TokenFlaw
 from server.http.graphql import GraphQLView
 from server.pages import i18n
 
@@ -37,7 +37,7 @@ class Session:
 
     context: Context
     credentials: str | None = None
-    ended: str | None = None
+    ended: TokenFlaw | None = None
 
     @property
     def username(self) -> str | None:
@@ -71,7 +71,7 @@ async def open_session(view: GraphQLView, request: Request) -> Session:
     try:
         return Session(await view.context(f"Bearer {cookie}"), cookie)
     except InvalidTokenError as error:
-        return Session(await view.context(None), ended=str(error))
+        return Session(await view.context(None), ended=error.flaw)
 
 
 def pasted_jwt(text: str) -> str:

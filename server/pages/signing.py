@@ -1,6 +1,7 @@
 """``/sign-in`` and ``/sign-out``: a pasted JWT, kept in the browser as a cookie."""
 
 from http import HTTPStatus
+from urllib.parse import quote
 
 from starlette.responses import Response
 
@@ -8,9 +9,9 @@ from server.auth.authenticator import InvalidTokenError
 from server.pages import sessions
 from server.pages.addresses import local
 from server.pages.comment_forms import require_own
-from server.pages.faults import PageFault
+from server.pages.faults import PageFault, told_of
 from server.pages.i18n import gettext
-from server.pages.page_request import PageRequest
+from server.pages.page_request import LANGUAGES, PageRequest
 
 _COMMAND = "marginalia token --user NAME"
 
@@ -27,7 +28,7 @@ async def sign_in(request: PageRequest) -> Response:
     try:
         context = await request.view.context(f"Bearer {jwt}")
     except InvalidTokenError as error:
-        return _form(request, following, str(error))
+        return _form(request, following, told_of(error.flaw))
     assert context.viewer is not None  # noqa: S101 - a header was given
     response = request.to(local(following))
     sessions.keep(response, request.http, jwt)
@@ -56,6 +57,14 @@ async def sign_out(request: PageRequest) -> Response:
 
 def _form(request: PageRequest, following: str, error: str | None = None) -> Response:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK
+    following = local(following)
+    # The links to other languages lead to the form, also from an answer to it.
     return request.render(
-        "sign_in.html", status, next=local(following), error=error, command=_COMMAND
+        "sign_in.html",
+        status,
+        next=following,
+        error=error,
+        command=_COMMAND,
+        here=f"/sign-in?next={quote(following, safe='')}",
+        spoken_languages=LANGUAGES,
     )

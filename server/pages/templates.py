@@ -15,7 +15,7 @@ from jinja2 import nodes
 from jinja2.visitor import NodeTransformer
 from markupsafe import Markup
 
-from server.pages import addresses, formats, i18n
+from server.pages import addresses, formats, i18n, plan_words
 from server.pages.operations import TEMPLATES
 
 _INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
@@ -119,10 +119,11 @@ _FILTERS = {
 
 _GLOBALS = {
     "picture_address": addresses.picture_address,
+    "plan_caption": plan_words.caption,
+    "plan_reason": plan_words.reason,
     "plural_forms": i18n.plural_forms,
     "product_name": formats.product_name,
     "rooted": addresses.rooted,
-    "spoken_languages": [(tag, formats.LANGUAGES[tag]) for tag in i18n.LOCALES],
 }
 
 

@@ -96,7 +96,7 @@ async def test_each_index_says_why(selection: Selection, index: str, reason: str
     try:
         found = await weighed(selection, KnownProduct(COMMENT, ROWS))
     except TooManySegmentsError:
-        assert refusal(COMMENT.indexes[-1], selection.query()) == reason
+        assert str(refusal(COMMENT.indexes[-1], selection.query())) == reason
     else:
         assert found[index].reason == reason
 
@@ -115,7 +115,7 @@ def test_an_index_is_refused_exactly_where_it_is_no_access_path(
     except NoIndexError:
         answering = []
     for index in ORDER.indexes:
-        assert (refusal(index, query) == "") == (index in answering), index.name
+        assert (refusal(index, query) is None) == (index in answering), index.name
 
 
 @pytest.mark.parametrize(
@@ -132,4 +132,4 @@ def test_over_shards_the_limit_that_is_exceeded_is_told(
 ) -> None:
     index = replace(COMMENT.indexes[-1], shards=shards)
     wanted = frozenset(f"l{number}" for number in range(languages))
-    assert refusal(index, Selection("42", frozenset({5}), wanted).query()) == reason
+    assert str(refusal(index, Selection("42", frozenset({5}), wanted).query()) or "") == reason

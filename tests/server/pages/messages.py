@@ -4,7 +4,7 @@
 page says any more.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from babel.messages import Catalog
@@ -15,11 +15,6 @@ from server.pages.i18n import CATALOGUES, LOCALES, SOURCE
 from tests.engines import ROOT
 
 TEMPLATES = ROOT / "web/templates"
-
-ENGLISH = ("plan.html", "playground*", "sitemap.xml")
-"""Templates for who reads of plans and indexes, whose words are English everywhere."""
-
-ENGLISH_MODULES = ("plan_drawing.py", "playground*")
 
 TRANSLATED = tuple(tag for tag in LOCALES if tag != SOURCE)
 
@@ -32,12 +27,12 @@ _OPTIONS = {"trimmed": "true", "silent": "false", "newstyle_gettext": "true"}
 
 def templates() -> list[Path]:
     """Return the templates that speak the visitor's language."""
-    return _without(TEMPLATES.rglob("*.html"), ENGLISH)
+    return sorted(TEMPLATES.rglob("*.html"))
 
 
 def modules() -> list[Path]:
     """Return the modules that say something in it."""
-    return _without((ROOT / "server/pages").rglob("*.py"), ENGLISH_MODULES)
+    return sorted((ROOT / "server/pages").rglob("*.py"))
 
 
 def messages() -> Catalog:
@@ -69,10 +64,6 @@ def write(tag: str) -> None:
 
 def _of(method: str, path: Path) -> Iterator[_Found]:
     yield from extract_from_file(method, path, _KEYWORDS, (), _OPTIONS)
-
-
-def _without(paths: Iterable[Path], patterns: tuple[str, ...]) -> list[Path]:
-    return sorted(path for path in paths if not any(map(path.match, patterns)))
 
 
 if __name__ == "__main__":

@@ -246,7 +246,7 @@ async def test_the_page_draws_the_plan_that_the_api_tells(
         shown = len(page.headings)
         legend = 3
         assert sum(one.startswith("dot") for one in classes) == (
-            int(page.account["Items read"]) + shown + legend
+            int(page.account["Rows read"]) + shown + legend
         )
         said = re.search(r"Read in (\d+) Quer(?:y|ies), ([\d.]+) RCU", page.text)
         assert said is not None
@@ -254,7 +254,7 @@ async def test_the_page_draws_the_plan_that_the_api_tells(
         assert page.account["Read capacity"].split()[0] == said[2]
         (tmp_path / f"{number}.html").write_text((await client.get(address)).text)
     assert "Chosen." in page.text
-    assert "Plan of the articles" in page.text
+    assert "The articles' plan" in page.text
     assert invalid_html(tmp_path) == []
 
 

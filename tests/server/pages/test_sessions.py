@@ -114,7 +114,7 @@ async def test_the_header_signs_in_too(client: httpx.AsyncClient) -> None:
     page = Parsed((await client.get("/", headers=headers)).text)
     assert "Signed in as ann" in page.text
     answer = await client.get("/", headers={"Authorization": "Bearer x"})
-    assert (answer.status_code, "send it whole" in answer.text) == (401, True)
+    assert (answer.status_code, "give the whole of it" in answer.text) == (401, True)
 
 
 async def test_graphql_takes_no_cookie(ann: httpx.AsyncClient) -> None:
