@@ -20,7 +20,7 @@ CLIENTS := tests/clients
 EXAMPLES := examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run bench test amazon soak first-minute fuzz faults kills hotspots orphans neighbour overload cdn live processes audit lighthouse conformance examples examples-check function check format sdl docs messages site pictures lock clean
+.PHONY: help setup setup-dev run bench test amazon soak first-minute fuzz faults kills hotspots orphans neighbour overload cdn live processes audit lighthouse page-cost conformance examples examples-check function check format sdl docs messages site pictures lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -87,6 +87,9 @@ audit: setup-dev .venv/installed-audit $(AUDIT)/node_modules/installed ## Audit 
 
 lighthouse: setup-dev $(LIGHTHOUSE)/node_modules/installed ## Show the pages to Lighthouse as a phone does: each category 95 or more
 	$(BIN)/python -m tests.trials.lighthouse
+
+page-cost: setup-dev ## Print CPU of each page, and requests and bytes of a first visit
+	$(BIN)/python -m tests.trials.page_cost $(ARGS)
 
 conformance: setup-dev $(CONFORMANCE)/node_modules/installed ## Check graphql-yoga and PostGraphile as we check ourselves
 	$(BIN)/python -m tests.trials.conformance $(ARGS)

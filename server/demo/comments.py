@@ -55,7 +55,7 @@ def demo_products() -> dict[str, ProductDetails]:
     """Return what the shop says of the eight products, by their ids; they have no pages of its."""
     return {
         product["id"]: ProductDetails(
-            title=product["title"], picture_url=f"/static/pages/products/{product['picture']}.svg"
+            title=product["title"], picture_url=f"/static/pages/products.svg#{product['picture']}"
         )
         for product in _shares()["products"]
     }

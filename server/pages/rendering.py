@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from server.http.files import ROOT
-from server.pages import i18n, templates
+from server.pages import i18n, static_files, templates
 
 _POLICY = (
     "default-src 'none'",
@@ -43,7 +43,8 @@ def _digest_of_files() -> bytes:
     """Return a hash of what makes pages out of facts, which changes with a release."""
     files = ("web/templates/**/*.*", "web/locales/**/*.po", "server/pages/*.py")
     paths = sorted(path for pattern in files for path in ROOT.glob(pattern))
-    return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).digest()
+    found = [path.read_bytes() for path in paths]
+    return hashlib.sha256(b"\0".join([*found, static_files.DIGEST.encode()])).digest()
 
 
 _FILES = _digest_of_files()

@@ -12,9 +12,8 @@ from starlette.routing import Mount, Route
 from server.auth.demo_account import DemoAccount
 from server.http import graphiql
 from server.http.failures import http_failure
-from server.http.files import ROOT, RevalidatedFiles
 from server.http.graphql import GraphQLView
-from server.pages import comment, crawlers, home, playground, product, signing, style_sheet
+from server.pages import comment, crawlers, home, playground, product, signing, static_files
 from server.pages.page_request import endpoint
 
 _ROUTES = (
@@ -60,8 +59,7 @@ def pages_app(
                 Route(path, endpoint(view, page, demo), methods=[method])
                 for method, path, page in _ROUTES
             ),
-            Route("/static/pages/page.css", style_sheet.show),
-            Mount("/static/pages", RevalidatedFiles(directory=ROOT / "web/static")),
+            Route("/static/pages/{file:path}", static_files.show),
             Mount("/static/graphiql", graphiql.GraphiQLFiles()),
         ],
         exception_handlers={HTTPException: refusal},

@@ -15,7 +15,7 @@ from jinja2 import nodes
 from jinja2.visitor import NodeTransformer
 from markupsafe import Markup
 
-from server.pages import addresses, formats, i18n, plan_words
+from server.pages import addresses, formats, i18n, plan_words, static_files
 from server.pages.operations import TEMPLATES
 
 _INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
@@ -124,6 +124,7 @@ _GLOBALS = {
     "plural_forms": i18n.plural_forms,
     "product_name": formats.product_name,
     "rooted": addresses.rooted,
+    "files": f"/static/pages/{static_files.DIGEST}",
 }
 
 

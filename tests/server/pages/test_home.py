@@ -12,6 +12,7 @@ from dal.table import admin
 from dal.table.client import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
+from server.pages.static_files import DIGEST
 from server.settings import Settings
 from tests.bulk import fill
 from tests.conftest import Clients
@@ -116,7 +117,7 @@ async def test_addresses_follow_the_place_where_a_proxy_serves(table: Table) -> 
         page = await opened(client, "/shop/")
         assert products(page) == []
         assert page.link("canonical") == "/shop/"
-        assert page.link("stylesheet") == "/shop/static/pages/page.css"
+        assert page.link("stylesheet") == f"/shop/static/pages/{DIGEST}/page.css"
         for path in (page.link("stylesheet"), page.link("next")):
             assert path is not None
             assert (await client.get(path)).status_code == 200

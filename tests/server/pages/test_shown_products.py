@@ -19,7 +19,7 @@ CDN = "https://cdn.example"
 @pytest.fixture(scope="module", autouse=True)
 async def products(table: Table) -> None:
     said = {
-        "own": ProductDetails("Kettle & <Sons>", "/static/pages/products/kettle.svg", "/kettle"),
+        "own": ProductDetails("Kettle & <Sons>", "/static/pages/products.svg#kettle", "/kettle"),
         "remote": ProductDetails("Lamp", f"{CDN}/lamp.jpg", "https://shop.example/lamp"),
     }
     await stored(
@@ -37,14 +37,14 @@ async def test_a_product_goes_by_its_title(client: httpx.AsyncClient) -> None:
         "@id": f"{SITE}/products/own",
         "url": f"{SITE}/kettle",
         "name": "Kettle & <Sons>",
-        "image": f"{SITE}/static/pages/products/kettle.svg",
+        "image": f"{SITE}/static/pages/products.svg#kettle",
         "aggregateRating": {},
         "review": [],
     }
     assert ("a", {"href": "/kettle"}) in page.elements
     one = await opened(client, "/comments/own")
     assert one.linked["itemReviewed"]["name"] == "Kettle & <Sons>"
-    picture = "/static/pages/products/kettle.svg"
+    picture = "/static/pages/products.svg#kettle"
     assert picture in [given.get("src") for tag, given in page.elements if tag == "img"]
     assert (await client.get(picture)).headers["content-type"] == "image/svg+xml"
 

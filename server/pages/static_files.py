@@ -1,0 +1,114 @@
+"""The pages' own files: compressed once, and kept by browsers for as long as they are the same.
+
+Pages name them below a digest of all of them, so what such an address answers never changes. By
+the plain address, which products' pictures and other sites have, browsers ask each time.
+"""
+
+import gzip
+import hashlib
+import re
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from pathlib import Path
+
+import brotli
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from server.http.compression import SMALLEST
+from server.http.entity_tags import encoded, entity_tag, matching
+from server.http.files import FILE_HEADERS, ROOT
+from server.pages.i18n import by_weight
+
+STYLES = (
+    "base",
+    "frame",
+    "stars",
+    "controls",
+    "tables",
+    "board",
+    "filters",
+    "trend",
+    "comments",
+    "forms",
+    "plan",
+    "playground",
+)
+"""The parts of ``page.css``, in the order of the cascade: what all pages have comes first."""
+
+_MEDIA_TYPES: Mapping[str, str] = {
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+}
+
+_CODINGS: Mapping[str, Callable[[bytes], bytes]] = {
+    "br": partial(brotli.compress, mode=brotli.MODE_TEXT),
+    "gzip": partial(gzip.compress, mtime=0),
+}
+"""What compresses, smallest first: both take their time, which a file takes once."""
+
+_KEPT = "public, max-age=31536000, immutable"
+
+_BELOW_DIGEST = re.compile(r"(?:([0-9a-f]{12})/)?(.+)")
+
+
+class _File:
+    """A file, and what it is in the codings that it has been asked for in."""
+
+    def __init__(self, name: str, content: bytes) -> None:
+        self.content = content
+        self.tag = entity_tag(content)
+        self.media_type = _MEDIA_TYPES[Path(name).suffix]
+        large = len(content) >= SMALLEST and self.media_type != "image/png"
+        self._codings = _CODINGS if large else {}
+        self._coded = {"": content}
+
+    def headers(self, cache_control: str) -> dict[str, str]:
+        """Return what is said of the file in any coding."""
+        varied = {"Vary": "Accept-Encoding"} if self._codings else {}
+        return {**FILE_HEADERS, **varied, "Cache-Control": cache_control, "ETag": self.tag}
+
+    def coded(self, accepted: Collection[str]) -> tuple[str, bytes]:
+        """Return the best coding of those that are accepted, empty for none, and the file in it."""
+        coding = next((one for one in self._codings if one in accepted), "")
+        if coding not in self._coded:
+            self._coded[coding] = _CODINGS[coding](self.content)
+        return coding, self._coded[coding]
+
+
+def _files() -> dict[str, _File]:
+    contents = {path.name: path.read_bytes() for path in (ROOT / "web/static").iterdir()}
+    parts = [(ROOT / f"web/styles/{part}.css").read_bytes() for part in STYLES]
+    contents["page.css"] = b"\n".join(parts)
+    return {name: _File(name, contents[name]) for name in sorted(contents)}
+
+
+_FILES: Mapping[str, _File] = _files()
+
+DIGEST = hashlib.sha256("".join(file.tag for file in _FILES.values()).encode()).hexdigest()[:12]
+"""Changes with each of the files. All of them share it, as scripts import each other by name."""
+
+
+async def show(request: Request) -> Response:
+    """Send a file in a coding that the browser takes, or 304 to one that has it.
+
+    Below a digest of another release, which a server beside this one may have named, it is sent
+    too, but not to be kept.
+    """
+    found = _BELOW_DIGEST.fullmatch(request.path_params["file"])
+    file = _FILES.get(found[2]) if found else None
+    if found is None or file is None:
+        raise HTTPException(404)
+    headers = file.headers(_KEPT if found[1] == DIGEST else "no-cache")
+    known = matching(request.headers.get("if-none-match"), file.tag)
+    if known is not None:
+        return Response(status_code=304, headers=headers | {"ETag": known})
+    coding, content = file.coded(by_weight(request.headers.get("accept-encoding", "")))
+    response = Response(content, headers=headers, media_type=file.media_type)
+    if coding:
+        response.headers["Content-Encoding"] = coding
+        encoded(response.raw_headers)
+    return response

@@ -1,0 +1,101 @@
+"""The pages' own files: one style sheet of every part, compressed, and kept without asking."""
+
+import gzip
+import re
+from collections import Counter
+
+import brotli
+import httpx
+import pytest
+
+from server.http.files import ROOT
+from server.pages.static_files import DIGEST, STYLES
+from tests.server.pages.conftest import opened
+
+OTHER_RELEASE = "0123456789ab"
+
+
+async def test_every_part_is_in_the_one_sheet(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/static/pages/page.css")
+    assert answer.headers["content-type"].startswith("text/css")
+    assert set(STYLES) == {path.stem for path in (ROOT / "web/styles").iterdir()}
+    for part in STYLES:
+        assert (ROOT / f"web/styles/{part}.css").read_text("utf-8") in answer.text
+
+
+async def test_no_rule_is_said_twice(client: httpx.AsyncClient) -> None:
+    sheet = (await client.get("/static/pages/page.css")).text
+    rules = Counter(re.findall(r"(?m)^([^\s@/}][^{}]*\{[^{}]*\})", sheet))
+    assert len(rules) > 100
+    assert [rule for rule, times in rules.items() if times > 1] == []
+
+
+async def test_what_a_page_names_is_kept_for_good(client: httpx.AsyncClient) -> None:
+    page = await opened(client, "/playground")
+    named = [
+        address
+        for _, given in page.elements
+        for name in ("href", "src")
+        if "/static/" in (address := given.get(name) or "")
+    ]
+    assert len({*named}) == 4
+    for address in named:
+        answer = await client.get(address)
+        assert answer.status_code == 200
+        assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("below", ["", f"{OTHER_RELEASE}/"])
+async def test_by_another_address_browsers_ask(client: httpx.AsyncClient, below: str) -> None:
+    """A server of another release may have named it: the page needs its style all the same."""
+    first = await client.get(f"/static/pages/{below}page.js")
+    assert (first.status_code, first.headers["cache-control"]) == (200, "no-cache")
+    known = {"If-None-Match": first.headers["etag"]}
+    again = await client.get(f"/static/pages/{below}page.js", headers=known)
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["etag"] == first.headers["etag"]
+
+
+@pytest.mark.parametrize(
+    ("accepted", "coding"),
+    [
+        ("gzip, deflate, br, zstd", "br"),
+        ("gzip, deflate", "gzip"),
+        ("br;q=0, gzip;q=0.5", "gzip"),
+        ("identity", None),
+    ],
+)
+async def test_files_are_sent_compressed(
+    client: httpx.AsyncClient, accepted: str, coding: str | None
+) -> None:
+    """For a cookie too: they hold no secret that could be guessed by their length."""
+    undone = {"br": brotli.decompress, "gzip": gzip.decompress, None: bytes}[coding]
+    asked = {"Accept-Encoding": accepted, "Cookie": "marginalia_jwt=x"}
+    for name in ("page.css", "page.js", "products.svg"):
+        async with client.stream("GET", f"/static/pages/{DIGEST}/{name}", headers=asked) as answer:
+            sent = b"".join([chunk async for chunk in answer.aiter_raw()])
+        assert answer.headers.get("content-encoding") == coding
+        assert answer.headers["vary"] == "Accept-Encoding"
+        assert answer.headers["etag"].endswith(f'-{coding}"') == (coding is not None)
+        assert undone(sent) == (await client.get(f"/static/pages/{name}")).content
+        assert coding is None or len(sent) < len(undone(sent)) / 2
+
+
+@pytest.mark.parametrize("name", ["icon.svg", "icon.png"])
+async def test_what_would_not_shrink_is_sent_as_it_is(client: httpx.AsyncClient, name: str) -> None:
+    answer = await client.get(f"/static/pages/{name}")
+    assert not {"content-encoding", "vary"} & answer.headers.keys()
+    assert answer.content == (ROOT / f"web/static/{name}").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "file", ["../templates/home.html", "none.css", f"{OTHER_RELEASE}/", f"{DIGEST}/a/page.css", ""]
+)
+async def test_there_is_nothing_else(client: httpx.AsyncClient, file: str) -> None:
+    assert (await client.get(f"/static/pages/{file}")).status_code == 404
+
+
+async def test_the_home_page_has_no_script(client: httpx.AsyncClient) -> None:
+    page = await opened(client, "/")
+    assert "script" not in [tag for tag, _ in page.elements]
