@@ -104,13 +104,18 @@ class PageRequest:
         return RedirectResponse(self.root + path, HTTPStatus.SEE_OTHER)
 
     def render(self, template: str, status: int = 200, **facts: Any) -> Response:
-        """Return a page, or 304 to a browser or crawler that has the same one.
+        """Return a page, or 304 to a browser or crawler that has the same one."""
+        facts = self._facts() | facts
+        headers = self._headers(template, status, facts)
+        tag = headers.get("ETag")
+        if tag is not None and tag in self.http.headers.get("if-none-match", ""):
+            return self._kept(Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers))
+        return self._kept(HTMLResponse(rendering.render(template, facts), status, headers))
 
-        Who is signed in gets no validator and shares no cache: their forms differ each time.
-        """
-        origins = self.http.app.state.picture_origins
+    def _facts(self) -> dict[str, Any]:
+        """Return what every page shows: who looks at it, from where, and what is to be told."""
         notice = NOTICES.get(self.http.query_params.get("notice", ""))
-        facts = {
+        return {
             "root": self.root,
             "site": self.site,
             "here": self.here,
@@ -119,32 +124,30 @@ class PageRequest:
             "form_key": self.session.form_key,
             "ended": self.session.ended and told_of(self.session.ended),
             "notice": gettext(notice) if notice else None,
-            "picture_origins": origins,
+            "picture_origins": self.http.app.state.picture_origins,
             "loading": self.http.app.state.loading(),
             # What was typed would not come along from the answer to a form.
             "spoken_languages": LANGUAGES if self.http.method != "POST" else [],
-            **facts,
         }
-        headers = rendering.headers(origins) | {"Cache-Control": "no-cache"}
-        if self.session.username is not None:
-            headers["Cache-Control"] = "private, no-cache"
-        elif status == HTTPStatus.OK:
-            headers["ETag"] = rendering.etag(template, facts)
-            if headers["ETag"] in self.http.headers.get("if-none-match", ""):
-                same = Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
-                return self._keep_language(same)
-        response = self._keep_language(
-            HTMLResponse(rendering.render(template, facts), status, headers)
-        )
-        if self.session.ended is not None:
-            sessions.forget(response, self.http)
-        return response
 
-    def _keep_language(self, response: Response) -> Response:
-        """Have the browser remember the language that an address asked for."""
+    def _headers(self, template: str, status: int, facts: dict[str, Any]) -> dict[str, str]:
+        """Return the headers of a page.
+
+        Who is signed in gets no validator and shares no cache: their forms differ each time.
+        """
+        headers = rendering.headers(facts["picture_origins"])
+        if self.session.username is not None:
+            return headers | {"Cache-Control": "private, no-cache"}
+        tag = {"ETag": rendering.etag(template, facts)} if status == HTTPStatus.OK else {}
+        return headers | {"Cache-Control": "no-cache"} | tag
+
+    def _kept(self, response: Response) -> Response:
+        """Have the browser keep the language that an address asked for, and no JWT that ended."""
         asked = i18n.offered(self.http.query_params.get("lang", ""))
         if asked is not None and self.http.cookies.get(sessions.LANGUAGE_COOKIE) != asked:
             sessions.keep_language(response, self.http, asked)
+        if self.session.ended is not None:
+            sessions.forget(response, self.http)
         return response
 
 

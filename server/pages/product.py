@@ -2,23 +2,18 @@
 
 import asyncio
 import secrets
-from collections.abc import Iterator
-from dataclasses import asdict, replace
 from typing import Any
 
 from starlette.responses import Response
 
-from server.pages import linked_data, plan_drawing, product_words, trend
+from server.pages import linked_data, plan_drawing, product_list, trend
 from server.pages.addresses import Filters, comment_path, product_path
 from server.pages.comment_forms import CommentForm, user_errors
 from server.pages.faults import PageFault
-from server.pages.formats import product_name
 from server.pages.i18n import gettext
-from server.pages.operations import Answer, graphql_address
+from server.pages.operations import Answer
 from server.pages.page_request import PageRequest
-from server.pages.paging import SIZE, cursor_of_previous, first_size
-from server.pages.playground_choice import Choice
-from server.pages.uncounted import known_counts
+from server.pages.paging import cursor_of_previous
 
 _USED_UP = "IDEMPOTENCY_KEY_REUSED"
 
@@ -68,87 +63,30 @@ async def _previous(request: PageRequest, before: str) -> Response:
 
 
 async def _page(request: PageRequest, form: CommentForm | None, status: int = 200) -> Response:
-    product_id = request.http.path_params["product_id"]
-    filters = Filters.of(request.http.query_params)
-    after = request.http.query_params.get("after") or None
-    # The first page's size follows from the counts, so they come first.
-    counts = await request.run(
-        "product.counts",
-        productId=product_id,
-        rating=filters.ratings or None,
-        language=filters.languages or None,
-    )
-    product = counts.data["product"]
-    known = known_counts(product, filters.ratings, filters.languages)
-    facets = product["statistics"]["facets"]
-    filters = filters.spelt(one["language"] for one in facets["languages"] if one["selected"])
-    total = facets["total"] if known and not filters.dated else None
-    first = SIZE if after else first_size(None if filters.oldest else total)
-    comments, drawing = await asyncio.gather(
-        request.run(
-            "product.comments",
-            productId=product_id,
-            first=first,
-            after=after,
-            **filters.variables(),
-        ),
+    listed = await product_list.asked(request)
+    filters, product_id = listed.filters, listed.product["productId"]
+    answer, drawing = await asyncio.gather(
+        request.run("product.comments", **listed.variables()),
         trend.drawn(request, product_id, filters.languages or None),
     )
-    facts = _facts(request, product, filters, comments)
-    shown = facts["comments"]
-    if after and not shown:
+    connection = answer.data["product"]["comments"]
+    shown = connection["nodes"]
+    if listed.after and not shown:
         message = gettext("There are no comments here any more. Start from the beginning.")
         raise PageFault(404, message)
-    written_in = [one["language"] for one in facets["languages"]]
-    facts |= {"known": known, "counted": known and not filters.dated, "trend": drawing}
-    facts |= {"total": len(shown) if total is None else total}
+    written_in = [one["language"] for one in listed.facets["languages"]]
     return request.render(
-        "product.html", status, **facts, form=form and form.shown(request.accepted, written_in)
+        "product.html",
+        status,
+        **listed.facts(),
+        **listed.addresses(connection["pageInfo"]),
+        comments=shown,
+        total=len(shown) if listed.total is None else listed.total,
+        trend=drawing,
+        linked=linked_data.product(request.site, listed.product, shown),
+        account=account(connection["plan"], answer, listed.playground()),
+        form=form and form.shown(request.accepted, written_in),
     )
-
-
-def _facts(
-    request: PageRequest, product: dict[str, Any], filters: Filters, answer: Answer
-) -> dict[str, Any]:
-    """Return what the template shows: everything but the form."""
-    connection = answer.data["product"]["comments"]
-    after = answer.variables["after"]
-    path = product_path(product["productId"])
-    info = connection["pageInfo"]
-    comments = connection["nodes"]
-    onward = filters.query(after=info["endCursor"]) if info["hasNextPage"] else None
-    back = filters.query(before=info["startCursor"]) if info["hasPreviousPage"] else None
-    name = product_name(product)
-    return {
-        "product": product,
-        "name": name,
-        "path": path,
-        "filters": asdict(filters),
-        "facets": product["statistics"]["facets"],
-        "chosen": filters.chosen,
-        "title": product_words.title(name, product["statistics"], filters, further=bool(after)),
-        "summary": product_words.summary(name, product["statistics"]),
-        "orders": list(_orders(path, filters)),
-        "all_of_it": path + Filters(oldest=filters.oldest).query(),
-        "size": SIZE,
-        "comments": comments,
-        "after": after,
-        "newest": path + filters.query(),
-        "live": graphql_address(
-            "product.live", {"productId": product["productId"], **filters.variables()}
-        ),
-        "canonical": path + filters.essential.query(**({"after": after} if after else {})),
-        "onward": onward and path + onward,
-        "back": back and path + back,
-        "linked": linked_data.product(request.site, product, comments),
-        "account": account(
-            connection["plan"],
-            answer,
-            Choice(
-                product["productId"], filters, answer.variables["first"], after=after or ""
-            ).address,
-        ),
-    }
 
 
 def account(
@@ -165,9 +103,3 @@ def account(
         "graphiql": answer.graphiql,
         "playground": playground,
     }
-
-
-def _orders(path: str, filters: Filters) -> Iterator[tuple[str, str, bool]]:
-    """Yield each order's name, where it leads, and whether it is the one that is shown."""
-    for name, oldest in ((gettext("Newest first"), False), (gettext("Oldest first"), True)):
-        yield name, path + replace(filters, oldest=oldest).query(), filters.oldest is oldest
