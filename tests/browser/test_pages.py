@@ -368,16 +368,18 @@ async def test_the_plan_is_a_sheet_beside_the_list_and_below_its_head_on_a_phone
     ) as context:
         await witness.watch(context)
         page = await context.new_page()
-        await page.goto(f"{server.url}/products/1?rating=1&rating=4&language=de&language=en")
-        sheet = page.locator(".sheet")
-        await expect(sheet).to_be_hidden()
-        await page.locator("#plan > summary").press("Enter")
-        await expect(sheet.get_by_role("img", name="The rows that were read")).to_be_visible()
-        beside, heading = await sheet.bounding_box(), page.locator("#comments-heading")
-        listed = await page.locator("#comments").bounding_box()
-        assert beside is not None
-        assert listed is not None
-        assert listed["x"] + listed["width"] <= beside["x"]
+        sheet, heading = page.locator(".sheet"), page.locator("#comments-heading")
+        for language in ("ar", "en"):
+            address = f"/products/1?rating=1&rating=4&language=de&language=en&lang={language}"
+            await page.goto(server.url + address)
+            await expect(sheet).to_be_hidden()
+            await page.locator("#plan > summary").press("Enter")
+            await expect(sheet.get_by_role("img", name="The rows that were read")).to_be_visible()
+            beside, main = await sheet.bounding_box(), await page.locator("#main").bounding_box()
+            assert beside is not None
+            assert main is not None
+            first, second = sorted((main, beside), key=lambda box: box["x"])
+            assert first["x"] + first["width"] <= second["x"]
         shown = await page.locator(".comment").count()
         assert await sheet.locator(".lanes > svg > .dot.shown").count() >= shown
         if scripts:

@@ -132,7 +132,7 @@ const planned = (() => {
       plans.length === 0
         ? make("p", null, answer ? "No list in this answer tells its plan: select plan of one." : "Run the query: how its list was read is drawn here.")
         : plans.map((one) => make(Drawn, { key: one.path.join("."), ...one })),
-      plans.length > 0 && make("p", { className: "plan-key" }, "● shown  ", make("span", null, "● read and dropped"), "  ○ refilled"),
+      plans.length > 0 && make("p", { className: "plan-key" }, "● shown  ", make("span", null, "● read, not shown"), "  ○ refilled"),
       make("p", null, make("a", { href: playground(variables) }, "Two plans side by side, in the playground")),
     );
   }

@@ -161,6 +161,12 @@ class Parsed(HTMLParser):
         return dict(zip(texts[::2], texts[1::2], strict=True))
 
     @property
+    def dots(self) -> list[dict[str, str | None]]:
+        """The dots of its drawings; those that a legend explains are higher than any lane."""
+        circles = (given for tag, given in self.elements if tag == "circle")
+        return [given for given in circles if given["cy"] != "5"]
+
+    @property
     def text(self) -> str:
         return " ".join("".join(self.texts).split())
 
