@@ -21,6 +21,11 @@ from tests.server.serving import marginalia, served
 
 PICTURES = ROOT / "docs/pictures"
 PRODUCT = "kettle-1700"
+DETAILS = {
+    "id": PRODUCT,
+    "title": "Copper kettle, 1.7 l",
+    "picture_url": "/static/pages/products/kettle.svg",
+}
 ADDRESS = f"/products/{PRODUCT}?rating=1&rating=4&rating=5&language=ar&language=en"
 
 _RUN = ".graphiql-execute-button"
@@ -40,8 +45,10 @@ def kettle(*options: str) -> Iterator[str]:
         data = Path(directory)
         lines = [json.dumps(_row(one)) for one in demo_comments() if _shown(one)]
         (data / "kettle.jsonl").write_text("\n".join(lines), "utf-8")
-        loaded = marginalia("load", data / "kettle.jsonl", "--data-dir", data / "data")
-        assert loaded.returncode == 0, loaded.stderr
+        (data / "product.jsonl").write_text(json.dumps(DETAILS), "utf-8")
+        for file, *kind in (("kettle.jsonl",), ("product.jsonl", "--kind", "products")):
+            loaded = marginalia("load", data / file, *kind, "--data-dir", data / "data")
+            assert loaded.returncode == 0, loaded.stderr
         with served(data / "data", "--explain", *options) as server:
             yield server.url
 
