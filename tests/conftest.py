@@ -16,10 +16,11 @@ from filelock import FileLock
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
+from analytics import service
 from dal.repositories.comments import CommentRepository
 from dal.statistics.maintenance_mode import create_table
 from dal.stores import Stores
-from dal.table import gate
+from dal.table import gate, retries
 from dal.table.client import Table, TableAddress, connect
 from schema import documents
 from tests.amazon import Amazon
@@ -42,10 +43,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "short"))
 
 
 @pytest.fixture(scope="session", autouse=True)
-def patient_attempts() -> Iterator[None]:
-    """Calls are counted: on a busy machine a slow answer must not be asked for again."""
+def patience() -> Iterator[None]:
+    """On a busy machine a slow answer is neither asked for again nor given up."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gate, "ATTEMPT_SECONDS", 10.0)
+        patch.setattr(gate, "ATTEMPT_SECONDS", 30.0)
+        patch.setattr(retries, "DEADLINE", 60.0)
+        patch.setattr(service, "DEADLINE", 60.0)
         yield
 
 

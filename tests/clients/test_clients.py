@@ -72,7 +72,7 @@ def serving(directory: Path, *options: str, count: int = COUNT) -> Iterator[str]
     operations = json.loads(MANIFEST.read_text("utf-8"))["operations"]
     add = next(one["id"] for one in operations if one["name"] == "Add")
     with served(directory, "--documents", str(MANIFEST), *options) as server:
-        with httpx.Client(base_url=server.url, headers=bearer("ann")) as client:
+        with httpx.Client(base_url=server.url, headers=bearer("ann"), timeout=60) as client:
             for number in range(count):
                 variables = {"productId": PRODUCT, "text": f"Comment {number}"}
                 asked = {"documentId": add, "variables": variables}

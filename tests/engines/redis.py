@@ -43,7 +43,7 @@ class RedisServer:
         """End at once, without a word to clients."""
         if self._process is not None:
             self._process.kill()
-            self._process.wait(10)
+            self._process.wait(60)
 
     def hang(self, *, hangs: bool) -> None:
         """Answer nothing, though connections stay; or go on."""

@@ -44,7 +44,7 @@ async def redis(lasting: RedisServer, monkeypatch: pytest.MonkeyPatch) -> AsyncI
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not holds():  # noqa: ASYNC110 - what is looked at has no events
             await asyncio.sleep(0.005)
 
@@ -56,7 +56,7 @@ async def brokers(server: RedisServer, count: int) -> AsyncIterator[list[RedisBr
 
 
 async def kinds(listener: Listener, count: int) -> list[CommentEventKind]:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         return [(await anext(listener)).kind for _ in range(count)]
 
 
@@ -288,7 +288,7 @@ async def test_lists_end_as_the_table_whatever_fails(
 
 async def settled(server: RedisServer, made: list[RedisBroker]) -> None:
     """Wait until all have told what they had to, heard of all of it, and find nothing missing."""
-    async with Redis.from_url(server.url, protocol=2) as client, asyncio.timeout(20):
+    async with Redis.from_url(server.url, protocol=2) as client, asyncio.timeout(60):
         while True:
             newest: Any = await client.xrevrange(made[0]._stream, count=1)
             calm = all(not one._away and not one._waiting and not one._doubtful for one in made)

@@ -47,7 +47,7 @@ class Api:
         self, document: str = EVENTS, **variables: Any
     ) -> AsyncGenerator[Answer, None]:
         return await self.schema.listen(
-            document, variables, None, context=self.context, seconds=5.0
+            document, variables, None, context=self.context, seconds=60.0
         )
 
 

@@ -10,9 +10,8 @@ import pytest
 
 from server.engine.data_directory import DataDirectory, EngineRecord
 from server.engine.engine import embedded_engine
-from server.engine.process import free_port
 from server.errors import CommandError
-from tests.engines import DYNOXIDE
+from tests.engines import DYNOXIDE, free_port
 
 
 def engine_pid(data_dir: Path) -> int:

@@ -50,7 +50,7 @@ def marginalia(*arguments: str | Path, **settings: str) -> subprocess.CompletedP
         env=environment(**settings),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
 
@@ -117,7 +117,7 @@ class Served:
     def kill(self) -> None:
         """Kill the server as a crash or an out-of-memory killer does."""
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(60)
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
         """Ask the server to end; return its exit code and what stderr held."""
@@ -126,7 +126,7 @@ class Served:
 
     def ended(self) -> tuple[int, str]:
         """Wait for the server to end; return its exit code and what stderr held."""
-        code = self.process.wait(20)
+        code = self.process.wait(60)
         self.log.seek(0)
         return code, self.log.read()
 

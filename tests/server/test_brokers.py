@@ -88,7 +88,9 @@ async def test_a_server_starts_and_writes_without_redis(tmp_path: Path, dynoxide
     store = ("--endpoint-url", dynoxide_url, "--table", f"brokers-{tmp_path.name}")
     assert called("table", "create", *store, **AWS).returncode == 0
     with served(tmp_path, *store, "--redis-url", SECRET_URL, **AWS) as server:
-        async with httpx.AsyncClient(base_url=server.url, headers=bearer("ana")) as client:
+        async with httpx.AsyncClient(
+            base_url=server.url, headers=bearer("ana"), timeout=60
+        ) as client:
             assert await add_comment(client, "so it is")
         await asyncio.sleep(0.5)
         code, log = server.end()

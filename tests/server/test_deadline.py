@@ -33,9 +33,9 @@ from tests.server.http.listening import listening
 from tests.server.serving import ADD, PAGE, SECRET, add_comment, all_comments, bearer
 
 DEADLINE = 1.2
-MARGIN = 8
-"""Seconds that a machine with much else to do may take beside the store; without a deadline, each
-call alone may take ten."""
+MARGIN = 25
+"""Seconds that a machine with much else to do may take beside the store; without a deadline,
+the retries of a call alone may take sixty."""
 
 Work = Callable[[httpx.AsyncClient], Awaitable[Any]]
 
@@ -229,7 +229,7 @@ async def test_pipelined_requests_are_answered_in_turn(client: httpx.AsyncClient
     )
     writer.write(request * 2)
     told = b""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while told.count(b'"__typename"') < 2:
             told += await reader.read(1000)
     writer.close()

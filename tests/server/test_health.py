@@ -82,7 +82,7 @@ async def test_no_table_is_not_ready(clients: Clients, dynoxide_url: str) -> Non
 
 
 async def test_no_answer_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.health.DEADLINE", 0.3)
+    monkeypatch.setattr("server.health.DEADLINE", 1.0)
     nowhere = TableAddress(endpoint_url="http://127.0.0.1:9", embedded=True)
     async with connect(nowhere) as table, client_of(table) as client:
         assert "DynamoDB does not answer at http://127.0.0.1:9" in await unready(client)

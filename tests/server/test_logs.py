@@ -119,7 +119,9 @@ def test_a_server_logs_json_and_no_second_traceback(tmp_path: Path) -> None:
         (tmp_path / "jwt-secret").write_text("short")
         for number in range(5):
             headers = bearer("ana") | {"X-Request-ID": f"request-{number}"}
-            answer = httpx.post(f"{server.url}/graphql", json={"query": "{a}"}, headers=headers)
+            answer = httpx.post(
+                f"{server.url}/graphql", json={"query": "{a}"}, headers=headers, timeout=60
+            )
             assert answer.status_code == 500
         code, log = server.end()
     said = [orjson.loads(line) for line in log.splitlines()]

@@ -34,7 +34,7 @@ async def test_it_moves_products_on_leaderboards_while_it_runs(
         application(Settings(data_dir=tmp_path), other, lambda: None, InProcessBroker()) as app,
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client,
     ):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not shown:
                 answer = await client.post("/graphql", json={"query": ASKED})
                 shown = answer.json()["data"]["leaderboard"]["nodes"]

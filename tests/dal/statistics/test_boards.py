@@ -279,7 +279,7 @@ async def test_what_others_wrote_among_them_stops_nobody(
     assert await place(table) == "000000000012#42"
 
 
-async def until(holds: object, seconds: float = 20.0) -> None:
+async def until(holds: object, seconds: float = 60.0) -> None:
     """Wait until something holds."""
     assert callable(holds)
     async with asyncio.timeout(seconds):

@@ -190,13 +190,18 @@ async def test_who_waits_too_long_is_told_and_has_written_nothing(
 async def test_who_is_being_written_when_patience_ends_hears_how_it_went(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retries, "DEADLINE", 3)
+    monkeypatch.setattr(retries, "DEADLINE", 2)
 
-    async def take_time(real: Operation, arguments: Answer) -> Answer:
-        await asyncio.sleep(1.8)
+    async def lengthen(real: Operation, arguments: Answer) -> Answer:
+        """Let the others' patience alone end: the store has all the time for their write."""
+        monkeypatch.setattr(retries, "DEADLINE", 60)
         return await real(**arguments)
 
-    store, client = watched(table, take_time, take_time)
+    async def take_time(real: Operation, arguments: Answer) -> Answer:
+        await asyncio.sleep(2.1)
+        return await real(**arguments)
+
+    store, client = watched(table, lengthen, take_time)
     await asyncio.gather(*map(store.add, ROWS[:5]))
     assert len(transactions(client)) == 2
     assert set(await recount.check(table, "42")) == set(ROWS[:5])

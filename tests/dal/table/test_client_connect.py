@@ -36,7 +36,7 @@ async def test_an_unreachable_engine_is_told_within_the_deadline(brief_deadline:
     async with connect(TableAddress("gone", url, embedded=True)) as table:
         with pytest.raises(errors.StoreUnavailableError, match=f"does not answer at {url}"):
             await table.get(KEY)
-    assert brief_deadline * 0.9 <= time.monotonic() - began < brief_deadline + 8
+    assert brief_deadline * 0.9 <= time.monotonic() - began < brief_deadline + 25
 
 
 async def test_a_silent_engine_is_told_within_the_deadline(
@@ -46,7 +46,7 @@ async def test_a_silent_engine_is_told_within_the_deadline(
         began = time.monotonic()
         with pytest.raises(errors.StoreUnavailableError, match="try again in a moment"):
             await table.get(KEY)
-        assert time.monotonic() - began < brief_deadline + 8
+        assert time.monotonic() - began < brief_deadline + 25
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ async def within(seconds: float) -> AsyncIterator[None]:
     end.restart(seconds)
     with deadline(end):
         yield
-    assert time.monotonic() - began < seconds + 8  # without it, a call alone may take ten
+    assert time.monotonic() - began < seconds + 25  # without it, the retries alone may take sixty
 
 
 async def test_there_is_none_unless_it_is_set() -> None:
@@ -163,6 +163,7 @@ async def test_a_mode_that_is_told_too_slowly_ends(
     async with within(1):
         with pytest.raises(errors.StoreUnavailableError):
             await MaintenanceStore(beyond).current()
+    await asyncio.sleep(0.1)  # what was sent at the last moment arrives
     asked = len(proxy.seen)
     await asyncio.sleep(0.5)
     assert len(proxy.seen) == asked

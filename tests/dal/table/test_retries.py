@@ -68,7 +68,7 @@ async def test_what_stands_in_the_way_until_the_deadline_is_raised(
     began = time.monotonic()
     with pytest.raises(raised, match=r"\.$"):
         await table.get(key("a"))
-    assert brief_deadline * 0.9 <= time.monotonic() - began < brief_deadline + 9
+    assert brief_deadline * 0.9 <= time.monotonic() - began < brief_deadline + 25
     assert len(client.calls) < 100
 
 

@@ -312,7 +312,7 @@ async def test_ctrl_c_ends_a_load_that_waits_for_its_pipe(
         process.send_signal(signal.SIGINT)  # the pipe stays open
         assert process.stderr is not None
         errors = process.stderr.read()
-        assert process.wait(30) == 130
+        assert process.wait(60) == 130
     assert errors == (
         "marginalia: stopped; 400 rows written for certain; running the same command again is "
         "safe.\n"
@@ -326,7 +326,7 @@ async def test_a_store_that_fails_midway(
         await until_stored(comments, "199")
         await until_idle(process)
         await table.call("delete_table")
-        _, errors = process.communicate(jsonl([row("200")]), timeout=30)
+        _, errors = process.communicate(jsonl([row("200")]), timeout=60)
         assert process.returncode == 1
     assert errors == (
         "marginalia: The table is not there: run `marginalia table create`; 200 rows written for "
@@ -372,5 +372,5 @@ def test_beside_a_running_server(tmp_path: Path) -> None:
     with served(tmp_path / "data") as server:
         ended = called("load", path, "--data-dir", tmp_path / "data")
         assert ended.returncode == 0, ended.stderr
-        answer = httpx.post(f"{server.url}/graphql", json={"query": query}).json()
+        answer = httpx.post(f"{server.url}/graphql", json={"query": query}, timeout=60).json()
     assert len(answer["data"]["product"]["comments"]["nodes"]) == 3

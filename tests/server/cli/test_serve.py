@@ -110,7 +110,7 @@ async def test_a_request_in_flight_is_answered_before_the_end(tmp_path: Path) ->
             await asyncio.wait(adding, return_when=asyncio.FIRST_COMPLETED)
             server.process.send_signal(signal.SIGTERM)
             answers = await asyncio.gather(*adding)
-        assert server.process.wait(20) == 0
+        assert server.process.wait(60) == 0
     async with open_table(Settings(data_dir=tmp_path), share=False) as table:
         kept = await CommentRepository(table).get_many([one for one in answers if one])
     assert kept.keys() == {answer for answer in answers if answer}
@@ -124,7 +124,7 @@ def test_a_body_that_is_too_large_ends_its_connection(running: Served) -> None:
     )
     address = urlsplit(running.url)
     sent = 0
-    with socket.create_connection((address.hostname, address.port), timeout=5) as client:
+    with socket.create_connection((address.hostname, address.port), timeout=60) as client:
         client.sendall(head)
         with suppress(BrokenPipeError, ConnectionResetError):
             for _ in range(1_000):
@@ -192,7 +192,7 @@ def test_limits_that_make_no_sense_are_told(option: str, value: str, sentence: s
 def test_limits_are_set_by_options_and_by_the_environment(tmp_path: Path) -> None:
     with served(tmp_path, "--rate-limit", "off", MARGINALIA_REQUEST_TIMEOUT="1") as server:
         address = urlsplit(server.url)
-        with socket.create_connection((address.hostname, address.port), timeout=10) as client:
+        with socket.create_connection((address.hostname, address.port), timeout=60) as client:
             client.sendall(b"GET / HT")
             assert client.recv(100).startswith(b"HTTP/1.1 408 ")
 
@@ -203,7 +203,7 @@ def test_a_second_server_on_the_same_directory_is_told(running: Served) -> None:
         f"(process {running.process.pid}): stop that one, or choose another directory with "
         "--data-dir."
     )
-    assert httpx.get(f"{running.url}/health").status_code == 200
+    assert httpx.get(f"{running.url}/health", timeout=60).status_code == 200
 
 
 def test_a_table_is_described_beside_a_running_server(running: Served) -> None:

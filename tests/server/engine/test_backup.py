@@ -170,7 +170,7 @@ async def test_the_engine_of_a_killed_server_ends_before_a_restore(
         assert (
             await command("restore", tmp_path / "backup.db", "--data-dir", data)
         ).returncode == 0
-        assert engine.wait(10) is not None
+        assert engine.wait(60) is not None
 
 
 def test_a_running_server_is_not_restored_under(data: Path, tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_a_running_server_is_not_restored_under(data: Path, tmp_path: Path) -> N
         line = refused("restore", tmp_path / "backup.db", "--data-dir", data)
         pid = server.process.pid
         assert f"{data} is in use by another marginalia (process {pid}): stop that one" in line
-        assert httpx.get(f"{server.url}/health").status_code == 200
+        assert httpx.get(f"{server.url}/health", timeout=60).status_code == 200
         assert engine_pid(data)
     assert not list(data.glob("*restor*"))
 

@@ -13,8 +13,8 @@ import pytest
 import uvloop
 
 from server.engine.guard import guarded
-from server.engine.process import EngineProcess, free_port
-from tests.engines import ROOT
+from server.engine.process import EngineProcess
+from tests.engines import ROOT, free_port
 
 STARTS = """
 import asyncio, sys, uvloop

@@ -20,7 +20,7 @@ Acknowledged = dict[int, str]
 
 
 def client_of(server: Served) -> httpx.AsyncClient:
-    return httpx.AsyncClient(base_url=server.url, headers=bearer("ana"), timeout=30)
+    return httpx.AsyncClient(base_url=server.url, headers=bearer("ana"), timeout=60)
 
 
 async def add_all(
@@ -85,7 +85,7 @@ async def test_a_killed_server_loses_nothing_acknowledged(
 
         async with client_of(server) as client:
             acknowledged = await add_all(client, list(range(COMMENTS)), {COMMENTS // 2: kill})
-        assert server.process.wait(30) == -signal.SIGKILL
+        assert server.process.wait(60) == -signal.SIGKILL
     assert COMMENTS // 2 <= len(acknowledged) < COMMENTS
     with served(tmp_path) as server:
         await verify(server, acknowledged)
@@ -94,8 +94,8 @@ async def test_a_killed_server_loses_nothing_acknowledged(
 def test_a_killed_server_takes_its_engine_along_and_starts_again(tmp_path: Path) -> None:
     for _ in range(2):
         with served(tmp_path) as server:
-            assert httpx.get(f"{server.url}/health").json() == {"status": "ok"}
+            assert httpx.get(f"{server.url}/health", timeout=60).json() == {"status": "ok"}
             engine = server.engine()
             server.kill()
-            psutil.wait_procs([engine], timeout=30)
+            psutil.wait_procs([engine], timeout=60)
             assert not engine.is_running()

@@ -13,10 +13,11 @@ from typing import Any, cast
 import pytest
 
 from server.engine.guard import Guard
-from server.engine.process import EngineProcess, free_port
+from server.engine.process import EngineProcess
 from server.engine.storage import open_store
 from server.engine.watchdog import IDLE_LOOKS, watch
 from server.settings import Settings
+from tests.engines import free_port
 from tests.server.embedded import engine_pid, successor
 
 LOOK = 0.1

@@ -236,7 +236,7 @@ async def test_it_ends_after_all_that_its_threads_write(
     def slow_or_refused(self: draft.SegmentWriter, page: ExportPage) -> None:
         if not begun.is_set():
             begun.set()
-            assert refused.wait(10)
+            assert refused.wait(60)
             time.sleep(0.2)
             write(self, page)
             ended.set()

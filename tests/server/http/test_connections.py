@@ -295,5 +295,5 @@ def crowd(stack: ExitStack, url: str, count: int) -> None:
     assert address.hostname is not None
     assert address.port is not None
     for _ in range(count):
-        connection = socket.create_connection((address.hostname, address.port), timeout=5)
+        connection = socket.create_connection((address.hostname, address.port), timeout=60)
         stack.enter_context(connection).sendall(HALF_A_HEAD)

@@ -88,7 +88,7 @@ async def test_the_client_is_whom_a_trusted_proxy_names() -> None:
     app = limited()
 
     async def asked(port: int, forwarded: str) -> int:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
             answer = await client.get("/page", headers={"X-Forwarded-For": forwarded})
             return answer.status_code
 

@@ -300,7 +300,7 @@ async def test_a_faulty_subscription_is_an_error_of_its_own(url: str) -> None:
         message = await heard(connection)
         assert (message["type"], message["id"]) == ("error", "1")
         assert message["payload"][0]["extensions"]["code"] == "BAD_ARGUMENT"
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(timeout=60) as client:
         body = {"query": "subscription { nothing }"}
         headers = {"Accept": "text/event-stream"}
         answer = await client.post(f"{url}/graphql", json=body, headers=headers)
@@ -353,7 +353,7 @@ async def test_who_listens_keeps_no_request_waiting(
     async with transport(url) as events, transport(url) as others:
         await anext(events)
         await anext(others)
-        async with httpx.AsyncClient() as client:
+        async with httpx.AsyncClient(timeout=60) as client:
             answer = await client.post(f"{url}/graphql", json={"query": "{ __typename }"})
             assert answer.status_code == 200
 
@@ -370,7 +370,7 @@ async def test_messages_count_as_requests(url: str, settings: Settings) -> None:
 async def test_only_trusted_documents_are_listened_to(url: str) -> None:
     trusted = {"documentId": hash_of(DOCUMENTS["product.live"]), "variables": {"productId": "42"}}
     for payload in ({"query": EVENTS, "variables": {"product": "42"}}, trusted):
-        async with httpx.AsyncClient() as client, socket(url) as connection:
+        async with httpx.AsyncClient(timeout=60) as client, socket(url) as connection:
             await say(connection, type="subscribe", id="1", payload=payload)
             message = await heard(connection)
             accept = {"Accept": "text/event-stream"}

@@ -163,6 +163,6 @@ def test_metrics_are_shown_on_this_machine_alone_unless_told_otherwise() -> None
     metrics.set(CONNECTIONS, 3)
     with exposition.exposed(Settings(metrics_port=0), metrics.state) as url:
         assert url.startswith("http://127.0.0.1:")
-        assert "\nmarginalia_connections 3.0\n" in httpx.get(url).text
+        assert "\nmarginalia_connections 3.0\n" in httpx.get(url, timeout=60).text
     with pytest.raises(httpx.ConnectError):
         httpx.get(url)

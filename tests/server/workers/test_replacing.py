@@ -156,7 +156,7 @@ async def test_a_version_that_cannot_serve_leaves_the_old_one_serving(tmp_path: 
         server.process.send_signal(signal.SIGHUP)
         await logged(server, "The installed version cannot be started: ImportError: half of a")
         module.unlink()
-        async with httpx.AsyncClient(base_url=server.url) as client:
+        async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
             for _ in range(4):
                 assert (
                     await client.get("/health/ready", headers={"Connection": "close"})
@@ -181,5 +181,5 @@ async def test_one_process_says_that_it_has_no_workers(tmp_path: Path) -> None:
     with served(tmp_path) as server:
         server.process.send_signal(signal.SIGHUP)
         await logged(server, "SIGHUP replaces workers, and this server has none")
-        assert httpx.get(f"{server.url}/health/live").is_success  # noqa: ASYNC210 - nothing else runs here
+        assert httpx.get(f"{server.url}/health/live", timeout=60).is_success  # noqa: ASYNC210 - nothing else runs
         assert server.end()[0] == 0

@@ -58,7 +58,7 @@ async def test_a_killed_worker_costs_nothing_acknowledged_and_is_replaced(tmp_pa
         assert await another(server, first, 2) not in {first, second}
         assert second.is_running()
         await verify(server, acknowledged)
-        async with clients_of(server, 4), asyncio.timeout(30):
+        async with clients_of(server, 4), asyncio.timeout(60):
             # Those who left may be served for a moment longer.
             while {connections(one, server) for one in workers_of(server)} != {2}:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
@@ -116,7 +116,7 @@ async def test_a_killed_parent_takes_its_workers_along(tmp_path: Path) -> None:
         server.kill()
         # The port is free at once, whatever the workers still do.
         with socket.create_server(("127.0.0.1", int(port))):
-            gone, alive = psutil.wait_procs(family, timeout=30)
+            gone, alive = psutil.wait_procs(family, timeout=60)
         assert not alive
         assert gone
 

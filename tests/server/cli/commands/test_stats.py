@@ -75,7 +75,7 @@ def test_a_stream_is_followed_until_told_to_stop(tmp_path: Path) -> None:
         assert following.stdout is not None
         assert following.stdout.readline().startswith("Counting the changes of ")
         following.send_signal(signal.SIGTERM)
-        said, complained = following.communicate(timeout=20)
+        said, complained = following.communicate(timeout=60)
     assert (following.returncode, said, complained) == (0, "", "")
 
 
