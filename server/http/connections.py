@@ -143,6 +143,8 @@ class Connection(HttpToolsProtocol):
         """Bytes of this request so far."""
         self._body = 0
         """What of them is body."""
+        self._left = False
+        """Whether the client has."""
         self._on_leaving: Callable[[], None] | None = None
         """Ends the request that runs."""
         self._on_ending: Callable[[], None] | None = None
@@ -152,7 +154,7 @@ class Connection(HttpToolsProtocol):
         """Expect a request, and make room for it where there are too many connections."""
         super().connection_made(transport)
         surplus = len(self.connections) - self._shared.most
-        if surplus > _SURPLUS:
+        if surplus > _SURPLUS or self.client is None:  # without an address, it has left already
             transport.abort()
             return
         self.surplus = surplus > 0 and not self._shared.make_room()
@@ -161,6 +163,7 @@ class Connection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the client, and end what is done for it."""
+        self._left = True
         if self._on_leaving is not None:
             self._on_leaving()
         if self.cycle is not None:
@@ -274,6 +277,8 @@ class Connection(HttpToolsProtocol):
 
     def _set_on_leaving(self, act: Callable[[], None] | None) -> None:
         self._on_leaving = act
+        if self._left and act is not None:  # together with its request, which begins only now
+            act()
 
     def _set_on_ending(self, act: Callable[[], None] | None) -> None:
         self._on_ending = act

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import time
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ import pytest
 
 from dal.repositories.comments import CommentRepository
 from server.engine.storage import open_table
+from server.http.subscribers import MAX_PER_CLIENT
 from server.settings import Settings
 from tests.server.embedded import engine_pid, fill, mounted, successor
 from tests.server.serving import (
@@ -114,6 +116,30 @@ async def test_a_request_in_flight_is_answered_before_the_end(tmp_path: Path) ->
     async with open_table(Settings(data_dir=tmp_path), share=False) as table:
         kept = await CommentRepository(table).get_many([one for one in answers if one])
     assert kept.keys() == {answer for answer in answers if answer}
+
+
+LISTEN = (
+    b"GET /graphql?query=subscription%7BcommentEvents(productId:%2242%22)%7Bkind%7D%7D HTTP/1.1\r\n"
+    b"Host: x\r\nAccept: text/event-stream\r\n\r\n"
+)
+
+
+def test_who_leaves_together_with_the_request_is_not_served_on(tmp_path: Path) -> None:
+    """As a browser that lets go of a stream it has just opened; the next one has its place."""
+    with served(tmp_path, "--rate-limit", "off") as server:
+        address = urlsplit(server.url)
+        where = (str(address.hostname), address.port or 0)
+        for number in range(6 * MAX_PER_CLIENT):
+            with socket.create_connection(where, timeout=60) as client:
+                without_a_word = struct.pack("ii", number % 2, 0)  # a reset, for every other one
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, without_a_word)
+                client.sendall(LISTEN)
+        answer = b""
+        while b" 200 " not in answer:  # the last ones may be leaving still
+            with socket.create_connection(where, timeout=60) as client:
+                client.sendall(LISTEN)
+                answer = client.recv(100)
+        assert server.end() == (0, "")
 
 
 def test_a_body_that_is_too_large_ends_its_connection(running: Served) -> None:
