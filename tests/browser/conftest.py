@@ -23,7 +23,7 @@ from playwright.async_api import (
 
 from tests.engines import free_port
 
-expect.set_options(timeout=30_000)  # a busy machine draws slowly
+expect.set_options(timeout=60_000)  # a busy machine draws slowly
 
 MARGINALIA = Path(sys.executable).with_name("marginalia")
 CHROMIUM = Path("/usr/bin/chromium")
@@ -84,7 +84,7 @@ def _await_health(process: subprocess.Popen[bytes], url: str, log: str) -> None:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
         try:
-            if httpx.get(f"{url}/health", timeout=5).status_code == 200:
+            if httpx.get(f"{url}/health", timeout=60).status_code == 200:
                 return
         except httpx.TransportError:
             time.sleep(0.1)
@@ -110,6 +110,7 @@ class Witness:
     requests: list[str] = field(default_factory=list)
 
     async def watch(self, context: BrowserContext) -> None:
+        context.set_default_timeout(60_000)
         await context.route("**/*", self._keep_at_home)
         context.on("console", lambda message: self._note(message.type, message.text))
         context.on("weberror", lambda error: self._note("error", str(error.error)))

@@ -39,14 +39,23 @@ class Reader:
         """Fill in the days, which wait for the button."""
         await self.filters.get_by_label("From").fill(start)
         await self.filters.get_by_label("To").fill(end)
-        await self.filters.get_by_role("button", name="Show").click()
+        await self._submit()
 
     async def toggle(self, *labels: str) -> None:
         """Click toggles, and the button where nothing happens by itself."""
         for label in labels:
             await self.filters.get_by_role("checkbox", name=label).click()
         if not self.scripts:
-            await self.filters.get_by_role("button", name="Show").click()
+            await self._submit()
+
+    async def _submit(self) -> None:
+        """Click the button, and wait for the page that it leads to where it loads one."""
+        button = self.filters.get_by_role("button", name="Show")
+        if self.scripts:
+            await button.click()
+        else:
+            async with self.page.expect_navigation():
+                await button.click()
 
     @property
     def filters(self) -> Locator:
@@ -58,6 +67,7 @@ class Reader:
 
     async def shown(self) -> list[str]:
         """Return where the titles lead, which tells one comment from another."""
+        await self.page.wait_for_load_state()  # a page's title comes before its comments
         links = self.comments.locator("h3 a")
         found: list[str] = await links.evaluate_all("all => all.map(a => a.href)")
         return found
@@ -97,6 +107,7 @@ async def test_ratings_are_toggled(reader: Reader) -> None:
     await expect(reader.page).to_have_title("Copper kettle, 1.2 l, rated 2 or 5 · Marginalia")
     assert reader.query == {"rating": ["2", "5"]}
     stars = reader.comments.locator("[role=img]")
+    await reader.page.wait_for_load_state()
     labels = await stars.evaluate_all("all => all.map(one => one.getAttribute('aria-label'))")
     assert set(labels) == {"2 out of 5 stars", "5 out of 5 stars"}
     await reader.toggle("5 stars")
@@ -116,6 +127,7 @@ async def test_languages_are_chosen(reader: Reader) -> None:
         "Copper kettle, 1.2 l, in العربية or Deutsch · Marginalia"
     )
     assert reader.query == {"language": ["ar", "de"]}
+    await reader.page.wait_for_load_state()
     languages = await reader.comments.evaluate_all("all => all.map(one => one.lang)")
     assert set(languages) == {"ar", "de"}
     arabic = reader.page.locator("article[lang=ar] .text").first
@@ -225,6 +237,7 @@ async def test_a_comment_is_added_edited_and_deleted(
     await page.get_by_role("button", name="Publish").click()
     error = page.locator("#language-error")
     await expect(error).to_contain_text("give its tag")
+    await page.wait_for_load_state()  # and its styles
     red = await error.evaluate("one => getComputedStyle(one).color")
     await expect(page.get_by_label("Its tag")).to_have_css("border-top-color", red)
     await expect(page.get_by_label("Title")).to_have_value("It sweeps")
@@ -421,9 +434,7 @@ async def test_the_plan_opens_in_graphiql(page: Page, server: Server) -> None:
 
 PAGES = (
     "/",
-    "/products/8",
-    "/products/7?rating=1&rating=4&language=es&language=ar",
-    "/products/7?rating=1&from=2024-01-01&order=oldest",
+    "/products/7?rating=1&rating=4&language=ar&from=2024-01-01&order=oldest",
     "/products/unheard-of",
     "/comments/demo-00008",
     "/sign-in",
@@ -448,6 +459,7 @@ async def test_axe_and_the_validator_find_nothing(
     async with page.expect_response(f"{server.url}/products/8") as posted:
         await page.get_by_role("button", name="Publish").click()
     await expect(page.locator("#rating-error")).to_be_visible()
+    await page.wait_for_load_state()
     (tmp_path / "errors.html").write_bytes(await (await posted.value).body())
     assert await violations(page) == []
     said(witness, 422)
@@ -476,7 +488,8 @@ async def look(page: Page, address: str, file: Path) -> None:
 
 async def violations(page: Page) -> list[str]:
     """Return what axe finds against the page as it stands."""
-    await page.evaluate(AXE)
+    if not await page.evaluate("'axe' in window"):
+        await page.evaluate(AXE)
     found = await page.evaluate("axe.run({resultTypes: ['violations']})")
     assert found["passes"]
     return [f"{one['id']}: {one['nodes'][0]['html']}" for one in found["violations"]]
