@@ -5,8 +5,9 @@ import os
 import signal
 import time
 import uuid
+from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 from analytics import service
+from dal.errors import StoreRefusedError
 from dal.repositories.comments import CommentRepository
 from dal.statistics.maintenance_mode import create_table
 from dal.stores import Stores
@@ -28,6 +30,19 @@ from tests.engines import dynoxide, ministack
 from tests.server.serving import Served, served
 
 BROWSER = "tests/browser/"
+LONG = (
+    BROWSER,
+    "tests/server/workers/test_replacing.py",
+    "tests/server/workers/test_processes.py",
+    "tests/server/workers/test_live.py",
+    "tests/server/workers/test_freshness.py",
+    "tests/stream/test_kills.py",
+    "tests/server/exporter/test_round_trip.py",
+    "tests/compiled/test_same_answers.py",
+    "tests/bench/test_cost.py",
+    "tests/bench/test_growth.py",
+)
+"""What takes seconds with few tests, and would be begun last: then the other process waits."""
 
 # A shell that runs the tests in the background makes them ignore Ctrl-C, and so would every process
 # that they start; some are tested by it.
@@ -87,7 +102,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class Scopes(LoadScopeScheduling):  # type: ignore[misc]
-    """Keeps a module in one process, and all that share a browser: its server and it take long."""
+    """Keeps a module in one process, and all that share a browser: its server and it take long.
+
+    A module with more tests is begun earlier, but for those that are long with few.
+    """
+
+    def schedule(self) -> None:
+        super().schedule()
+        for scope in LONG:
+            if scope in self.workqueue:
+                self.workqueue.move_to_end(scope, last=False)
 
     def _split_scope(self, nodeid: str) -> str:
         scope = super()._split_scope(nodeid)
@@ -165,17 +189,46 @@ async def clients() -> AsyncIterator[Clients]:
         yield Clients(stack)
 
 
+class Tables:
+    """The fresh tables of an engine, of which the latest alone are kept.
+
+    To dynoxide a new table costs the more the more there are: with 400, eight times as much. What
+    a test has left running has until then to end.
+    """
+
+    KEPT = 8
+
+    def __init__(self, clients: Clients, *, amazon: bool) -> None:
+        self._clients = clients
+        self._amazon = amazon
+        self._names: dict[str, deque[str]] = defaultdict(deque)
+
+    async def fresh(self, url: str) -> Table:
+        """Return a table on the engine at ``url``, and delete the one before the latest."""
+        table = await fresh_table(self._clients, url, amazon=self._amazon)
+        names = self._names[url]
+        names.append(table.name)
+        if len(names) > self.KEPT and not self._amazon:
+            with suppress(StoreRefusedError):  # a test deletes its own
+                await Table(await self._clients.of(url), names.popleft()).call("delete_table")
+        return table
+
+
+@pytest.fixture(scope="session")
+def tables(clients: Clients, pytestconfig: pytest.Config) -> Tables:
+    return Tables(clients, amazon=pytestconfig.getoption("--amazon"))
+
+
 @pytest.fixture
-async def table(clients: Clients, dynoxide_url: str, pytestconfig: pytest.Config) -> Table:
+async def table(tables: Tables, dynoxide_url: str) -> Table:
     """A fresh table on dynoxide."""
-    return await fresh_table(clients, dynoxide_url, amazon=pytestconfig.getoption("--amazon"))
+    return await tables.fresh(dynoxide_url)
 
 
 @pytest.fixture(params=["dynoxide_url", "ministack_url"])
-async def each_table(clients: Clients, request: pytest.FixtureRequest) -> Table:
+async def each_table(tables: Tables, request: pytest.FixtureRequest) -> Table:
     """A fresh table on each engine in turn."""
-    url = request.getfixturevalue(request.param)
-    return await fresh_table(clients, url, amazon=request.config.getoption("--amazon"))
+    return await tables.fresh(request.getfixturevalue(request.param))
 
 
 @pytest.fixture

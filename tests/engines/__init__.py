@@ -26,7 +26,7 @@ SECOND_IN_SOAK = pytest.mark.parametrize(
 """For what two engines show no better than one: the second opinion is asked in `make soak`."""
 
 
-_PORTS = random.Random()
+_PORTS = random.Random()  # its own: hypothesis seeds the shared one alike in every process
 
 
 def free_port() -> int:
