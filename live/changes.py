@@ -13,6 +13,9 @@ from dal.entities.comment import COMMENT, comment_position
 from dal.model import Comment
 from dal.table.keys import format_instant
 
+UNREADABLE = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
+"""What ``decode`` raises for the line of another version, or of another program."""
+
 _OVERHEAD = 1_000
 """Bytes of a change beside its texts, about."""
 
@@ -84,7 +87,7 @@ def encode(news: News) -> bytes:
 
 
 def decode(line: bytes) -> News:
-    """Return what ``encode`` was given; ValueError or KeyError for anything else."""
+    """Return what ``encode`` was given; one of UNREADABLE for anything else."""
     said = orjson.loads(line)
     if "position" not in said:
         return Doubt(said["product"])

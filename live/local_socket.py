@@ -6,6 +6,9 @@ all workers, so that order and numbers are given in one place: ``<number> <JSON>
 gone, which may have written what it told nobody of. A worker that has told all says so by an empty
 line, and its end interrupts nobody.
 
+What stands after the number may be another version's while workers are replaced. A worker that
+cannot read it has whoever listens there reload, and goes on.
+
 A new worker is told the latest changes of the epoch, and then an empty line: clients of others go
 on at it from the last event that they saw.
 """
@@ -18,7 +21,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 from live.broker import PublishingBroker
-from live.changes import News, decode, encode
+from live.changes import UNREADABLE, News, decode, encode
 from live.positions import new_epoch
 
 logger = logging.getLogger(__name__)
@@ -103,6 +106,8 @@ class LocalSocketBroker(PublishingBroker):
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         super().__init__()
         self._writer = writer
+        self._warned = False
+        """Whether it was said that changes of another version come."""
 
     def publish(self, news: News) -> None:
         """Send a change; a parent that takes nothing any more is as good as gone.
@@ -125,8 +130,20 @@ class LocalSocketBroker(PublishingBroker):
         number, _, said = line.rstrip().partition(b" ")
         if said.isdigit():
             self.log.begin(int(said), int(number))
-        else:
+            return
+        try:
             self.log.append(int(number), decode(said))
+        except UNREADABLE as error:
+            self._skip(int(number), error)
+
+    def _skip(self, number: int, error: Exception) -> None:
+        """Go on after a change that cannot be read: whoever has heard of less reloads."""
+        if not self._warned:
+            self._warned = True
+            logger.warning(
+                "A change of another version cannot be read (%r): listeners reload instead.", error
+            )
+        self.log.begin(self.log.last.epoch, number)
 
 
 @asynccontextmanager
@@ -140,9 +157,13 @@ async def joined(
         broker.hear(line)
 
     async def listen() -> None:
-        with suppress(OSError):
+        try:
             while line := await reader.readline():
                 broker.hear(line)
+        except OSError:
+            pass
+        except ValueError as error:
+            logger.warning("What other workers change cannot be read any more: %s", error)
         lost()
 
     listening = asyncio.create_task(listen())

@@ -22,7 +22,7 @@ from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
 from redis.exceptions import RedisError
 
 from live.broker import PublishingBroker
-from live.changes import Change, News, decode, encode
+from live.changes import UNREADABLE, Change, News, decode, encode
 
 logger = logging.getLogger(__name__)
 
@@ -226,7 +226,7 @@ class RedisBroker(PublishingBroker):
             if kind == b"late" and isinstance(news, Change):
                 news = replace(news, late=True)
             self.log.append(number, news)
-        except (KeyError, TypeError, ValueError) as error:
+        except UNREADABLE as error:
             logger.warning("A change in Redis cannot be read: %s", error)
             self.log.begin(epoch, number)
 

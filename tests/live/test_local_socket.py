@@ -1,11 +1,12 @@
 """Changes of several processes by way of their parent: one order, one numbering."""
 
 import asyncio
+import logging
 import random
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -22,9 +23,20 @@ ALL = Selection("42")
 class Machine:
     """An exchange and its workers' brokers, all in this process."""
 
-    brokers: list[LocalSocketBroker]
-    joining: list[asyncio.Task[None]]
-    lost: list[asyncio.Event]
+    exchange: Exchange
+    stack: AsyncExitStack
+    brokers: list[LocalSocketBroker] = field(default_factory=list)
+    joining: list[asyncio.Task[None]] = field(default_factory=list)
+    lost: list[asyncio.Event] = field(default_factory=list)
+
+    async def join(self) -> LocalSocketBroker:
+        """Have another worker take part."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.joining.append(asyncio.create_task(self.exchange.connect(ours)))
+        lost = asyncio.Event()
+        self.lost.append(lost)
+        self.brokers.append(await self.stack.enter_async_context(joined(theirs, lost.set)))
+        return self.brokers[-1]
 
     async def settled(self) -> None:
         """Wait until all have heard of everything."""
@@ -39,13 +51,10 @@ class Machine:
 
 @asynccontextmanager
 async def machine(workers: int) -> AsyncIterator[Machine]:
-    exchange, made = Exchange(), Machine([], [], [])
     async with AsyncExitStack() as stack:
+        made = Machine(Exchange(), stack)
         for _ in range(workers):
-            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-            made.joining.append(asyncio.create_task(exchange.connect(ours)))
-            made.lost.append(asyncio.Event())
-            made.brokers.append(await stack.enter_async_context(joined(theirs, made.lost[-1].set)))
+            await made.join()
         yield made
         for task in made.joining:
             task.cancel()
@@ -95,3 +104,46 @@ async def test_who_takes_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> 
                     deaf.changed(None, comment(1)._replace(text="x" * 9_000))
                     await asyncio.sleep(0)
         assert not made.lost[0].is_set()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b'{"product": "42", "position": 7, "of": "another version"}',
+        b'["another", "version"]',
+        b"no JSON",
+    ],
+)
+async def test_a_change_of_another_version_is_a_reload_and_one_line(
+    said: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Who was there hears on; who comes later, and who resumes from before it, does too."""
+    with caplog.at_level(logging.WARNING):
+        async with machine(2) as made:
+            await made.settled()
+            old, new = made.brokers
+            before = old.log.last
+            listener = old.log.listen(ALL, None)
+            for _ in range(2):
+                new._writer.write(said + b"\n")
+            new.changed(None, comment(1))
+            await made.until(lambda: old.log.last.number == before.number + 3)
+            kinds = [event.kind for event in await waiting(listener)]
+            assert kinds[-2:] == [CommentEventKind.RELOAD, CommentEventKind.ADDED]
+            resumed = await waiting(old.log.listen(ALL, before))
+            assert [event.kind for event in resumed] == [CommentEventKind.RELOAD]
+            assert not made.lost[0].is_set()
+            assert (await made.join()).log.last == old.log.last
+    assert [record.message.partition(" (")[0] for record in caplog.records] == [
+        "A change of another version cannot be read"
+    ] * 3  # one for each worker
+
+
+async def test_who_cannot_read_on_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line that is too long has no end to go on at: another worker is to follow."""
+    monkeypatch.setattr(local_socket, "MAX_LINE", 1_000)
+    async with machine(1) as made:
+        writer = next(iter(made.exchange._workers))
+        writer.write(b"x" * 5_000)
+        async with asyncio.timeout(30):
+            await made.lost[0].wait()
