@@ -25,7 +25,7 @@ from server.observability.exposition import check_packages, exposed, of_workers
 from server.observability.signals import open_signals
 from server.serving import HttpServer, application
 from server.settings import Settings
-from server.workers.supervisor import Workers
+from server.workers.supervisor import Supervisor
 
 logger = logging.getLogger(__name__)
 
@@ -90,6 +90,7 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - asyncio.run made it
     _on_signal(lambda _: task.cancel())
+    _on_hangup(_nothing_to_replace, task.cancel)
     async with open_store(settings, share=False) as store:
         secret = secret_source(settings.jwt_secret, settings.data_dir)
         if settings.demo and secret() is None:
@@ -111,11 +112,11 @@ async def _serve_by_workers(
     if settings.demo:  # workers would not know how far it is
         await _demo(store).finish()
     with of_workers(settings) as metrics:
-        workers = Workers(settings, store.connection, listener, metrics)
-        _on_signal(lambda _: workers.end())
-        _on_hangup(workers.replace, workers.end)
-        store.died.add_done_callback(lambda _: workers.end())
-        await workers.serve(greet(metrics=None if metrics is None else metrics.url))
+        supervisor = Supervisor(settings, store.connection, listener, metrics)
+        _on_signal(lambda _: supervisor.end())
+        _on_hangup(supervisor.replace, supervisor.end)
+        store.died.add_done_callback(lambda _: supervisor.end())
+        await supervisor.serve(greet(metrics=None if metrics is None else metrics.url))
 
 
 async def _serve(
@@ -156,6 +157,10 @@ def _check_documents(settings: Settings) -> None:
     """Raise CommandError for broken manifests here, or every worker would end by it."""
     if settings.documents:
         trusted_documents(settings, build_schema(introspection=settings.introspection), {})
+
+
+def _nothing_to_replace() -> None:
+    logger.warning("SIGHUP replaces workers, and none serves yet: the server goes on starting.")
 
 
 def _refuse_to_replace() -> None:

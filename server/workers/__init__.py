@@ -1,4 +1,5 @@
 """Several processes that serve on one port, over one table.
 
-The parent (``supervisor``) starts a nursery (``__main__``), which forks the workers (``worker``).
+The parent (``supervisor``) starts a fork server (``__main__``), which forks the workers
+(``worker``).
 """

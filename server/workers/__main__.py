@@ -1,10 +1,11 @@
-"""The nursery: a process that makes the imports once, and that workers are copies of.
+"""The fork server: a process that makes the imports once, and that workers are forked from.
 
-Its parent names a socket as the argument and gives the orders by standard input. Eight bytes by
-that socket are a wish: 0, with two sockets, is a worker, and anything else the process id of one to
-kill. Answers are lines: the process id of a new worker, or that of one that has ended and its exit
-code. The nursery ends with the other end of the socket. Its workers see the end of their own; but
-the embedded engine ends with the parent, so they have nothing left to answer with, and are killed.
+Its parent names a socket as the argument and gives the configuration by standard input. Eight bytes
+by that socket are a request: 0, with two sockets, spawns a worker, and anything else is the process
+id of one to kill. Answers are lines: the process id of a new worker, or that of one that has ended
+and its exit code. The fork server ends with the other end of the socket. Its workers see the end of
+their own; but the embedded engine ends with the parent, so they have nothing left to answer with,
+and are killed.
 """
 
 import gc
@@ -17,11 +18,11 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 
-WISH = struct.Struct("=q")
+REQUEST = struct.Struct("=q")
 
-_DEATHS = {signal.SIGCHLD}
+_CHILD_ENDED = {signal.SIGCHLD}
 
-Work = Callable[[socket.socket, socket.socket], None]
+Target = Callable[[socket.socket, socket.socket], None]
 
 
 def main() -> None:
@@ -30,57 +31,57 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)  # they come to all; the parent tells us
     parent = socket.socket(fileno=int(sys.argv[1]))
     try:
-        work, engine = _prepared()
+        target, engine = _prepared()
     except Exception as error:  # noqa: BLE001 - whatever a new version is broken by
         kind = type(error).__name__
         sys.exit(f"The installed version cannot be started: {kind}: {error}")
-    nursery = _Nursery(parent, work)
-    nursery.run()
+    fork_server = _ForkServer(parent, target)
+    fork_server.run()
     if engine:
-        nursery.kill_all()
+        fork_server.kill_all()
 
 
-def _prepared() -> tuple[Work, bool]:
-    """Make the imports, which are kept for good; return what a worker does.
+def _prepared() -> tuple[Target, bool]:
+    """Make the imports, which are kept for good; return what a worker runs.
 
     The second value is whether the store is an engine of the parent's.
     """
     gc.disable()
-    from server.workers.orders import Orders  # noqa: PLC0415 - what fails is told in a sentence
-    from server.workers.worker import work  # noqa: PLC0415 - as above
+    from server.workers.config import WorkerConfig  # noqa: PLC0415 - a failure is told in a sentence
+    from server.workers.worker import run  # noqa: PLC0415 - as above
 
-    orders = Orders.heard(pickle.load(sys.stdin.buffer))  # noqa: S301 - of our parent
+    config = WorkerConfig.from_dict(pickle.load(sys.stdin.buffer))  # noqa: S301 - of our parent
     gc.freeze()
     gc.enable()
-    return lambda channel, changes: work(orders, channel, changes), orders.settings.embedded
+    return lambda channel, changes: run(config, channel, changes), config.settings.embedded
 
 
-class _Nursery:
-    def __init__(self, parent: socket.socket, work: Work) -> None:
+class _ForkServer:
+    def __init__(self, parent: socket.socket, target: Target) -> None:
         self._parent = parent
-        self._work = work
+        self._target = target
         self._workers: set[int] = set()
 
     def run(self) -> None:
         signal.signal(signal.SIGCHLD, lambda *_: self._reap())
         while True:
             try:
-                wish, sockets, *_ = socket.recv_fds(self._parent, WISH.size, 2)
+                request, sockets, *_ = socket.recv_fds(self._parent, REQUEST.size, 2)
             except ConnectionResetError:
                 return
-            if not wish:
+            if not request:
                 return
-            (pid,) = WISH.unpack(wish)
-            signal.pthread_sigmask(signal.SIG_BLOCK, _DEATHS)
+            (pid,) = REQUEST.unpack(request)
+            signal.pthread_sigmask(signal.SIG_BLOCK, _CHILD_ENDED)
             if pid:
                 self._kill(pid)
             else:
-                self._fork(*(socket.socket(fileno=one) for one in sockets))
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, _DEATHS)
+                self._spawn(*(socket.socket(fileno=one) for one in sockets))
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _CHILD_ENDED)
 
     def kill_all(self) -> None:
         """Kill the workers that are left."""
-        signal.pthread_sigmask(signal.SIG_BLOCK, _DEATHS)
+        signal.pthread_sigmask(signal.SIG_BLOCK, _CHILD_ENDED)
         for pid in self._workers:
             os.kill(pid, signal.SIGKILL)
 
@@ -89,24 +90,24 @@ class _Nursery:
         if pid in self._workers:
             os.kill(pid, signal.SIGKILL)
 
-    def _fork(self, channel: socket.socket, changes: socket.socket) -> None:
+    def _spawn(self, channel: socket.socket, changes: socket.socket) -> None:
         sys.stdout.flush()
         with channel, changes:
             pid = os.fork()
             if not pid:
-                self._be_worker(channel, changes)
+                self._run_worker(channel, changes)
         self._workers.add(pid)
-        self._say(b"%d\n" % pid)
+        self._answer(b"%d\n" % pid)
 
-    def _be_worker(self, channel: socket.socket, changes: socket.socket) -> None:
+    def _run_worker(self, channel: socket.socket, changes: socket.socket) -> None:
         """Do a worker's work in a process of its own, and end it."""
         code = 1
         try:
             self._parent.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, _DEATHS)
-            self._work(channel, changes)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _CHILD_ENDED)
+            self._target(channel, changes)
             code = 0
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 1
@@ -122,10 +123,10 @@ class _Nursery:
             if not pid:
                 return
             self._workers.discard(pid)
-            self._say(b"%d %d\n" % (pid, os.waitstatus_to_exitcode(status)))
+            self._answer(b"%d %d\n" % (pid, os.waitstatus_to_exitcode(status)))
 
-    def _say(self, line: bytes) -> None:
-        with suppress(OSError):  # the parent is gone, as the next wish tells
+    def _answer(self, line: bytes) -> None:
+        with suppress(OSError):  # the parent is gone, as the next request tells
             self._parent.sendall(line)
 
 

@@ -6,8 +6,11 @@ from contextlib import suppress
 READY = b"r"
 """A worker serves. It says so once."""
 
-LEAVING = b"l"
+DRAINING = b"d"
 """A worker wants no more connections: it was told to end."""
+
+STOPPING = b"s"
+"""The parent takes no connection back: all of them end."""
 
 CONNECTION = b"c"
 """A connection comes along: a new one for the worker, or an idle one that a worker gives back."""
@@ -24,7 +27,7 @@ def receive(channel: socket.socket) -> tuple[bytes, socket.socket | None]:
     return said, socket.socket(fileno=descriptors[0]) if descriptors else None
 
 
-def tell(channel: socket.socket, said: bytes) -> None:
+def send(channel: socket.socket, said: bytes) -> None:
     """Say something to an end that may be gone."""
     with suppress(OSError):
         channel.send(said)

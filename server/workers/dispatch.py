@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from server.serving import ACCEPT_AGAIN, ACCEPTS
 from server.workers.channel import send_connection
-from server.workers.nursery import Worker
+from server.workers.fork_server import Worker
 
 _FULL_AGAIN = 0.005
 """Seconds until workers that have taken nothing for some hundred connections are asked again."""

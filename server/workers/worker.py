@@ -21,8 +21,8 @@ from server.logs import set_up_logs
 from server.observability.signals import open_signals
 from server.serving import HttpServer, application
 from server.settings import Settings
-from server.workers.channel import LEAVING, READY, receive, send_connection, tell
-from server.workers.orders import Orders
+from server.workers.channel import DRAINING, READY, STOPPING, receive, send, send_connection
+from server.workers.config import WorkerConfig
 
 _FULL_AGAIN = 0.005
 """Seconds until a parent that has taken nothing for some hundred connections is asked again."""
@@ -30,34 +30,34 @@ _FULL_AGAIN = 0.005
 logger = logging.getLogger(__name__)
 
 
-def work(orders: Orders, channel: socket.socket, changes: socket.socket) -> None:
+def run(config: WorkerConfig, channel: socket.socket, changes: socket.socket) -> None:
     """Serve what comes by ``channel`` until SIGTERM, or until nothing more comes.
 
     ``changes`` carries changes of comments to the other workers, and theirs here.
     """
-    set_up_logs(orders.settings.log_format)
+    set_up_logs(config.settings.log_format)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_work(orders, channel, changes))
+            runner.run(_serve(config, channel, changes))
     except (CommandError, DalError) as error:
         logger.error("A worker cannot serve: %s", error)  # noqa: TRY400 - its sentence says it all
         sys.exit(1)
 
 
-async def _work(orders: Orders, channel: socket.socket, changes: socket.socket) -> None:
-    settings, lost = orders.settings, asyncio.Event()
+async def _serve(config: WorkerConfig, channel: socket.socket, changes: socket.socket) -> None:
+    settings, lost = config.settings, asyncio.Event()
     async with (
         open_signals(settings) as signals,
-        connect(orders.address) as table,
+        connect(config.address) as table,
         open_broker(settings, changes, lost.set) as broker,
     ):
         secret = secret_source(settings.jwt_secret, settings.data_dir)
         async with application(settings, table, secret, broker, signals) as app:
             server = _WorkerServer(app, settings, channel)
             ending = asyncio.create_task(_end_when(lost, server))
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.ask_to_leave)
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.ask_to_drain)
             try:
-                async with signals.sampling(table, server, orders.metrics):
+                async with signals.sampling(table, server, config.metrics):
                     await server.serve(sockets=[channel])
             finally:
                 ending.cancel()
@@ -68,7 +68,7 @@ async def _work(orders: Orders, channel: socket.socket, changes: socket.socket) 
 async def _end_when(lost: asyncio.Event, server: "_WorkerServer") -> None:
     """End a worker that hears of no changes any more: its parent starts another one."""
     await lost.wait()
-    server.ask_to_leave()
+    server.ask_to_drain()
 
 
 class _WorkerServer(HttpServer):
@@ -81,21 +81,24 @@ class _WorkerServer(HttpServer):
         """Descriptors of connections to give back."""
         self._given = asyncio.Event()
         self._given.set()
+        self._stopping = False
+        """Whether the parent ends all workers: connections are closed then, and answers say so."""
 
     @property
     def finished(self) -> bool:
         """Whether every request was answered: what it wrote is told."""
         return not self.server_state.tasks
 
-    def ask_to_leave(self) -> None:
+    def ask_to_drain(self) -> None:
         """Have the parent send no more connections; the end of what it has sent ends us."""
-        tell(self._channel, LEAVING)
+        send(self._channel, DRAINING)
 
     def _greet(self) -> None:
-        tell(self._channel, READY)
+        send(self._channel, READY)
 
     def _next(self) -> socket.socket:
         said, connection = receive(self._channel)
+        self._stopping |= said == STOPPING
         if not said:
             asyncio.get_running_loop().remove_reader(self._channel)
             self.end()
@@ -104,11 +107,12 @@ class _WorkerServer(HttpServer):
         return connection
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:  # noqa: ARG002
-        """End after the requests in flight, and give back the connections.
+        """End after the requests in flight, and give back the connections where others go on.
 
         The channel stays open: by its end our parent sees that we are gone.
         """
-        self._connections.give_back = self._give_back
+        if not self._stopping:
+            self._connections.give_back = self._give_back
         await super().shutdown([])
         await self._given.wait()
 

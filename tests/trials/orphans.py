@@ -1,7 +1,7 @@
 """Servers that are killed at random moments: the engine is gone soon after, and nothing is left.
 
 ``python -m tests.trials.orphans`` starts servers over one data directory each and sends SIGKILL: to
-a server, to the parent of two workers, to one worker of two, to what workers are copies of, to a
+a server, to the parent of two workers, to one worker of two, to what workers are forked from, to a
 parent that replaces its workers, and to a server that starts. A worker is replaced and the engine
 stays, until its server is killed too.
 """
@@ -22,7 +22,7 @@ from rich.table import Table as Grid
 
 from tests.server.embedded import engine_pid
 from tests.server.serving import MARGINALIA, Served, environment, served
-from tests.server.workers.processes import nurseries_of, workers_of
+from tests.server.workers.processes import fork_servers_of, workers_of
 
 SOON = 1.0
 """Seconds after which the engine of a killed server must be gone."""
@@ -67,9 +67,9 @@ def worker(data_dir: Path) -> float:
     return _parent_after(data_dir, workers_of, 0.5)
 
 
-def nursery(data_dir: Path) -> float:
-    """Kill what workers are copies of, and the parent while it replaces all of them."""
-    return _parent_after(data_dir, nurseries_of, 1.5)
+def fork_server(data_dir: Path) -> float:
+    """Kill what workers are forked from, and the parent while it replaces all of them."""
+    return _parent_after(data_dir, fork_servers_of, 1.5)
 
 
 def _parent_after(
@@ -107,7 +107,7 @@ def start(data_dir: Path) -> float:
         return gone(lambda: bool(of(data_dir)))
 
 
-KINDS = (server, parent, worker, nursery, replacing, start)
+KINDS = (server, parent, worker, fork_server, replacing, start)
 
 
 def main() -> None:

@@ -13,14 +13,14 @@ from tests.server.serving import Served, bearer
 def workers_of(server: Served) -> list[psutil.Process]:
     """Return the processes that serve, the oldest first."""
     found: list[psutil.Process] = []
-    for nursery in nurseries_of(server):
+    for fork_server in fork_servers_of(server):
         with suppress(psutil.NoSuchProcess):
-            found += nursery.children()
+            found += fork_server.children()
     return sorted(found, key=psutil.Process.create_time)
 
 
-def nurseries_of(server: Served) -> list[psutil.Process]:
-    """Return the processes that workers are copies of: one but for a while."""
+def fork_servers_of(server: Served) -> list[psutil.Process]:
+    """Return the processes that workers are forked from: one but for a while."""
     found = []
     for child in psutil.Process(server.process.pid).children():
         with suppress(psutil.NoSuchProcess):

@@ -17,7 +17,7 @@ from websockets.exceptions import ConnectionClosed
 from tests.engines import ROOT
 from tests.server.http.subscribing import by_socket, by_stream
 from tests.server.serving import ADD, Served, bearer, served
-from tests.server.workers.processes import nurseries_of, others, workers_of
+from tests.server.workers.processes import fork_servers_of, others, workers_of
 
 TWO = ("--workers", "2", "--rate-limit", "off")
 CLIENTS = 6
@@ -140,7 +140,7 @@ async def test_no_request_fails_while_all_workers_are_replaced(tmp_path: Path) -
 async def test_a_version_that_cannot_serve_leaves_the_old_one_serving(tmp_path: Path) -> None:
     """First its settings are broken, then its code.
 
-    A nursery that dies is followed by another one, and a worker that dies meanwhile by one too.
+    A fork server that dies is followed by another one, and a worker that dies meanwhile by one too.
     """
     (tmp_path / "code").mkdir()
     manifest, module = tmp_path / "manifest.json", tmp_path / "code" / "uvloop.py"
@@ -163,13 +163,13 @@ async def test_a_version_that_cannot_serve_leaves_the_old_one_serving(tmp_path: 
                 ).is_success
         assert set(workers_of(server)) == set(before)
         after = await replaced(server)
-        nurseries_of(server)[-1].kill()
+        fork_servers_of(server)[-1].kill()
         last = await others(server, after)
         await logged(server, ALL, 2)
         server.process.send_signal(signal.SIGHUP)
         last[1].kill()
         await logged(server, ALL, 3)
-        assert len(nurseries_of(server)) == 1
+        assert len(fork_servers_of(server)) == 1
         assert len(workers_of(server)) == 2
         code, errors = server.end()
     assert code == 0

@@ -1,4 +1,4 @@
-"""What a nursery is told when it starts."""
+"""What a fork server is told when it starts."""
 
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -9,15 +9,15 @@ from server.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Orders:
+class WorkerConfig:
     """The settings and the table of all workers, and the directory to leave metrics in, if any."""
 
     settings: Settings
     address: TableAddress
     metrics: Path | None
 
-    def said(self) -> dict[str, Any]:
-        """Return them by name: a nursery of a newer version may know more options."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return them by name: a fork server of a newer version may know more options."""
         return {
             "settings": _by_name(self.settings),
             "address": _by_name(self.address),
@@ -25,9 +25,10 @@ class Orders:
         }
 
     @classmethod
-    def heard(cls, said: dict[str, Any]) -> "Orders":
-        """Return what was ``said``; TypeError for what this version does not know."""
-        return cls(Settings(**said["settings"]), TableAddress(**said["address"]), said["metrics"])
+    def from_dict(cls, values: dict[str, Any]) -> "WorkerConfig":
+        """Return what ``to_dict`` gave; TypeError for what this version does not know."""
+        settings, address = Settings(**values["settings"]), TableAddress(**values["address"])
+        return cls(settings, address, values["metrics"])
 
 
 def _by_name(value: Any) -> dict[str, Any]:
