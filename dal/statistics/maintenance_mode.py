@@ -88,7 +88,7 @@ class Maintenance:
     since: int = 0
     """When that was announced, in unix seconds."""
     counted_table: str = ""
-    """The id of the table whose comments are all counted: a restored copy has another one."""
+    """The id of the table whose comments are all counted: a copy has another one."""
     layout: ShardLayout = PLAIN
     """Over how many shards comments are spread."""
     upgrading: bool = False
@@ -97,7 +97,7 @@ class Maintenance:
     """Over how many items the counts of a product and language are spread."""
 
     @property
-    def restored(self) -> bool:
+    def copied(self) -> bool:
         """Whether this is a copy of a table whose comments were all counted."""
         return self.counted_table != "" and not self.complete
 

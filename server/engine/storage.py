@@ -18,10 +18,11 @@ from server.settings import Settings
 
 logger = logging.getLogger(__name__)
 
-_RESTORED = (
-    "This table was restored from a backup, which is not of one moment: its statistics may be "
-    "wrong, and nothing expires. Run `marginalia stats rebuild` and `marginalia table create`."
+_COPIED = (
+    "This table is a copy (a restored backup, an import) of the one whose comments were counted, "
+    "and may not be of one moment: its statistics may be wrong. Run `marginalia stats rebuild`."
 )
+_KEPT = " Nothing expires in it: run `marginalia table create` too."
 _NO_TRANSACTIONS = (
     "This endpoint has no transactions, in which counters change with their comments: run "
     "`marginalia table create`, which sets stream mode there."
@@ -74,8 +75,8 @@ async def _checked(store: Store) -> Store:
     description = await admin.describe(store.table)
     refuse_outdated(description, INDEXES)
     maintenance = await MaintenanceStore(store.table).read()
-    if maintenance.restored:
-        logger.warning("%s", _RESTORED)
+    if maintenance.copied:
+        logger.warning("%s%s", _COPIED, "" if await admin.expires(store.table) else _KEPT)
     streamed = maintenance.mode is MaintenanceMode.STREAM
     if not streamed and not await store.table.has_transactions():
         raise StoreRefusedError(_NO_TRANSACTIONS)

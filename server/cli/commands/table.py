@@ -43,7 +43,10 @@ _EXPIRES = "Expiry is on: DynamoDB deletes records whose time is over."
 _KEPT = "Expiry is off, so records of requests pile up: run `marginalia table create`."
 _UPGRADING = "An upgrade is not done: `marginalia table upgrade` goes on with it."
 _STREAM = "The stream of changes is on."
-_RESTORED = "It was restored from a backup: no count is certain before `marginalia stats rebuild`."
+_COPIED = (
+    "It is a copy (a restored backup, an import) of the table whose comments were counted: no "
+    "count is certain before `marginalia stats rebuild`."
+)
 _NO_STREAM = "The stream of changes is off; only counts in stream mode need it."
 
 
@@ -116,8 +119,8 @@ def describe(
         typer.echo(f"It lacks {listed(lacking)}: run `marginalia table upgrade`.")
     if maintenance.upgrading:
         typer.echo(_UPGRADING)
-    if maintenance.restored:
-        typer.echo(_RESTORED)
+    if maintenance.copied:
+        typer.echo(_COPIED)
     if not maintenance.layout.plain:
         typer.echo(_shards(maintenance.layout))
     if maintenance.counters != ONE_COUNTER:

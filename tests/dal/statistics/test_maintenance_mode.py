@@ -67,12 +67,12 @@ async def test_a_restored_table_is_not_complete(table: Table) -> None:
     assert item is not None
     await table.put_many([{**item, "complete": {"S": "the table that was backed up"}}])
     restored = await MaintenanceStore(table).read()
-    assert restored.restored
+    assert restored.copied
     assert not restored.exact
     await rebuild(table, at_once, ignore)
     again = await MaintenanceStore(table).read()
     assert again.exact
-    assert not again.restored
+    assert not again.copied
 
 
 async def test_without_the_item_writers_count_and_zero_proves_nothing(table: Table) -> None:
