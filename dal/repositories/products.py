@@ -4,11 +4,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from dal import errors
+from dal.entities.entity import UNREADABLE
 from dal.entities.product import decode_details, details_in, details_key, encode_details
 from dal.model import ProductDetails
 from dal.repositories.outcome import Outcome, overwrite
 from dal.table.client import Table
-from dal.table.item import ABSENT, unchanged
+from dal.table.item import ABSENT, Item, unchanged
 from dal.table.retries import retry_on_conflict
 
 
@@ -24,11 +25,14 @@ class ProductRepository:
         return details_in(items)
 
     async def update(self, product_id: str, changes: Mapping[str, str]) -> ProductDetails:
-        """Change some details, or make them; ConflictError when others keep changing them."""
+        """Change some details, or make them; ConflictError when others keep changing them.
+
+        Raises AlreadyExistsError where an item of another program stands in their place.
+        """
 
         async def attempt() -> ProductDetails:
             item = await self._table.get(details_key(product_id))
-            held = ProductDetails() if item is None else decode_details(item)[1]
+            held = ProductDetails() if item is None else _held(item)
             details = replace(held, **changes)
             as_read = ABSENT if item is None else unchanged(item, ("data",))
             put = {"Item": encode_details(product_id, details), **as_read}
@@ -45,3 +49,14 @@ class ProductRepository:
     async def put_many(self, details: Mapping[str, ProductDetails]) -> Outcome:
         """Write details by product over what is there, and return what became of that."""
         return await overwrite(self._table, [[encode_details(*one)] for one in details.items()])
+
+
+def _held(item: Item) -> ProductDetails:
+    """Return the details of an item; AlreadyExistsError where another program wrote it."""
+    try:
+        return decode_details(item)[1]
+    except UNREADABLE:
+        raise errors.AlreadyExistsError(
+            f"The item {item['PK']['S']}, {item['SK']['S']} of the table is another program's: "
+            "move it away before the product gets a title, a picture or an address."
+        ) from None

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 from strawberry import Schema
 
+from dal.entities.product import details_key
 from dal.model import ProductDetails
 from dal.stores import Stores
 from dal.table.client import Table
@@ -95,6 +96,20 @@ async def test_staff_set_what_they_say_and_leave_the_rest(run: Run) -> None:
         },
         "userErrors": [],
     }
+
+
+async def test_what_another_program_keeps_in_their_place_is_left_alone(
+    run: Run, table: Table
+) -> None:
+    theirs = details_key("p1") | {"price": {"N": "5"}}
+    await table.put_many([theirs])
+    answer = await run(UPDATE, STAFF, input={"productId": "p1", "title": "Kettle"})
+    payload = answer["data"]["updateProduct"]
+    assert payload["product"] is None
+    (error,) = payload["userErrors"]
+    assert error["code"] == "ALREADY_EXISTS"
+    assert "another program" in error["message"]
+    assert await table.get(details_key("p1")) == theirs
 
 
 async def test_others_set_nothing(run: Run, stores: Stores) -> None:
