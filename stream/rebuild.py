@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dal.errors import ConflictError
-from dal.statistics.counter_items import decode, encode_all, is_statistics
+from dal.statistics.counter_items import encode_all, stored_in
 from dal.statistics.counts import RatingCounts, StatisticsKey
 from dal.statistics.maintenance_mode import (
     Maintenance,
@@ -88,7 +88,7 @@ async def _scan(table: Table, replay: Replay, seen: Progress) -> set[StatisticsK
     def take(items: Sequence[Item]) -> None:
         for item in items:
             replay.remember(item, item)
-        found.update(decode(item)[0] for item in items if is_statistics(item))
+        found.update(one.key for one in stored_in(items))
 
     await scan_all(table, seen, take)
     return found

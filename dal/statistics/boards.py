@@ -21,7 +21,7 @@ from contextlib import suppress
 from dal.entities.leaderboard import LEADERS
 from dal.errors import ConditionFailedError, DalError, StoreRefusedError
 from dal.statistics import counter_items
-from dal.statistics.counter_items import place_of
+from dal.statistics.counter_items import StoredCounts, place_of, stored_in
 from dal.statistics.counts import Deltas, StatisticsKey
 from dal.table.client import Table
 from dal.table.concurrency import batched, in_parallel
@@ -50,14 +50,13 @@ _KEYS = (LEADERS.partition_key, LEADERS.sort_key)
 _log = logging.getLogger(__name__)
 
 
-def misplaced(product_id: str, items: Sequence[Item]) -> Iterator[tuple[Item, Item]]:
+def misplaced(product_id: str, stored: Iterable[StoredCounts]) -> Iterator[tuple[Item, Item]]:
     """Yield the items of a product that are in a wrong place, and the keys that they should have.
 
-    ``items`` are all of its statistics items. One that is absent is yielded as its key.
+    ``stored`` are all of its statistics items. One that is absent is yielded as its key.
     """
     held, fives = dict[str | None, Item](), dict[str | None, int]()
-    for item in items:
-        key, counts = counter_items.decode(item)
+    for key, counts, item in stored:
         if key.shard is None:
             held[key.language] = item
         if key.language is not None:
@@ -96,9 +95,9 @@ class Boards:
             if change.fives and key.generation is None:
                 self._note(key.product_id)
 
-    def seen(self, product_id: str, items: Sequence[Item]) -> None:
+    def seen(self, product_id: str, stored: Sequence[StoredCounts]) -> None:
         """Look at what somebody has read of a product: it may be in a wrong place."""
-        if product_id not in self._pending and any(misplaced(product_id, items)):
+        if product_id not in self._pending and any(misplaced(product_id, stored)):
             self._note(product_id)
 
     def _note(self, product_id: str) -> None:
@@ -165,10 +164,10 @@ class Boards:
             counter_items.SORT_KEYS,
             consistent=True,
         )
-        items: list[Item] = []
+        stored: list[StoredCounts] = []
         async for answer in answers(self._table.query, request):
-            items += filter(counter_items.is_statistics, answer.items)
-        wrong = list(misplaced(product_id, items))
+            stored += stored_in(answer.items)
+        wrong = list(misplaced(product_id, stored))
         for item, place in wrong:
             with suppress(ConditionFailedError):  # somebody else was faster
                 await self._table.update(_move(item, place))

@@ -18,6 +18,8 @@ leaderboard. Those that a rebuild leaves behind expire.
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import NamedTuple
 from zlib import crc32
 
 from dal.entities.leaderboard import board_of, rank_position
@@ -138,37 +140,46 @@ def decode(item: Item) -> tuple[StatisticsKey, RatingCounts]:
     return StatisticsKey(product_of(item), named, shard=part), counts
 
 
-def is_statistics(item: Item) -> bool:
-    """Return whether an item, whoever wrote it, holds counts that are shown."""
-    partition, sort_key = (str(item[name].get("S", "")) for name in ("PK", "SK"))
-    if not partition.startswith(_PRODUCT) or (sort_key != "S" and not sort_key.startswith("S#")):
-        return False
-    try:
-        decode(item)
-    except (KeyError, ValueError):
-        return False
-    return True
+class StoredCounts(NamedTuple):
+    """A statistics item, and what it holds."""
+
+    key: StatisticsKey
+    counts: RatingCounts
+    item: Item
+
+    @property
+    def total(self) -> int:
+        """The total that it holds beside its counts."""
+        return _number(self.item, _TOTAL)
 
 
-def statistics_of(items: Iterable[Item]) -> CommentStatistics:
-    """Return the statistics that a product's items hold; a count below 0 is wrong, and 0 here.
+def stored_in(items: Iterable[Item]) -> Iterator[StoredCounts]:
+    """Yield those of some items, whoever wrote them, that hold counts which are shown."""
+    for item in items:
+        if _is_statistics_key(item):
+            with suppress(KeyError, ValueError):
+                yield StoredCounts(*decode(item), item)
+
+
+def _is_statistics_key(key: Item) -> bool:
+    partition, sort_key = (str(key[name].get("S", "")) for name in ("PK", "SK"))
+    return partition.startswith(_PRODUCT) and (sort_key == "S" or sort_key.startswith("S#"))
+
+
+def statistics_of(stored: Iterable[StoredCounts]) -> CommentStatistics:
+    """Return the statistics of a product; a count below 0 is wrong, and 0 here.
 
     They are sound when each item's total is the sum of its counts, and no language's is below 0.
     """
     sums, sound = dict[str, RatingCounts](), True
-    for item in items:
-        key, held = decode(item)
-        if key.language is not None:
-            before = sums.get(key.language)
-            sums[key.language] = held if before is None else before + held
-            sound = sound and total_of(item) == held.of()
+    for one in stored:
+        language, held = one.key.language, one.counts
+        if language is not None:
+            before = sums.get(language)
+            sums[language] = held if before is None else before + held
+            sound = sound and one.total == held.of()
     by_language = {language: shown(held) for language, held in sums.items()}
     return CommentStatistics.summed(by_language, sound=sound and by_language == sums)
-
-
-def total_of(item: Item) -> int:
-    """Return the total that an item holds beside its counts."""
-    return _number(item, _TOTAL)
 
 
 def shown(held: RatingCounts) -> RatingCounts:

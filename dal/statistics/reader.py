@@ -9,7 +9,7 @@ from cachetools import TTLCache
 from dal.entities.product import details_in
 from dal.model import ProductDetails
 from dal.statistics import counter_items
-from dal.statistics.counter_items import SORT_KEYS, WITH_DETAILS, is_statistics
+from dal.statistics.counter_items import SORT_KEYS, WITH_DETAILS, StoredCounts, stored_in
 from dal.statistics.counts import CommentStatistics
 from dal.table.index import TABLE
 from dal.table.item import Item
@@ -27,7 +27,7 @@ class _Recent:
     """None while it is being read."""
 
 
-def _nobody(product_id: str, items: Sequence[Item]) -> None:
+def _nobody(product_id: str, stored: Sequence[StoredCounts]) -> None:
     """Tell nobody what was read."""
 
 
@@ -35,7 +35,7 @@ class StatisticsReader:
     """Reads statistics items. ``run`` is a table's ``query``; ``seen`` is told of what was read."""
 
     def __init__(
-        self, run: RunQuery, seen: Callable[[str, Sequence[Item]], None] = _nobody
+        self, run: RunQuery, seen: Callable[[str, Sequence[StoredCounts]], None] = _nobody
     ) -> None:
         self._run = run
         self._seen = seen
@@ -52,28 +52,23 @@ class StatisticsReader:
 
     async def read_with_details(self, product_id: str) -> tuple[CommentStatistics, ProductDetails]:
         """Return a product's statistics, read consistently, and its details, by the same Query."""
-        statistics, others = await self._read(product_id, WITH_DETAILS, consistent=True)
-        return statistics, details_in(others).get(product_id, ProductDetails())
+        statistics, items = await self._read(product_id, WITH_DETAILS, consistent=True)
+        return statistics, details_in(items).get(product_id, ProductDetails())
 
     async def _read(
         self, product_id: str, keys: Range, *, consistent: bool, spend: Spend | None = None
     ) -> tuple[CommentStatistics, list[Item]]:
-        """Return the statistics among a product's items, and the others, whoever wrote them."""
+        """Return a product's statistics, and all items among which they stood."""
         partition = counter_items.partition_of(product_id)
         request = QueryRequest(TABLE, partition, keys, consistent=consistent)
         items: list[Item] = []
-        others: list[Item] = []
         async for answer in answers(self._run, request):
             if spend is not None:
                 spend(answer.capacity)
-            for item in answer.items:
-                if is_statistics(item):
-                    items.append(item)
-                else:
-                    others.append(item)
-        statistics = counter_items.statistics_of(items)
-        self._seen(product_id, items)
-        return statistics, others
+            items += answer.items
+        stored = list(stored_in(items))
+        self._seen(product_id, stored)
+        return counter_items.statistics_of(stored), items
 
     async def recent(self, product_id: str, *, spend: Spend | None = None) -> CommentStatistics:
         """Return statistics that may lag by KEPT_SECONDS: for planning, never to show."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from dal.entities.comment import comment_in
 from dal.statistics.boards import Boards, misplaced
-from dal.statistics.counter_items import decode, is_statistics, total_of
+from dal.statistics.counter_items import StoredCounts, stored_in
 from dal.statistics.counts import RatingCounts, StatisticsKey, deltas, summed
 from dal.table.client import Table
 from dal.table.item import Item
@@ -31,7 +31,7 @@ class ScannedCounts:
     """What the comments of a table come to, and its statistics items, as a scan saw them."""
 
     counts: dict[StatisticsKey, RatingCounts] = field(default_factory=dict)
-    stored: dict[StatisticsKey, Item] = field(default_factory=dict)
+    stored: dict[StatisticsKey, StoredCounts] = field(default_factory=dict)
     """The items of languages, in all shards, and of all languages, which only have a place."""
 
     def add(self, items: Sequence[Item]) -> None:
@@ -39,14 +39,14 @@ class ScannedCounts:
         found = summed(deltas(None, comment_in(item)) for item in items)
         for key, counts in found.items():
             self.counts[key] = self.counts.get(key, RatingCounts()) + counts
-        self.stored |= {decode(item)[0]: item for item in items if is_statistics(item)}
+        self.stored |= {one.key: one for one in stored_in(items)}
 
     def misplaced(self) -> Iterator[str]:
         """Yield the products that are in a wrong place on a leaderboard."""
-        products: dict[str, list[Item]] = {}
-        for key, item in self.stored.items():
-            products.setdefault(key.product_id, []).append(item)
-        return (one for one, items in products.items() if any(misplaced(one, items)))
+        products: dict[str, list[StoredCounts]] = {}
+        for key, one in self.stored.items():
+            products.setdefault(key.product_id, []).append(one)
+        return (one for one, stored in products.items() if any(misplaced(one, stored)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,30 +95,32 @@ async def verify(table: Table, seen: Progress, boards: Boards | None = None) -> 
 
 def differences(scanned: ScannedCounts) -> Mapping[tuple[StatisticsKey, str], Difference]:
     """Return what differs, by counter and attribute."""
-    parts: dict[StatisticsKey, list[Item]] = {key: [] for key in scanned.counts}
-    for key, item in scanned.stored.items():
+    parts: dict[StatisticsKey, list[StoredCounts]] = {key: [] for key in scanned.counts}
+    for key, one in scanned.stored.items():
         if key.language is not None:
-            parts.setdefault(key._replace(shard=None), []).append(item)
+            parts.setdefault(key._replace(shard=None), []).append(one)
     return {
         (one.key, one.what): one
-        for key, items in parts.items()
-        for one in _of_one(key, items, scanned.counts.get(key, RatingCounts()))
+        for key, shards in parts.items()
+        for one in _of_one(key, shards, scanned.counts.get(key, RatingCounts()))
     }
 
 
-def _of_one(key: StatisticsKey, items: Sequence[Item], right: RatingCounts) -> Iterator[Difference]:
-    """Yield the differences of one counter, of which ``items`` are the shards.
+def _of_one(
+    key: StatisticsKey, shards: Sequence[StoredCounts], right: RatingCounts
+) -> Iterator[Difference]:
+    """Yield the differences of one counter from what is ``right``.
 
     The sum of its counts is compared with those of the comments, and each total with the counts of
     its own item, as one write changes both.
     """
-    held = [decode(item)[1] for item in items]
-    pairs = zip(sum(held, RatingCounts()).by_rating, right.by_rating, strict=True)
+    held = sum((one.counts for one in shards), RatingCounts())
+    pairs = zip(held.by_rating, right.by_rating, strict=True)
     for rating, (stored, count) in enumerate(pairs, 1):
         if stored != count:
             yield Difference(key, f"rating {rating}", stored, count)
-    for item, own in zip(items, held, strict=True):
-        if total_of(item) != own.of():
-            shard = decode(item)[0].shard
+    for one in shards:
+        if one.total != one.counts.of():
+            shard = one.key.shard
             what = "total" if shard is None else f"total of shard {shard}"
-            yield Difference(key, what, total_of(item), own.of())
+            yield Difference(key, what, one.total, one.counts.of())

@@ -61,7 +61,7 @@ class Backfill:
 
         A counter of all languages holds nothing: it says whose places are to be looked at.
         """
-        keys = [counter_items.decode(one)[0] for one in items if counter_items.is_statistics(one)]
+        keys = [one.key for one in counter_items.stored_in(items)]
         for batch in batched(keys, MOST_ACTIONS):
             await self._write([], dict.fromkeys(batch, RatingCounts()))
 

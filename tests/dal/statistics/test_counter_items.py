@@ -1,14 +1,20 @@
 import uuid
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.statistics import counter_items
-from dal.statistics.counts import RatingCounts, StatisticsKey
+from dal.statistics.counts import CommentStatistics, RatingCounts, StatisticsKey
 from dal.table.client import Table
 from dal.table.item import Item
 from tests.strategies import LANGUAGES, MORE, identifiers
+
+
+def statistics_of(items: Iterable[Item]) -> CommentStatistics:
+    return counter_items.statistics_of(counter_items.stored_in(items))
+
 
 generations, shards = st.none() | st.integers(1, 10**6), st.none() | st.integers(0, 15)
 keys = st.builds(StatisticsKey, identifiers, st.none(), generations, shard=st.none()) | st.builds(
@@ -68,9 +74,9 @@ def test_statistics_of_all_languages_are_the_sum() -> None:
         counter_items.encode(StatisticsKey("42", "de"), RatingCounts((0, 0, 0, 1, 0))),
         counter_items.encode(StatisticsKey("42", "en"), RatingCounts((0, 0, 0, 0, 2))),
     ]
-    whole = counter_items.statistics_of(items)
+    whole = statistics_of(items)
     assert (whole.total, whole.of(["en"]).total) == (3, 2)
-    assert counter_items.statistics_of([]).total == 0
+    assert statistics_of([]).total == 0
 
 
 def test_the_items_of_some_counts_are_those_of_languages_and_the_products_place() -> None:
@@ -84,7 +90,7 @@ def test_the_items_of_some_counts_are_those_of_languages_and_the_products_place(
 def test_a_count_below_zero_shows_as_zero() -> None:
     """It is wrong, whatever made it so; nobody should see minus one comment."""
     item = counter_items.encode(StatisticsKey("42", "en"), RatingCounts((-2, 0, 0, 0, 3)))
-    assert counter_items.statistics_of([item]).total == 3
+    assert statistics_of([item]).total == 3
 
 
 EN, ALL = StatisticsKey("42", "en"), StatisticsKey("42")
@@ -92,10 +98,10 @@ ONE_FIVE = RatingCounts((0, 0, 0, 0, 1))
 
 
 def test_statistics_that_agree_are_sound() -> None:
-    assert counter_items.statistics_of([]).sound
+    assert statistics_of([]).sound
     items = [counter_items.encode(ALL, ONE_FIVE), counter_items.encode(EN, ONE_FIVE)]
-    assert counter_items.statistics_of(items).sound
-    assert counter_items.statistics_of(items).of(["en"]).sound
+    assert statistics_of(items).sound
+    assert statistics_of(items).of(["en"]).sound
 
 
 @pytest.mark.parametrize(
@@ -108,7 +114,7 @@ def test_statistics_that_agree_are_sound() -> None:
     ids=["negative", "total", "count"],
 )
 def test_statistics_that_disagree_are_not_sound(item: Item) -> None:
-    assert not counter_items.statistics_of([item]).sound
+    assert not statistics_of([item]).sound
 
 
 def test_shards_are_one_count_and_one_of_them_may_be_below_zero() -> None:
@@ -118,11 +124,11 @@ def test_shards_are_one_count_and_one_of_them_may_be_below_zero() -> None:
     )
     assert [item["SK"]["S"] for item in (one, two, three)] == ["S#en", "S#en#0", "S#en#15"]
     assert ["GSIPK" in item for item in (one, two, three)] == [True, False, False]
-    found = counter_items.statistics_of([one, two, three])
+    found = statistics_of([one, two, three])
     assert found.by_language == {"en": RatingCounts((3, 0, 0, 1, 1))}
     assert found.sound
-    assert not counter_items.statistics_of([two]).sound, "less than none"
-    assert not counter_items.statistics_of([one, two | {"count_total": {"N": "3"}}]).sound
+    assert not statistics_of([two]).sound, "less than none"
+    assert not statistics_of([one, two | {"count_total": {"N": "3"}}]).sound
 
 
 def test_no_change_has_a_condition() -> None:

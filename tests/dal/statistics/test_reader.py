@@ -166,3 +166,22 @@ async def test_a_stores_own_writes_reach_its_planning(table: Table) -> None:
     await store.put_many(rows)
     totals.append((await store.statistics.recent("42")).total)
     assert totals == [1, 2, 3, 2, 3]
+
+
+async def test_each_item_is_decoded_once(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For what is shown and for places on leaderboards alike."""
+    store = CommentRepository(table)
+    await store.put_many(oracle.make_comments("42", 40, seed=1))
+    decoded: list[Item] = []
+    decode = counter_items.decode
+
+    def counted(item: Item) -> tuple[StatisticsKey, RatingCounts]:
+        decoded.append(item)
+        return decode(item)
+
+    monkeypatch.setattr(counter_items, "decode", counted)
+    statistics, _ = await store.statistics.read_with_details("42")
+    assert statistics.total == 40
+    names = [item["SK"]["S"] for item in decoded]
+    assert {f"S#{language}" for language in statistics.by_language} <= set(names)
+    assert len(names) == len(set(names))
