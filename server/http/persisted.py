@@ -8,8 +8,9 @@ last send a hash first, and where nobody knows it the text beside it.
 import logging
 from contextlib import suppress
 from dataclasses import dataclass
+from time import monotonic
 
-from cachetools import LRUCache
+from cachetools import LRUCache, TTLCache
 from graphql import GraphQLError
 
 from dal.errors import DalError
@@ -20,6 +21,10 @@ from server.http.graphql_request import Operation
 
 AUTOMATIC_BYTES = 16_000_000
 """Of texts that clients have registered; those that were asked for last stay."""
+
+REFUSED_TEXTS = 1_000
+REFUSED_SECONDS = 5.0
+"""Texts that were no trusted document's, and for how long they are refused without a look."""
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +56,8 @@ class PersistedDocuments:
         self._trusted = trusted
         self._kept = kept
         self._only = only
+        self._refused: TTLCache[str, None] = TTLCache(REFUSED_TEXTS, REFUSED_SECONDS, monotonic)
+        """The SHA-256 of such texts, where only trusted documents run."""
         self._automatic: LRUCache[str, str] | None = None
         if automatic:
             self._automatic = LRUCache(AUTOMATIC_BYTES, lambda text: len(text.encode()))
@@ -87,10 +94,16 @@ class PersistedDocuments:
         """Return whether a text is a trusted document's, here or in the table."""
         if self._trusted.holds(text):
             return True
+        digest = hash_of(text)
+        if digest in self._refused:
+            return False
         try:
-            return await self._kept.holds(text) and await self._added(hash_of(text)) is not None
+            if await self._kept.holds(text) and await self._added(digest) is not None:
+                return True
         except DalError as error:
             raise shown(GraphQLError(str(error), original_error=error)) from error
+        self._refused[digest] = None
+        return False
 
     async def _added(self, document_id: str) -> str | None:
         """Return the text that was added to the table since the server started."""

@@ -14,9 +14,11 @@ from dal.repositories.documents import DocumentRepository
 from dal.table.client import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
+from server.http import persisted
 from server.http.media_types import GRAPHQL, JSON
-from server.http.persisted import AUTOMATIC_BYTES
+from server.http.persisted import AUTOMATIC_BYTES, REFUSED_SECONDS
 from server.settings import Settings
+from tests.calls import calls_of
 from tests.server.serving import ADD, SECRET, bearer
 
 VIEW = "query View($id: String!) { product(productId: $id) { productId } }"
@@ -175,17 +177,35 @@ async def test_what_is_added_to_the_table_is_there_at_once(table: Table) -> None
             assert answer.json() == {"data": {"added": "Query"}}
 
 
-async def test_what_is_added_has_its_text_and_hash_at_every_process_at_once(table: Table) -> None:
-    """Also where nobody has asked this process for it by its id."""
+async def test_what_is_added_has_its_text_and_hash_at_every_process_at_once(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where nobody has asked this process for it by its id.
+
+    Where its text was refused, it is looked up anew after some seconds.
+    """
+    now = [100.0]
+    monkeypatch.setattr(persisted, "monotonic", lambda: now[0])
     added = "{ later: __typename }"
     for given in ({"query": added}, hashed(sha256(added)), {"documentId": sha256(added)}):
         async with serving(table, documents_only=True) as client:
             if given == {"query": added}:
                 assert code_of(await by_post(client, **given)) == "UNTRUSTED_DOCUMENT"
                 await DocumentRepository(table).put({"later": added})
+                assert code_of(await by_post(client, **given)) == "UNTRUSTED_DOCUMENT"
+                now[0] += REFUSED_SECONDS
             answer = await by_post(client, **given)
             assert answer.json() == {"data": {"later": "Query"}}
     assert list((await DocumentRepository(table).all()).values()).count(added) == 1
+
+
+async def test_a_text_that_is_refused_again_and_again_is_looked_up_once(table: Table) -> None:
+    texts = [f"{{ no{number}: __typename }}" for number in range(3)]
+    async with serving(table, documents_only=True) as client:
+        seen = calls_of(table)
+        for number in (0, 0, 1, 0, 1, 2, 2):
+            assert code_of(await by_post(client, query=texts[number])) == "UNTRUSTED_DOCUMENT"
+        assert seen.operations == {"GetItem": 3}
 
 
 async def test_a_broken_one_of_the_table_is_told_and_logged(
