@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import strawberry
 
@@ -54,6 +54,18 @@ show_enum(
 )
 
 
+OrderBy: TypeAlias = Annotated[
+    CommentOrder | None, strawberry.argument(description="Which come first; null is NEWEST.")
+]
+PlanBy: TypeAlias = Annotated[
+    PlanBasis | None,
+    strawberry.argument(
+        description="Plan the page as if less were known than there is, to compare plans: only "
+        "where the server runs with --explain. The rows are the same."
+    ),
+]
+
+
 async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     root: strawberry.Parent[Product],
     info: Info,
@@ -61,21 +73,12 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     language: list[str] | None = None,
     created_from: CreatedFrom = None,
     created_before: CreatedBefore = None,
-    order_by: Annotated[
-        CommentOrder | None,
-        strawberry.argument(description="Which come first; null is NEWEST."),
-    ] = CommentOrder.NEWEST,
+    order_by: OrderBy = CommentOrder.NEWEST,
     first: int | None = None,
     after: str | None = None,
     last: int | None = None,
     before: str | None = None,
-    plan_by: Annotated[
-        PlanBasis | None,
-        strawberry.argument(
-            description="Plan the page as if less were known than there is, to compare plans: only "
-            "where the server runs with --explain. The rows are the same."
-        ),
-    ] = None,
+    plan_by: PlanBy = None,
 ) -> Page[Comment]:
     """Return a page of the product's comments."""
     start, end = rules.period(created_from, created_before)

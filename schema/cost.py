@@ -1,11 +1,11 @@
 """The cost of an operation in DynamoDB's terms, predicted before anything is read.
 
-Every field that reads has its requests in one table. Lists multiply what is below them by the rows
-that they are asked for, so nested lists are refused before the first read.
+Every field that reads has its requests in one table (``field_reads``). Lists multiply what is below
+them by the rows that they are asked for, so nested lists are refused before the first read.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from math import ceil, prod
 from typing import Any
 
@@ -24,12 +24,10 @@ from graphql import (
     value_from_ast_untyped,
 )
 
-from dal.entities.leaderboard import BOARD_SHARDS
-from dal.entities.order import OPEN_SHARDS
-from dal.query.access_paths import MAX_SEGMENTS
+from dal.query.access_paths import MAX_QUERIES, MAX_SEGMENTS
 from dal.query.plan_basis import UNKNOWING
-from dal.repositories.leaderboard import RANKS_BYTES
 from resolvers.connections import DEFAULT_SIZE, MAX_SIZE
+from schema.field_reads import DETAILS, READS, ROW_BYTES, ROWS, ROWS_READ, SHARD_UNIT, UNIT_BYTES
 from schema.fragments import fields_of, fragments_of, nodes_of
 from schema.introspection_size import introspected_rows
 
@@ -42,104 +40,10 @@ MAX_VALUES = 10_000
 MAX_QUESTIONS = 10
 """Questions to the analytics store: each reads as many rows as a product has, or a shop."""
 
-ROW_BYTES = 500
-"""What a row takes in DynamoDB, as it usually is."""
-
-_UNIT_BYTES = 4096
-
 
 class QueryTooCostlyError(Exception):
     """The operation is expected to read or to answer more than one request may."""
 
-
-@dataclass(frozen=True, slots=True)
-class Reads:
-    """The requests of one field, as they usually are, and what 4 KB cost each of them in RCU.
-
-    A ``paged`` field reads the rows that it is asked for, any other one row. ``further`` is what a
-    page that does not begin its list reads besides, in requests of 4 KB. ``questions`` are those to
-    the analytics store. What is ``sharded`` is asked of each shard of a product's lists.
-    """
-
-    requests: int = 1
-    unit: float = 1.0
-    paged: bool = False
-    further: int = 0
-    questions: int = 0
-    sharded: bool = False
-
-
-_PAGE, _FRESH_PAGE = Reads(unit=0.5, paged=True), Reads(paged=True)
-_ROW = Reads(unit=0.5)
-_COMMENTS, _NEWEST = replace(_PAGE, sharded=True), replace(_ROW, sharded=True)
-_KEY, _TWO_KEYS = Reads(), Reads(2)
-_WRITE = Reads(5)
-_QUESTION = Reads(0, questions=1)
-
-READS: Mapping[str, Reads] = {
-    "Query.node": _KEY,
-    "Query.nodes": _KEY,  # for each id
-    "Query.comment": _KEY,
-    "Query.leaderboard": Reads(
-        2 * BOARD_SHARDS, 0.5, paged=True, further=ceil(RANKS_BYTES / _UNIT_BYTES)
-    ),
-    "Query.user": Reads(0),
-    "Query.order": _ROW,
-    "Query.openOrders": Reads(OPEN_SHARDS, 0.5, paged=True),
-    "Query.organization": _TWO_KEYS,
-    "Query.ticket": _TWO_KEYS,
-    "Query.movers": _QUESTION,
-    "Product.title": _KEY,
-    "Product.pictureUrl": _KEY,
-    "Product.url": _KEY,
-    "Product.comments": _COMMENTS,
-    "Product.statistics": _KEY,
-    "Product.mostRecentPositive": _NEWEST,
-    "Product.mostRecentNegative": _NEWEST,
-    "Product.lastCommentedAt": _NEWEST,
-    "Product.trend": _QUESTION,
-    "CommentConnection.totalCount": _KEY,
-    "User.profile": _KEY,
-    "User.orders": _FRESH_PAGE,
-    "Organization.users": _FRESH_PAGE,
-    "Organization.user": _TWO_KEYS,
-    "OrganizationUser.organization": _KEY,
-    "OrganizationUser.tickets": _PAGE,
-    "Ticket.organization": _KEY,
-    "Mutation.addComment": _WRITE,
-    "Mutation.updateComment": _WRITE,
-    "Mutation.deleteComment": _WRITE,
-    "Mutation.updateProduct": _WRITE,
-    "Mutation.placeOrder": _WRITE,
-    "Mutation.setOrderStatus": _WRITE,
-    "Mutation.updateProfile": _WRITE,
-    "Mutation.createOrganization": _WRITE,
-    "Mutation.addOrganizationUser": _WRITE,
-    "Mutation.createTicket": _WRITE,
-    "Mutation.closeTicket": _WRITE,
-}
-"""What each field that reads or writes asks of DynamoDB, by type and field."""
-
-_DETAILS = frozenset({"Product.title", "Product.pictureUrl", "Product.url"})
-"""Fields that one read of their product brings."""
-
-_ROWS: Mapping[str, float] = {
-    "CommentFacets.languages": 5,
-    "CommentFacets.ratings": 5,
-    "CommentStatistics.histogram": 5,
-    "CommentStatistics.languages": 5,
-    "Order.lines": 5,
-    "PlanAlternative.segments": 5,
-    "QueryPlan.alternatives": 4,
-    "QueryPlan.segments": 5,
-    "QueryPlan.steps": 2,
-    "Trend.points": 60,
-    "TrendPoint.ratings": 5,
-}
-"""Rows of lists that no argument bounds, as they usually are."""
-
-_ROWS_READ = 40
-"""Rows that a page is read from, and that its plan tells, as they usually are."""
 
 _FILTERS = ("rating", "language", "status")
 """Arguments of which each value may be a partition of its own."""
@@ -155,23 +59,23 @@ _MAX_KEPT = 50
 class Cost:
     """What an operation is expected to take: requests, read capacity, values of its answer.
 
-    ``questions`` are those to the analytics store, ``sharded`` the requests that each further
-    shard of a product's lists asks anew: they are told, but what is refused does not depend on
-    shards.
+    ``questions`` are those to the analytics store. ``sharded`` are the pages of products' lists, by
+    the partitions that each is read from: they ask every shard of these, which is told, but what is
+    refused does not depend on shards.
     """
 
     requests: float = 0
     rcu: float = 0
     values: float = 0
     questions: float = 0
-    sharded: float = 0
+    sharded: dict[int, float] = field(default_factory=dict)
 
     def rounded(self, shards: int = 1) -> dict[str, float]:
         """Return it as clients see it, over so many shards of each list."""
-        further = (shards - 1) * self.sharded
+        further = sum(n * _further(one, shards) for one, n in self.sharded.items())
         shown = {
             "requests": round(self.requests + further),
-            "rcu": round(self.rcu + further * _PAGE.unit, 1),
+            "rcu": round(self.rcu + further * SHARD_UNIT, 1),
             "values": round(self.values),
         }
         return shown | {"questions": round(self.questions)} if self.questions else shown
@@ -200,7 +104,7 @@ def predicted(
     prediction = _Prediction(schema, document, operation, variables)
     root = schema.get_root_type(operation.operation)
     if root is not None:
-        prediction.add(root, operation.selection_set.selections, times=1)
+        prediction.add(root, operation.selection_set.selections, _Within())
     return prediction.cost
 
 
@@ -247,6 +151,19 @@ def _whole(plan_by: object) -> bool:
     return isinstance(plan_by, str) and plan_by in UNKNOWING
 
 
+@dataclass(frozen=True, slots=True)
+class _Within:
+    """How often an object stands in the answer.
+
+    Where it is a connection, ``size`` is the rows that it is asked for, and ``read`` those that it
+    is read from.
+    """
+
+    times: float = 1
+    size: int = 1
+    read: int = ROWS_READ
+
+
 class _Prediction:
     """Adds up what fields take, with the sizes that the operation's variables give."""
 
@@ -268,39 +185,36 @@ class _Prediction:
         self._variables = {**defaults, **variables}
 
     def add(
-        self,
-        parent: GraphQLNamedType,
-        selections: Iterable[SelectionNode],
-        *,
-        times: float,
-        size: int = 1,
-        read: int = _ROWS_READ,
+        self, parent: GraphQLNamedType, selections: Iterable[SelectionNode], within: "_Within"
     ) -> None:
-        """Add what ``selections`` of an object take that stands in the answer so many times.
-
-        ``size`` is the rows that a connection is asked for, ``read`` those that it is read from.
-        """
+        """Add what ``selections`` of an object take."""
         detailed = False
-        for owner, field in self._fields(parent, selections):
-            declared = self._schema.get_field(owner, field.name.value)  # type: ignore[arg-type]
-            if declared is None:
-                continue
-            name = f"{owner.name}.{field.name.value}"
-            arguments = self._arguments(field)
-            asked = _size(arguments)
-            rows = self._rows(name, arguments, size, read)
-            if not (detailed and name in _DETAILS):
-                self._read(name, arguments, times * rows, asked)
-            detailed = detailed or name in _DETAILS
-            self.cost.values += times * rows
-            if field.selection_set is not None:
-                self.add(
-                    get_named_type(declared.type),
-                    field.selection_set.selections,
-                    times=times * rows,
-                    size=asked,
-                    read=_whole_pages(arguments) or read,
-                )
+        for owner, selected in self._fields(parent, selections):
+            declared = self._schema.get_field(owner, selected.name.value)  # type: ignore[arg-type]
+            if declared is not None:
+                name = f"{owner.name}.{selected.name.value}"
+                known = detailed and name in DETAILS
+                detailed = detailed or name in DETAILS
+                self._add(name, selected, get_named_type(declared.type), within, reads=not known)
+
+    def _add(
+        self,
+        name: str,
+        selected: FieldNode,
+        of: GraphQLNamedType,
+        within: "_Within",
+        *,
+        reads: bool,
+    ) -> None:
+        """Add what a field takes that is ``of`` a type, and what is selected of that."""
+        arguments = self._arguments(selected)
+        times, size = within.times * self._rows(name, arguments, within), _size(arguments)
+        if reads:
+            self._read(name, arguments, times, size)
+        self.cost.values += times
+        if selected.selection_set is not None:
+            below = _Within(times, size, _whole_pages(arguments) or within.read)
+            self.add(of, selected.selection_set.selections, below)
 
     def _read(self, name: str, arguments: Mapping[str, Any], times: float, size: int) -> None:
         """Add a field's requests, and 1 or 0.5 RCU for each started 4 KB of its rows."""
@@ -311,9 +225,9 @@ class _Prediction:
         if reads.paged:
             requests *= _partitions(arguments)
             whole = _whole_pages(arguments)
-            units = max(requests, ceil((whole or size) * ROW_BYTES / _UNIT_BYTES))
+            units = max(requests, ceil((whole or size) * ROW_BYTES / UNIT_BYTES))
         if reads.sharded:
-            self.cost.sharded += times * requests
+            self.cost.sharded[requests] = self.cost.sharded.get(requests, 0) + times
         if arguments.keys() & {"after", "last"}:
             requests, units = requests + reads.further, units + reads.further
         self.cost.requests += times * requests
@@ -324,18 +238,18 @@ class _Prediction:
         self, parent: GraphQLNamedType, selections: Iterable[SelectionNode]
     ) -> Iterator[tuple[GraphQLNamedType, FieldNode]]:
         """Yield each field with the type that it is selected of."""
-        for named, field in fields_of(selections, self._fragments):
-            yield (self._schema.get_type(named) if named else None) or parent, field
+        for named, one in fields_of(selections, self._fragments):
+            yield (self._schema.get_type(named) if named else None) or parent, one
 
-    def _rows(self, name: str, arguments: Mapping[str, Any], size: int, read: int) -> float:
+    def _rows(self, name: str, arguments: Mapping[str, Any], within: "_Within") -> float:
         """Return how often a field's object stands in each of its owner's."""
         if _is_rows(name):
-            return size
+            return within.size
         if name == "QueryPlan.rows":
-            return read
+            return within.read
         if name == "Query.nodes":
             return len(arguments["ids"])
-        return _ROWS.get(name) or introspected_rows(self._schema).get(name, 1)
+        return ROWS.get(name) or introspected_rows(self._schema).get(name, 1)
 
     def _arguments(self, field: FieldNode) -> dict[str, Any]:
         """Return the arguments that say something; a single id is a list of one."""
@@ -358,6 +272,11 @@ def _partitions(arguments: Mapping[str, Any]) -> int:
     listed = (arguments.get(name) for name in _FILTERS)
     sizes = (len(set(map(str, one))) for one in listed if isinstance(one, list))
     return min(prod(sizes), MAX_SEGMENTS)
+
+
+def _further(partitions: int, shards: int) -> int:
+    """Return the requests that shards add to a page; beyond the most, a coarser index is read."""
+    return max(0, min(partitions * shards, MAX_QUERIES) - partitions)
 
 
 def _whole_pages(arguments: Mapping[str, Any]) -> int:

@@ -125,7 +125,9 @@ async def test_no_request_fails_while_all_workers_are_replaced(tmp_path: Path) -
         await adding
         added = Counter(text for client in clients for text in client.added)
         async with asyncio.timeout(60):
-            while any(len(seen) < added.total() for seen in heard):  # noqa: ASYNC110
+            while any(len(seen) < added.total() for seen in heard):
+                for task in listening:
+                    assert not task.done(), task
                 await asyncio.sleep(0.02)
         for task in listening:
             task.cancel()
