@@ -1,7 +1,7 @@
 """ASGI middleware around everything else: one observation for each request."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from asgi_correlation_id import correlation_id
@@ -48,7 +48,8 @@ class ObservedApp:
         traced = self._traced(scope, route)
         observation = traced or Observation(self._metrics)
         try:
-            await observation.observing(self._app(scope, receive, answer.send))
+            with observation:
+                await self._app(scope, receive, answer.send)
         finally:
             if traced is not None:
                 _end(traced, scope, route, answer.status)
@@ -59,9 +60,9 @@ class ObservedApp:
                 self._access_log.add(_line(scope, route, answer, observation, seconds))
 
     def _traced(self, scope: Scope, route: str) -> "TracedObservation | None":
-        if self._tracing is None or route not in _TRACED or self._endless(scope):
+        if self._tracing is None or route not in _TRACED:
             return None
-        return self._tracing.begun(scope, self._metrics)
+        return self._tracing.begun(scope, self._metrics, self._endless)
 
 
 class _Answer:
@@ -72,7 +73,7 @@ class _Answer:
         self.status = "none"
         self.bytes = 0
 
-    async def send(self, message: Message) -> None:
+    def send(self, message: Message) -> Awaitable[None]:
         kind = message["type"]
         if kind == "http.response.body":
             self.bytes += len(message.get("body", b""))
@@ -80,7 +81,7 @@ class _Answer:
             self.status = str(message["status"])
         elif kind == "websocket.accept":
             self.status = "101"
-        await self._send(message)
+        return self._send(message)
 
 
 def _end(traced: "TracedObservation", scope: Scope, route: str, status: str) -> None:

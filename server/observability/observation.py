@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from typing import Any
 
 from graphql import GraphQLError
@@ -39,7 +39,8 @@ _current: ContextVar["Observation | None"] = ContextVar("observation", default=N
 class Observation:
     """Counts in metrics, and what it has counted itself, for a line of the access log.
 
-    It is a ``StoreInstruments`` and a ``ReadInstruments``.
+    It is a ``StoreInstruments`` and a ``ReadInstruments``. As a context manager it observes what
+    is done in its block, and the tasks that this begins.
     """
 
     def __init__(self, metrics: Metrics | None) -> None:
@@ -51,22 +52,19 @@ class Observation:
         self.requests = 0
         self.read_units = 0.0
         self.write_units = 0.0
+        self._tokens: tuple[Token[Any], ...] = ()
 
     @property
     def trace_id(self) -> str | None:
         """The trace that it is a part of; None without one."""
         return None
 
-    async def observing(self, work: Awaitable[None]) -> None:
-        """Await some work, and observe it and the tasks that it begins."""
-        store, read = STORE_INSTRUMENTS.set(self), READ_INSTRUMENTS.set(self)
-        current = _current.set(self)
-        try:
-            await work
-        finally:
-            _current.reset(current)
-            READ_INSTRUMENTS.reset(read)
-            STORE_INSTRUMENTS.reset(store)
+    def __enter__(self) -> None:
+        self._tokens = (STORE_INSTRUMENTS.set(self), READ_INSTRUMENTS.set(self), _current.set(self))
+
+    def __exit__(self, *raised: object) -> None:
+        for token in self._tokens:
+            token.var.reset(token)
 
     async def operation(self, executing: Awaitable[Result], named: Named[Result]) -> Result:
         """Await an operation; ``named`` tells its name and type by its result."""

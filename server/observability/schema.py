@@ -1,6 +1,6 @@
 """The schema as it is observed: how long operations take, and which errors they answer."""
 
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,7 @@ class ObservedSchema(ExecutableSchema):
         super().__init__(**options)
         self._names = OperationNames()
 
-    async def execute(
+    def execute(
         self,
         query: str | None,
         variable_values: dict[str, Any] | None = None,
@@ -30,7 +30,7 @@ class ObservedSchema(ExecutableSchema):
         operation_name: str | None = None,
         allowed_operation_types: Iterable[OperationType] | None = None,
         operation_extensions: dict[str, Any] | None = None,
-    ) -> ExecutionResult:
+    ) -> Coroutine[Any, Any, ExecutionResult]:
         """Return the result of an operation, its errors as its client may see them."""
         executing = super().execute(
             query,
@@ -43,8 +43,8 @@ class ObservedSchema(ExecutableSchema):
         )
         observation = observed_now()
         if observation is None:
-            return await executing
-        return await observation.operation(executing, partial(self._named, query or ""))
+            return executing
+        return observation.operation(executing, partial(self._named, query or ""))
 
     def _named(self, text: str, result: ExecutionResult) -> tuple[str, str]:
         """Return the label of an operation, and its type; ``none`` where there was none to run."""

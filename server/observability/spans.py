@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from opentelemetry.context import Context
+from opentelemetry.context import Context, attach, detach
 from opentelemetry.trace import (
     NonRecordingSpan,
     Span,
@@ -16,7 +16,7 @@ from opentelemetry.trace import (
     StatusCode,
     Tracer,
     get_current_span,
-    use_span,
+    set_span_in_context,
 )
 from opentelemetry.trace.span import INVALID_SPAN_CONTEXT
 from opentelemetry.util.types import AttributeValue
@@ -55,14 +55,9 @@ class TracedObservation(Observation):
         """The trace's id in hexadecimal digits."""
         return f"{self.request.get_span_context().trace_id:032x}"
 
-    async def observing(self, work: Awaitable[None]) -> None:
-        """Await some work as one request."""
-        token = FIELD_INSTRUMENTS.set(self)
-        try:
-            with use_span(self.request, record_exception=False, set_status_on_exception=False):
-                await super().observing(work)
-        finally:
-            FIELD_INSTRUMENTS.reset(token)
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._tokens += FIELD_INSTRUMENTS.set(self), attach(set_span_in_context(self.request))
 
     def ended(self, name: str, attributes: Attributes, *, failed: bool) -> None:
         """End the request's span, saying what it was and whether the server has failed in it."""
@@ -83,14 +78,15 @@ class TracedObservation(Observation):
             yield _NONE
             return
         span = self._tracer.start_span(name, kind=kind, attributes=attributes)
+        token = attach(set_span_in_context(span))
         try:
-            with use_span(span, record_exception=False, set_status_on_exception=False):
-                yield span
+            yield span
         except BaseException as error:
             span.set_attribute("error.type", type(error).__name__)
             span.set_status(StatusCode.ERROR)
             raise
         finally:
+            detach(token)
             span.end()
 
     async def operation(self, executing: Awaitable[Result], named: Named[Result]) -> Result:

@@ -84,15 +84,22 @@ class Tracing:
         self._clock = clock
         self._looked = clock()
 
-    def begun(self, scope: Scope, metrics: Metrics | None) -> TracedObservation | None:
-        """Return what observes a request with spans; None where it gets no trace."""
-        given = next((value for name, value in scope["headers"] if name == b"traceparent"), b"")
-        parent = _parent(given.decode("latin-1")) if given else None
+    def begun(
+        self, scope: Scope, metrics: Metrics | None, endless: Callable[[Scope], bool]
+    ) -> TracedObservation | None:
+        """Return what observes a request with spans; None where it gets no trace.
+
+        Requests whose answers are ``endless`` get none; few are left when that is asked.
+        """
+        parent = None
+        for name, value in scope["headers"]:
+            if name == b"traceparent":
+                parent = _parent(value.decode("latin-1"))
         if parent is not None:
             wanted = get_current_span(parent).get_span_context().trace_flags.sampled
         else:
             wanted = random.random() < self._sample  # noqa: S311 - no secret hangs on it
-        if not (wanted and self._may()):
+        if not wanted or endless(scope) or not self._may():
             return None
         return TracedObservation(metrics, self._tracer, parent)
 

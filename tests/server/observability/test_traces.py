@@ -92,7 +92,7 @@ async def test_what_fails_and_is_tried_again_shows(table: Table) -> None:
 
 async def test_an_answer_that_lacks_its_capacity_is_no_failure() -> None:
     exporter = InMemorySpanExporter()
-    observation = traced(exporter).begun({"type": "http", "headers": []}, None)
+    observation = traced(exporter).begun({"type": "http", "headers": []}, None, lambda scope: False)
     assert observation is not None
     with pytest.raises(CapacityUntoldError):
         await observation.call("query", {"ExpressionAttributeValues": {}}, untold)
