@@ -129,7 +129,6 @@ docs: setup-dev ## Make the tables of docs/access-patterns.md, NoSQL Workbench's
 	$(BIN)/python -m tests.integration.access_patterns_page
 	$(BIN)/python -m tests.server.cli.workbench_file
 	$(BIN)/marginalia table cloudformation > deploy/cloudformation.yaml
-	$(BIN)/python -m tests.server.observability.monitoring_page
 
 site: setup-dev .venv/installed-site ## Build the documentation as a site in build/site, for any web server
 	$(BIN)/python -m docs_site

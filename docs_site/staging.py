@@ -22,6 +22,8 @@ AROUND = {
     "CHANGELOG.md": "changelog.md",
     "examples/README.md": "examples.md",
     "schema.graphql": "reference/schema.md",
+    "docs_site/reference/errors.py": "reference/errors.md",
+    "server/observability/declared.py": "reference/metrics.md",
 }
 """Places in the site of what does not stand in ``docs/``, where all else keeps its path."""
 

@@ -28,15 +28,17 @@ WORKERS = "workers"
 OBSERVED = "observed"
 NAMES = (MARGINALIA, OTHER, YOGA, POSTGRAPHILE, PLAIN, WORKERS, OBSERVED)
 
+_METRICS = ("--metrics-port", "0")
+_TRACES = ("--trace-url", "http://127.0.0.1:9")
+"""Nobody takes them there, and they are made all the same."""
+
 _OBSERVED = {
-    "Marginalia, with metrics": ("--metrics-port", "0"),
-    "Marginalia, with traces": ("--trace-url", "http://127.0.0.1:9"),
-    "Marginalia, with all": (
-        *("--metrics-port", "0", "--trace-url", "http://127.0.0.1:9"),
-        *("--access-log", "--log-format", "json"),
-    ),
+    "Marginalia, with metrics": _METRICS,
+    "Marginalia, with both": (*_METRICS, *_TRACES),
+    "Marginalia, with all": (*_METRICS, *_TRACES, "--access-log", "--log-format", "json"),
+    "Marginalia, every trace": (*_METRICS, *_TRACES, "--trace-sample", "1"),
 }
-"""What is told of a server; nobody takes the traces, and they are made all the same."""
+"""What is told of a server: metrics, traces too, the access log too; traces of every request."""
 
 _PROCESSES = 2
 _PAIRED = ("mixed",)

@@ -63,8 +63,8 @@ def _pieces(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _json(at: datetime, fields: dict[str, object]) -> str:
-    common = {"level": "INFO", "logger": "access", "time": at.isoformat()}
-    return orjson.dumps(common | fields, option=orjson.OPT_APPEND_NEWLINE).decode()
+    line = {"level": "INFO", "logger": "access", "time": at, **fields}
+    return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE).decode()
 
 
 def _text(at: datetime, fields: dict[str, object]) -> str:

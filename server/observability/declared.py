@@ -1,4 +1,4 @@
-"""Every metric in one table: docs/monitoring.md, the dashboard and the alert rules go by it.
+"""Every metric in one table: the site's page, the dashboard and the alert rules go by it.
 
 Labels take few values: no product, no user, no text of a client's stands in one.
 """

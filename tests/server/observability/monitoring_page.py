@@ -1,18 +1,16 @@
-"""What docs/monitoring.md shows: the metrics that there are, a scrape and a trace of a real run.
+"""What docs/monitoring.md shows: a scrape and a trace of a real run.
 
-`make docs` writes the table of metrics. With `--run` this starts a server with two workers, asks it
-for a few things, and writes what it has told as well.
+`python -m tests.server.observability.monitoring_page` starts a server with two workers, asks it for
+a few things, and writes what it has told into the page.
 """
 
 import asyncio
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from server.engine.storage import open_table
-from server.observability.declared import METRICS
 from server.settings import Settings
 from tests.bulk import fill
 from tests.engines import ROOT
@@ -36,24 +34,11 @@ _SHOWN = {
 }
 
 
-def page(before: str) -> str:
-    """Return the page with its table of metrics made anew."""
-    return _between(before, "metrics", _table())
-
-
 def _between(text: str, name: str, lines: Iterable[str]) -> str:
     made = "\n".join(["", *lines, ""])
     marks = re.compile(rf"(<!-- {name} -->).*?(<!-- end of {name} -->)", re.DOTALL)
     assert marks.search(text)
     return marks.sub(lambda found: found[1] + made + found[2], text)
-
-
-def _table() -> Iterator[str]:
-    yield "| metric | kind | labels | what it is |"
-    yield "|---|---|---|---|"
-    for one in METRICS:
-        labels = ", ".join(f"`{label}`" for label in one.labels)
-        yield f"| `{one.shown}` | {one.kind} | {labels} | {one.text} |"
 
 
 def _tree(node: Node, depth: int = 0) -> Iterator[str]:
@@ -111,12 +96,10 @@ async def run(data_dir: Path) -> tuple[list[str], list[str]]:
 
 def main() -> None:
     """Write the page."""
-    text = page(PAGE.read_text("utf-8"))
-    if "--run" in sys.argv:
-        with TemporaryDirectory() as directory:
-            scrape, trace = asyncio.run(run(Path(directory)))
-        text = _between(text, "scrape", ["```", *scrape, "```"])
-        text = _between(text, "trace", ["```", *trace, "```"])
+    with TemporaryDirectory() as directory:
+        scrape, trace = asyncio.run(run(Path(directory)))
+    text = _between(PAGE.read_text("utf-8"), "scrape", ["```", *scrape, "```"])
+    text = _between(text, "trace", ["```", *trace, "```"])
     PAGE.write_text(text, "utf-8")
 
 

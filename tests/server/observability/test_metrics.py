@@ -1,5 +1,10 @@
 """Metrics say exactly what was asked, by the answers' own account of it."""
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
 import pytest
 
 from dal import errors
@@ -17,6 +22,7 @@ from server.observability.signals import Signals
 from server.settings import Settings
 from tests.bulk import fill
 from tests.calls import calls_of
+from tests.engines import ROOT
 from tests.fakes import FaultyClient, refuse
 from tests.server.observability.comments import COST, comments_of, scarce
 from tests.server.observability.observed import by, client_of, scraped, untold, value
@@ -120,10 +126,37 @@ async def test_an_answer_that_lacks_its_capacity_is_an_answer() -> None:
 
 
 async def test_what_is_off_is_not_there(table: Table) -> None:
-    """Nothing surrounds the application, and the API shows no metrics to anybody."""
-    async with client_of(table, Signals()) as client:
-        assert (await client.get("/metrics")).status_code == 404
-        assert type(client._transport.app).__name__ == "RequestIdMiddleware"  # type: ignore[attr-defined]
+    """A page calls nothing that observes, and the API shows no metrics to anybody."""
+    await Stores(table).comments.put_many(comments_of(30))
+    body = {"query": PAGE, "variables": {"rating": [1, 3]}}
+    called = []
+    for signals in (Signals(Metrics()), Signals()):
+        async with client_of(table, signals) as client:
+            with observing_calls() as found:
+                answer = (await client.post("/graphql", json=body)).json()
+            called.append(found)
+            assert len(answer["data"]["product"]["comments"]["nodes"]) == 3
+            assert (await client.get("/metrics")).status_code == 404
+    assert {"ObservedApp.__call__", "Observation.call", "Metrics.add"} <= called[0]
+    assert called[1] == set()
+
+
+@contextmanager
+def observing_calls() -> Iterator[set[str]]:
+    """Yield the names of functions of ``server/observability`` that are called in the block."""
+    found: set[str] = set()
+    here = str(ROOT / "server/observability")
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(here):
+            found.add(frame.f_code.co_qualname)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        yield found
+    finally:
+        sys.setprofile(before)
 
 
 async def test_the_state_of_a_server_is_looked_at(table: Table) -> None:
