@@ -14,6 +14,9 @@ from server.pages.i18n import gettext
 
 RATINGS = (1, 2, 3, 4, 5)
 
+_PORTS = {"https": 443, "http": 80}
+"""What a scheme stands for where an address names no port."""
+
 
 @dataclass(frozen=True, slots=True)
 class Filters:
@@ -109,8 +112,15 @@ def picture_address(address: str | None, root: str, origins: Iterable[str]) -> s
     """Return a picture's address, None where it is of an origin that pages show nothing of."""
     if address is None:
         return None
-    origin = "{0.scheme}://{0.netloc}".format(urlsplit(address))
-    return rooted(address, root) if address.startswith("/") or origin in origins else None
+    ours = address.startswith("/") or origin_of(address) in map(origin_of, origins)
+    return rooted(address, root) if ours else None
+
+
+def origin_of(address: str) -> tuple[str, str | None, int | None]:
+    """Return scheme, host and port of an address: however it is spelt, as browsers compare it."""
+    parts = urlsplit(address)
+    port = parts.port or _PORTS.get(parts.scheme)
+    return parts.scheme, parts.hostname, port
 
 
 def local(address: str) -> str:

@@ -183,6 +183,17 @@ async def test_nothing_is_loaded_anew_whatever_has_the_focus(page: Page, server:
     assert loads == [f"{server.url}/products/1?rating=5"]
 
 
+async def test_without_cookies_the_address_keeps_the_language(page: Page, server: Server) -> None:
+    await page.add_init_script(
+        "Object.defineProperty(navigator, 'cookieEnabled', { get: () => false });"
+    )
+    await page.goto(f"{server.url}/products/1?rating=5&lang=de")
+    await page.context.clear_cookies()
+    await page.get_by_role("link", name="Älteste zuerst").click()
+    await expect(page).to_have_title(re.compile("mit Bewertung 5, älteste zuerst"))
+    assert parse_qs(urlsplit(page.url).query)["lang"] == ["de"]
+
+
 async def test_pages_lead_to_the_end_and_back(reader: Reader, chromium: Browser) -> None:
     await reader.open("/products/7?rating=5")
     heading = reader.page.locator("#comments-heading")
@@ -301,6 +312,8 @@ async def test_a_link_is_copied_and_says_so_for_a_while(page: Page, server: Serv
     link = page.locator(".list-head .share-link")  # no link while it says so
     await link.click()
     await expect(link).to_have_text("Copied")
+    await expect(link).to_have_role("link")
+    await expect(page.get_by_role("status").and_(page.get_by_text("Copied"))).to_have_count(1)
     await page.clock.run_for(1_000)
     await link.click()
     assert await page.evaluate("window.copied") == f"{server.url}/products/1"

@@ -9,7 +9,8 @@ let latest = 0;
 let shown = here();
 
 /* Shows the page at an address. A slower answer to an earlier question is dropped. */
-async function show(address, { push, landing }) {
+async function show(to, { push, landing }) {
+  const address = inLanguage(to);
   const mine = (latest += 1);
   document.body.setAttribute("aria-busy", "true");
   try {
@@ -32,6 +33,15 @@ async function show(address, { push, landing }) {
   } finally {
     if (mine === latest) document.body.removeAttribute("aria-busy");
   }
+}
+
+/* An address with the page's language in it where no cookie can keep that. */
+function inLanguage(address) {
+  const tag = new URLSearchParams(location.search).get("lang");
+  if (!tag || navigator.cookieEnabled) return address;
+  const url = new URL(address, location.href);
+  url.searchParams.set("lang", tag);
+  return url.href;
 }
 
 /* Takes the parts over, and the focus with them: it stays on the toggle that was used, or goes to
@@ -98,14 +108,19 @@ document.addEventListener("click", async (event) => {
   await navigator.clipboard.writeText(link.href).then(() => copied(link), () => location.assign(link.href));
 });
 
+/* Says so in the link for who sees it, and in a place that is read aloud when it changes. */
+const aloud = document.createElement("p");
+aloud.className = "unseen";
+aloud.setAttribute("role", "status");
+document.querySelector("main").append(aloud);
+
 function copied(link) {
   if (link.dataset.copied) return; // it says so still
   link.dataset.copied = link.textContent;
-  link.textContent = link.dataset.copy;
-  link.setAttribute("role", "status");
+  link.textContent = aloud.textContent = link.dataset.copy;
   setTimeout(() => {
     link.textContent = link.dataset.copied;
-    link.removeAttribute("role");
+    aloud.textContent = "";
     delete link.dataset.copied;
   }, 2000);
 }

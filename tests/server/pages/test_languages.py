@@ -99,3 +99,31 @@ def test_numbers_and_dates_follow_the_language() -> None:
     assert told["ja"] == ("12,345.5", "4.2", "2020年11月20日", "2020年11月")
     assert told["ar"][2] == "20 نوفمبر 2020"
     assert i18n.spoken() == "en"
+
+
+@pytest.mark.parametrize(
+    ("part", "told"),
+    [(0, "0%"), (4, "<1%"), (6, "1%"), (416, "42%"), (994, "99%"), (996, ">99%")],
+)
+def test_a_share_is_all_or_nothing_only_where_it_is(part: int, told: str) -> None:
+    assert formats.share((part, 1000)) == told
+    assert formats.share((1000, 1000)) == "100%"
+    assert formats.share((0, 0)) == "0%"
+
+
+def _tongues(page: str) -> list[str]:
+    links = [given.get("href") or "" for _, given in Parsed(page).elements]
+    return [link for link in links if "lang=de" in link]
+
+
+async def test_the_links_to_other_languages_lose_nothing(client: httpx.AsyncClient) -> None:
+    """An answer to a form has none, but for signing in: what was typed would not come along."""
+    following = "/sign-in?next=%2Fproducts%2Fspoken%3Frating%3D5%23write&lang=de"
+    data = {"next": "/products/spoken?rating=5#write", "jwt": "a.b.c"}
+    shown = await client.get("/sign-in", params=data)
+    refused = await client.post("/sign-in", data=data)
+    assert (refused.status_code, _tongues(refused.text)) == (422, [following])
+    assert _tongues(shown.text) == [following]
+    typed = await client.post("/products/spoken", data={"text": "Typed"})
+    assert (typed.status_code, _tongues(typed.text)) == (422, [])
+    assert "Typed" in typed.text

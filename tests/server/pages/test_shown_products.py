@@ -9,6 +9,7 @@ from dal.table.client import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.errors import CommandError
+from server.pages.addresses import picture_address
 from server.settings import Settings
 from tests.calls import calls_of
 from tests.server.pages.conftest import COMMENT, SITE, client_of, opened, stored
@@ -63,6 +64,21 @@ async def test_pictures_of_other_hosts_are_shown_where_the_operator_says_so(
         shown = await other.get("/products/remote")
     assert f"; img-src 'self' {CDN}; " in shown.headers["content-security-policy"]
     assert f'<img class="picture" src="{CDN}/lamp.jpg"' in shown.text
+
+
+@pytest.mark.parametrize(
+    ("origin", "address", "shown"),
+    [
+        ("https://cdn.example", "https://CDN.example/lamp.jpg", True),
+        ("https://CDN.example:443", "https://cdn.example/lamp.jpg", True),
+        ("https://cdn.example", "https://cdn.example:443/lamp.jpg", True),
+        ("https://cdn.example:8443", "https://cdn.example/lamp.jpg", False),
+        ("https://cdn.example", "http://cdn.example/lamp.jpg", False),
+        ("https://cdn.example", "https://cdn.example.evil.example/lamp.jpg", False),
+    ],
+)
+def test_an_origin_is_the_same_however_it_is_spelt(origin: str, address: str, shown: bool) -> None:
+    assert picture_address(address, "/shop", [origin]) == (address if shown else None)
 
 
 @pytest.mark.parametrize("origin", ["http://cdn.example", "https://cdn.example/a", "*", "cdn"])
