@@ -75,6 +75,11 @@ def caption(counts: Mapping[str, int], read: int, residual: Iterable[str]) -> st
     """Return how many rows were read, and what became of them."""
     shown, filtered, around = counts["shown"], counts["filtered"], counts["around"]
     parts = [ngettext("%(count)s shown", "%(count)s shown", shown, count=number(shown))]
+    if around:
+        ahead = ngettext(
+            "%(count)s read ahead", "%(count)s read ahead", around, count=number(around)
+        )
+        parts.append(ahead)
     if filtered:
         dropped = ngettext(
             "%(count)s dropped by %(filters)s",
@@ -84,11 +89,6 @@ def caption(counts: Mapping[str, int], read: int, residual: Iterable[str]) -> st
             filters=listed(residual),
         )
         parts.append(dropped)
-    if around:
-        ahead = ngettext(
-            "%(count)s read ahead", "%(count)s read ahead", around, count=number(around)
-        )
-        parts.append(ahead)
     rows = ngettext("%(count)s row read", "%(count)s rows read", read, count=number(read))
     return gettext("%(rows)s: %(parts)s.", rows=rows, parts=listed(parts))
 
