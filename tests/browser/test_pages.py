@@ -400,7 +400,7 @@ async def test_the_plan_is_a_sheet_beside_the_list_and_below_its_head_on_a_phone
             await page.goto(server.url + address)
             await expect(sheet).to_be_hidden()
             await page.locator("#plan > summary").press("Enter")
-            await expect(sheet.get_by_role("img", name="The rows that were read")).to_be_visible()
+            await expect(sheet.locator(".lanes > svg")).to_be_visible()
             beside, main = await sheet.bounding_box(), await page.locator("#main").bounding_box()
             assert beside is not None
             assert main is not None
