@@ -384,6 +384,10 @@ async def test_the_keyboard_reaches_everything(page: Page, server: Server) -> No
     await expect(page.locator("#comments-heading")).to_be_focused()
 
 
+CUT_OFF = """all => all.map(one => ({box: one.getBBox(), all: one.ownerSVGElement.viewBox.baseVal}))
+    .filter(({box, all}) => box.x < 0 || box.x + box.width > all.width)"""
+
+
 @pytest.mark.parametrize("scripts", [True, False])
 async def test_the_plan_is_a_sheet_beside_the_list_and_below_its_head_on_a_phone(
     chromium: Browser, witness: Witness, server: Server, *, scripts: bool
@@ -404,6 +408,7 @@ async def test_the_plan_is_a_sheet_beside_the_list_and_below_its_head_on_a_phone
             beside, main = await sheet.bounding_box(), await page.locator("#main").bounding_box()
             assert beside is not None
             assert main is not None
+            assert await sheet.locator(".lanes text").evaluate_all(CUT_OFF) == []
             first, second = sorted((main, beside), key=lambda box: box["x"])
             assert first["x"] + first["width"] <= second["x"]
         shown = await page.locator(".comment").count()
