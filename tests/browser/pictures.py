@@ -24,7 +24,7 @@ PRODUCT = "kettle-1700"
 DETAILS = {
     "id": PRODUCT,
     "title": "Copper kettle, 1.7 l",
-    "picture_url": "/static/pages/products/kettle.svg",
+    "picture_url": "/static/pages/products.svg#kettle",
 }
 ADDRESS = f"/products/{PRODUCT}?rating=1&rating=4&rating=5&language=ar&language=en"
 

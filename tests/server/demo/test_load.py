@@ -81,6 +81,8 @@ async def test_pages_are_there_while_it_is_loaded_and_say_how_far(
             assert first.status_code == 200
             assert LOADING.format(0) in first.text
             assert '<meta http-equiv="refresh"' in first.text
+            assert '<progress value="0" max="5000"' in first.text
+            assert "No product" not in first.text, "it is said of a shop that stays empty"
             await asyncio.wait_for(held.begun.wait(), 60)
             held.go_on.set()
             await until_loaded(load, table)
