@@ -6,12 +6,12 @@ index projects, and two where its keys change. A read is 1 RCU for each started 
 where it may lag.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from dal.entities.declared import INDEXES
+from dal.entities.declared import EVERY, INDEXES
 from dal.table.definition import table_definition
 from dal.table.item import Item
 from dal.table.service import Service
@@ -36,6 +36,7 @@ class Consumed:
 class _Shown:
     """The attributes of an index's rows; an item without its keys has no row."""
 
+    name: str
     keys: tuple[str, ...]
     attributes: frozenset[str]
 
@@ -56,19 +57,23 @@ class _Shown:
 
 
 def _shown() -> list[_Shown]:
-    """Return the indexes of the declared table."""
-    definition = table_definition("declared", INDEXES)
+    """Return the declared indexes."""
+    definition = table_definition("declared", EVERY)
     primary = [one["AttributeName"] for one in definition["KeySchema"]]
     found = []
     for kind in ("LocalSecondaryIndexes", "GlobalSecondaryIndexes"):
         for index in definition[kind]:
             keys = tuple(one["AttributeName"] for one in index["KeySchema"])
             projected = index["Projection"]["NonKeyAttributes"]
-            found.append(_Shown(keys, frozenset({*primary, *keys, *projected})))
+            shown = frozenset({*primary, *keys, *projected})
+            found.append(_Shown(index["IndexName"], keys, shown))
     return found
 
 
 _INDEXES = _shown()
+
+_EVERYWHERE = frozenset(str(one.name) for one in INDEXES)
+"""The names of the indexes that every table has."""
 
 
 def size_of(item: Item) -> int:
@@ -99,10 +104,17 @@ def read_units(size: int, *, consistent: bool) -> float:
     return max(1, ceil(size / _READ_UNIT)) * (1.0 if consistent else 0.5)
 
 
-def written_units(old: Item | None, new: Item | None, *, transaction: bool) -> int:
-    """Return what one item's change consumes, its index rows included."""
+def written_units(
+    old: Item | None,
+    new: Item | None,
+    *,
+    transaction: bool,
+    indexes: Collection[str] = _EVERYWHERE,
+) -> int:
+    """Return what one item's change consumes, its rows of ``indexes`` included."""
     table = write_units(old, new) if old or new else 1
-    return table * (1 + transaction) + sum(index.units(old, new) for index in _INDEXES)
+    shown = (index.units(old, new) for index in _INDEXES if index.name in indexes)
+    return table * (1 + transaction) + sum(shown)
 
 
 class Meter:
@@ -116,6 +128,7 @@ class Meter:
         self.endpoint_url = service.endpoint_url
         self.worked_out = Consumed()
         self.told = Consumed()
+        self._indexes: Collection[str] = _EVERYWHERE
 
     def reset(self) -> None:
         """Begin anew."""
@@ -128,7 +141,10 @@ class Meter:
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Do an operation, and note what it has consumed both ways."""
         if operation == "describe_table":
-            return await self._service.call(operation, arguments)
+            answer = await self._service.call(operation, arguments)
+            indexes = answer["Table"]["GlobalSecondaryIndexes"]
+            self._indexes = _EVERYWHERE | {one["IndexName"] for one in indexes}
+            return answer
         keys = list(_written_keys(operation, arguments))
         before = await self._images(arguments, keys)
         answer = await self._service.call(operation, arguments)
@@ -140,7 +156,12 @@ class Meter:
             after = await self._images(arguments, keys)
             self.told.wcu += units
             self.worked_out.wcu += sum(
-                written_units(old, new, transaction=operation == "transact_write_items")
+                written_units(
+                    old,
+                    new,
+                    transaction=operation == "transact_write_items",
+                    indexes=self._indexes,
+                )
                 for old, new in zip(before, after, strict=True)
             )
         else:

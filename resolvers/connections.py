@@ -53,6 +53,27 @@ OrderBy: TypeAlias = Annotated[
 ]
 
 
+class CommentOrder(StrEnum):
+    """The orders of comments."""
+
+    NEWEST = "NEWEST"
+    OLDEST = "OLDEST"
+
+
+show_enum(
+    CommentOrder,
+    "The order of comments.",
+    {
+        CommentOrder.NEWEST: "By when they were made, the latest first.",
+        CommentOrder.OLDEST: "By when they were made, the earliest first.",
+    },
+)
+
+CommentOrderBy: TypeAlias = Annotated[
+    CommentOrder | None, strawberry.argument(description="Which come first; null is NEWEST.")
+]
+
+
 def slice_of(
     info: Info,
     first: int | None,

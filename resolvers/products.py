@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from typing import Annotated, TypeAlias
 
 import strawberry
@@ -14,8 +13,13 @@ from dal.repositories.comments import NEGATIVE, POSITIVE, Selection
 from dal.statistics.counts import CommentStatistics
 from dal.statistics.facets import CommentFacets
 from dal.statistics.facets import facets as facets_of
-from resolvers.connections import CreatedBefore, CreatedFrom, slice_of
-from resolvers.enums import show_enum
+from resolvers.connections import (
+    CommentOrder,
+    CommentOrderBy,
+    CreatedBefore,
+    CreatedFrom,
+    slice_of,
+)
 from resolvers.mutations import UserError, checked, reported
 from resolvers.request.authorization import require_staff, require_viewer
 from resolvers.request.selection import Info, selects
@@ -37,26 +41,6 @@ def product_of(root: strawberry.Parent[Comment | OrderLine]) -> Product:
     return Product(root.product_id)
 
 
-class CommentOrder(StrEnum):
-    """The orders of a product's comments."""
-
-    NEWEST = "NEWEST"
-    OLDEST = "OLDEST"
-
-
-show_enum(
-    CommentOrder,
-    "The order of a product's comments.",
-    {
-        CommentOrder.NEWEST: "By when they were made, the latest first.",
-        CommentOrder.OLDEST: "By when they were made, the earliest first.",
-    },
-)
-
-
-OrderBy: TypeAlias = Annotated[
-    CommentOrder | None, strawberry.argument(description="Which come first; null is NEWEST.")
-]
 PlanBy: TypeAlias = Annotated[
     PlanBasis | None,
     strawberry.argument(
@@ -73,7 +57,7 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     language: list[str] | None = None,
     created_from: CreatedFrom = None,
     created_before: CreatedBefore = None,
-    order_by: OrderBy = CommentOrder.NEWEST,
+    order_by: CommentOrderBy = CommentOrder.NEWEST,
     first: int | None = None,
     after: str | None = None,
     last: int | None = None,

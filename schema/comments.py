@@ -11,7 +11,7 @@ from analytics import questions
 from dal import model
 from dal.query import pagination
 from dal.statistics import counts
-from resolvers import analytics, comments, products, users
+from resolvers import analytics, authors, comments, products, users
 from schema.analytics import Trend
 from schema.connections import Connection, Edge, Node
 from schema.errors import USER_ERRORS, UserError
@@ -19,14 +19,20 @@ from schema.statistics import CommentStatistics
 
 
 @strawberry.type(
-    description="What everybody may know of somebody who wrote something. It is no Node: all of it "
-    "comes with what was written."
+    description="What everybody may know of somebody who wrote something. It is no Node: an author "
+    "exists by name, and any well-formed name answers."
 )
 class Author:
     """Shows dal.model.User to everybody."""
 
     username: str = strawberry.field(
         description="The name under which the person signs in and writes; unique."
+    )
+    comments: pagination.Page[model.Comment] | None = strawberry.field(
+        resolver=authors.comments,
+        graphql_type=Annotated["CommentConnection", strawberry.lazy(__name__)] | None,
+        description="The author's comments, on any product. Null, and NOT_LISTED, where the table "
+        "lacks the index that this takes.",
     )
 
 
@@ -76,7 +82,8 @@ class CommentConnection(Connection[Comment]):
     total_count: int | None = strawberry.field(
         description="How many comments pass the filters, on all pages; exact. It is null with "
         "dates, unless there is no comment, as comments are not counted by time; and while "
-        "counters are rebuilt or follow the table's stream, as they lag then."
+        "counters are rebuilt or follow the table's stream, as they lag then. Of an author's it is "
+        "always null."
     )
 
 

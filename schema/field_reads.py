@@ -67,6 +67,7 @@ READS: Mapping[str, Reads] = {
     "Product.mostRecentNegative": _NEWEST,
     "Product.lastCommentedAt": _NEWEST,
     "Product.trend": _QUESTION,
+    "Author.comments": _PAGE,
     "CommentConnection.totalCount": _KEY,
     "User.profile": _KEY,
     "User.orders": _FRESH_PAGE,

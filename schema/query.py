@@ -9,6 +9,7 @@ from dal import model
 from dal.query import pagination
 from resolvers import (
     analytics,
+    authors,
     comments,
     leaderboard,
     orders,
@@ -19,7 +20,7 @@ from resolvers import (
 )
 from resolvers import nodes as node_resolvers
 from schema.analytics import Movers
-from schema.comments import Comment, Product
+from schema.comments import Author, Comment, Product
 from schema.connections import Node
 from schema.leaderboard import LeaderboardConnection
 from schema.orders import Order, OrderConnection
@@ -51,6 +52,11 @@ class Query:
         resolver=comments.comment,
         graphql_type=Comment | None,
         description="A comment by its own id; null if it is not there.",
+    )
+    author: model.User | None = strawberry.field(
+        resolver=authors.author,
+        graphql_type=Author | None,
+        description="Somebody who comments. Nobody need have commented under a name: any answers.",
     )
     leaderboard: pagination.Page[model.ProductRank] | None = strawberry.field(
         resolver=leaderboard.leaderboard,

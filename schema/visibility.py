@@ -18,7 +18,7 @@ from graphql import (
 from schema.fragments import Fragments, fields_of, fragments_of
 
 PUBLIC: Mapping[str, str] = {
-    "Query": "node nodes product comment leaderboard",
+    "Query": "node nodes product comment author leaderboard",
     "Node": "id",
     "Product": "id productId title pictureUrl url comments statistics mostRecentPositive "
     "mostRecentNegative lastCommentedAt",
@@ -26,7 +26,7 @@ PUBLIC: Mapping[str, str] = {
     "CommentEdge": "node cursor",
     "Comment": "id commentId product title text username author rating language createdAt "
     "updatedAt verifiedPurchase",
-    "Author": "username",
+    "Author": "username comments",
     "CommentStatistics": "total average histogram languages facets",
     "CommentFacets": "total average ratings languages",
     "RatingFacet": "rating count selected",

@@ -1,7 +1,7 @@
 """Comments as items, in DynamoDB's AttributeValue maps.
 
 An item keeps its keys, ``rating`` (N), ``language`` (S) and one packed ``data`` (S) of title, text
-and username. Index rows carry the same three attributes.
+and username. Rows of a product's indexes carry the same three attributes.
 """
 
 from functools import partial
@@ -22,6 +22,18 @@ BY_RATING = _of_product("byRating", "GSI3PK", partition=("product", "rating"))
 BY_LANGUAGE_AND_RATING = _of_product(
     "byLangAndRating", "GSIPK", partition=("product", "language", "rating")
 )
+
+BY_AUTHOR = Index(
+    "byAuthor",
+    "GSI5PK",
+    "GSISK",
+    "AUTHOR",
+    ("author",),
+    BY_DATE,
+    projects=(*_SHOWN, ALL.partition_key),
+)
+"""The optional one: it costs each comment a write unit. Its rows tell their product by ``all``'s
+key, of whatever shard."""
 
 COUNTED = "counted"
 """The mark of a comment (N): the number of the rebuild of the statistics that has counted it."""
@@ -92,7 +104,7 @@ def _decode(row: Row) -> Comment:
     updated_at = data.get("updatedAt")
     return Comment(
         unescape(position[INSTANT_LENGTH + 1 :]),
-        values["product"],
+        values["product"] if "product" in values else ALL.values_of(item)["product"],
         data["username"],
         int(item["rating"]["N"]),
         item["language"]["S"],
@@ -110,9 +122,11 @@ COMMENT: Entity[Comment] = Entity(
         "product": lambda comment: comment.product_id,
         "language": lambda comment: comment.language,
         "rating": lambda comment: str(comment.rating),
+        "author": lambda comment: comment.username,
     },
     positions={BY_DATE: comment_position},
     indexes=(ALL, BY_LANGUAGE, BY_RATING, BY_LANGUAGE_AND_RATING),
+    optional=(BY_AUTHOR,),
     attributes=_attributes,
     decode_row=_decode,
     marks=(COUNTED, KEYED),

@@ -18,4 +18,10 @@ INDEXES: tuple[Index, ...] = (
     *(index for entity in ENTITIES for index in entity.indexes),
     *LEADERBOARDS,
 )
-"""Every entity in every index; those that share an index agree on its key attributes."""
+"""What every table has: every entity in every index. Those that share an index agree on its key
+attributes."""
+
+OPTIONAL: tuple[Index, ...] = tuple(index for entity in ENTITIES for index in entity.optional)
+"""What a table has where somebody asked for it, as each costs writes: today that of authors."""
+
+EVERY = (*INDEXES, *OPTIONAL)

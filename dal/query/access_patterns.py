@@ -8,7 +8,7 @@ read.
 
 from dataclasses import dataclass
 
-from dal.entities.comment import ALL, BY_LANGUAGE, BY_LANGUAGE_AND_RATING, BY_RATING
+from dal.entities.comment import ALL, BY_AUTHOR, BY_LANGUAGE, BY_LANGUAGE_AND_RATING, BY_RATING
 from dal.entities.leaderboard import LEADERS, LEADERS_BY_LANGUAGE
 from dal.entities.order import OPEN_ORDERS, ORDER_BY_ID, ORDERS_BY_DATE, ORDERS_BY_STATUS
 from dal.entities.organization import USERS_OF_ORGANIZATION
@@ -98,6 +98,13 @@ ACCESS_PATTERNS = (
     AccessPattern("AP11", "the products with the most comments rated 5", LEADERS),
     AccessPattern(
         "AP11 (one language)", "the same of one language", LEADERS_BY_LANGUAGE, "language"
+    ),
+    AccessPattern(
+        "AP12",
+        "all comments of an author, newest first, where the table has the optional index of them",
+        BY_AUTHOR,
+        "author",
+        "?",
     ),
     AccessPattern("product details", "a product's title, picture and address"),
     AccessPattern("A1", "a user's profile"),

@@ -14,6 +14,7 @@ from dal.query.access_patterns import query_of
 from dal.query.pagination import Edge, Page, Slice
 from dal.query.query import Query
 from dal.query.shared_reads import SharedReads
+from dal.repositories.author_pages import AuthorPages
 from dal.repositories.bulk_write import BulkWriter
 from dal.repositories.comment_pages import CommentPages
 from dal.repositories.leaderboard import LeaderboardRepository
@@ -77,6 +78,7 @@ class CommentRepository:
         self._bulk = BulkWriter(table, self._writes)
         self.leaderboard = LeaderboardRepository(table)
         self._pages = CommentPages(table, self.statistics, self.maintenance)
+        self.authors = AuthorPages(table, self.maintenance)
         self._shared = SharedReads[Page[Comment]]()
 
     async def page(self, selection: Selection, cut: Slice) -> Page[Comment]:

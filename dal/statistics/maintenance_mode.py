@@ -14,17 +14,19 @@ runs, and where counters have one shard. Whoever ends that state announces it, a
 SETTLE_SECONDS before acting on it. So a mode that was read at most 5 seconds ago holds until the
 page that asked has its counts.
 
-The item also says over how many shards the partitions of comments are spread. Who reads pages goes
-by what it said within the last 30 seconds, so a step of a move waits MOVE_SETTLE_SECONDS.
+The item also says over how many shards the partitions of comments are spread, and whether the table
+has the index of authors. Who reads pages goes by what it said within the last 30 seconds, so a step
+of a move waits MOVE_SETTLE_SECONDS.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from itertools import compress
 from time import monotonic, time
 from typing import Any, TypeVar
 
-from dal.entities.declared import INDEXES
+from dal.entities.declared import EVERY, INDEXES, OPTIONAL
 from dal.entities.shard_layout import PLAIN, ShardLayout
 from dal.errors import (
     ConditionFailedError,
@@ -36,6 +38,8 @@ from dal.statistics.counter_shards import ONE_COUNTER, CounterShards
 from dal.table import admin
 from dal.table.account import opened
 from dal.table.client import Table
+from dal.table.definition import differences
+from dal.table.index import Index
 from dal.table.item import ABSENT, Item, key_of, unchanged
 from dal.table.retries import retry
 
@@ -49,6 +53,9 @@ MOVE_SETTLE_SECONDS = SETTLE_SECONDS - KEPT_SECONDS + LAYOUT_KEPT_SECONDS
 
 _RUNS = ("rebuilding", "upgrading")
 """The attributes that are there while something runs."""
+
+_TRUE = (*_RUNS, "author_index")
+"""The attributes that are there or not."""
 
 _SHARDS = tuple(one.name for of in (ShardLayout, CounterShards) for one in fields(of))
 """The attributes that say over how many shards comments and counters are spread; absent, over
@@ -95,6 +102,13 @@ class Maintenance:
     """Whether an upgrade gives items the keys that they lack, those of this layout."""
     counters: CounterShards = ONE_COUNTER
     """Over how many items the counts of a product and language are spread."""
+    author_index: bool = False
+    """Whether the table has the index of authors, with every comment in it."""
+
+    @property
+    def indexes(self) -> tuple[Index, ...]:
+        """What the table is to have."""
+        return EVERY if self.author_index else INDEXES
 
     @property
     def copied(self) -> bool:
@@ -166,6 +180,10 @@ class MaintenanceStore:
         """Return whether counts say something, as the item said within the last 30 seconds."""
         return (await self._lately()).counted
 
+    async def author_index(self) -> bool:
+        """Return whether authors have lists, as the item said within the last 30 seconds."""
+        return (await self._lately()).author_index
+
     async def _read_in_time(self) -> tuple[float, Maintenance]:
         """Return when the item was asked for, and what it said; it may be old when it comes."""
         asked = monotonic()
@@ -217,25 +235,34 @@ def check_alone(state: Maintenance) -> None:
         )
 
 
-async def create_table(table: Table) -> bool:
-    """Create the table where there is none, complete from the start.
+async def create_table(table: Table, *, author_index: bool = False) -> bool:
+    """Create the table where there is none, complete from the start, maybe with ``OPTIONAL``.
 
     On an endpoint without transactions it is in mode stream, also one that was there before.
     Return whether anything was missing: what an interrupted call left undone is done, too.
     """
-    created = await admin.create(table, INDEXES)
+    created = await admin.create(table, EVERY if author_index else INDEXES)
     expiry = await admin.let_expire(table)
     store = MaintenanceStore(table)
     state = await store.read()
+    new = created or (state == Maintenance() and not await _any_item(table))
+    listed = {"author_index": True} if new and await _has(table, OPTIONAL) else {}
     if not await table.has_transactions():
         if state.mode is MaintenanceMode.STREAM:
             return created or expiry
-        await store.announce(state, mode=MaintenanceMode.STREAM, rebuilding=False, complete=False)
+        counted = {"mode": MaintenanceMode.STREAM, "rebuilding": False, "complete": False}
+        await store.announce(state, **counted, **listed)
         return True
-    if created or (state == Maintenance() and not await _any_item(table)):
-        await store.announce(state, complete=True)
+    if new:
+        await store.announce(state, complete=True, **listed)
         return True
     return expiry
+
+
+async def _has(table: Table, indexes: Sequence[Index]) -> bool:
+    """Return whether a table can be asked for what these indexes show."""
+    found = differences(await admin.describe(table), indexes)
+    return not (found.lacking or found.differing)
 
 
 async def announce_shards(table: Table, shards: int, counter_shards: int, *, new: bool) -> bool:
@@ -266,14 +293,14 @@ def unchanged_since(announced: Maintenance) -> dict[str, Any]:
 
 
 def _encode(state: Maintenance) -> Item:
-    runs = {name: {"BOOL": True} for name in _RUNS if getattr(state, name)}
+    true = {name: {"BOOL": True} for name in _TRUE if getattr(state, name)}
     complete = {"complete": {"S": state.counted_table}} if state.counted_table else {}
     return {
         **KEY,
         "mode": {"S": state.mode.value},
         "generation": {"N": str(state.generation)},
         "since": {"N": str(state.since)},
-        **runs,
+        **true,
         **complete,
         **_encoded(state.layout, PLAIN),
         **_encoded(state.counters, ONE_COUNTER),
@@ -297,7 +324,7 @@ def _decode(item: Item) -> Maintenance:
     return Maintenance(
         MaintenanceMode(item["mode"]["S"]),
         int(item["generation"]["N"]),
-        **{name: name in item for name in _RUNS},
+        **{name: name in item for name in _TRUE},
         since=int(item["since"]["N"]),
         counted_table=item.get("complete", {}).get("S", ""),
         layout=_decoded(ShardLayout, item),
@@ -308,4 +335,4 @@ def _decode(item: Item) -> Maintenance:
 def _as_read(read: Maintenance) -> dict[str, Any]:
     if read == Maintenance():
         return ABSENT
-    return unchanged(_encode(read), ("mode", "generation", "complete", *_RUNS, *_SHARDS))
+    return unchanged(_encode(read), ("mode", "generation", "complete", *_TRUE, *_SHARDS))

@@ -1,4 +1,4 @@
-"""Adds global indexes to a table that holds items: one at a time, as DynamoDB does."""
+"""Adds global indexes to a table that holds items, or removes them: one at a time, as DynamoDB."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -26,16 +26,32 @@ async def add_index(table: Table, definition: Mapping[str, Any], tell: Tell) -> 
     name = definition["IndexName"]
     keys = [one["AttributeName"] for one in definition["KeySchema"]]
     while name not in await _settled(table, tell):
-        try:
-            await table.once(
-                "update_table",
-                TableName=table.name,
-                AttributeDefinitions=[string_attribute(key) for key in keys],
-                GlobalSecondaryIndexUpdates=[{"Create": definition}],
-            )
-        except (AlreadyExistsError, ThrottledError):  # another change of the table was begun
-            tell(name, "waits for another change of the table")
-            await asyncio.sleep(LOOK_EVERY)
+        await _begin(
+            table,
+            name,
+            tell,
+            AttributeDefinitions=[string_attribute(key) for key in keys],
+            GlobalSecondaryIndexUpdates=[{"Create": definition}],
+        )
+
+
+async def remove_index(table: Table, name: str, tell: Tell) -> bool:
+    """Remove a global index, and wait until it is gone; False where there is none."""
+    removed = False
+    while name in await _settled(table, tell):
+        removed = True
+        deletion = {"Delete": {"IndexName": name}}
+        await _begin(table, name, tell, GlobalSecondaryIndexUpdates=[deletion])
+    return removed
+
+
+async def _begin(table: Table, name: str, tell: Tell, **change: Any) -> None:
+    """Begin a change of the table's indexes, or wait a little where another one was begun."""
+    try:
+        await table.once("update_table", TableName=table.name, **change)
+    except (AlreadyExistsError, ThrottledError):
+        tell(name, "waits for another change of the table")
+        await asyncio.sleep(LOOK_EVERY)
 
 
 async def _settled(table: Table, tell: Tell) -> set[str]:

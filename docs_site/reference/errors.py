@@ -52,6 +52,11 @@ ADVICE = {
         "No index answers this filter, or not while comments move between shards.",
         "Ask without that filter. While `table reshard` runs, wait for its end.",
     ),
+    "NOT_LISTED": Advice(
+        "Comments by author, of a table without the optional index byAuthor.",
+        "Do without, or have whoever runs the table add it: `marginalia table upgrade "
+        "--author-index`.",
+    ),
     "QUERY_TOO_COSTLY": Advice(
         "The operation is expected to take more than 250 requests or 10,000 values, a filter "
         "selects more than 60 partitions, or the answer would have more than 5 MB.",

@@ -1,14 +1,14 @@
 """The template: a deployment on AWS as CloudFormation takes it, made from the one declaration."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from dal.entities.declared import INDEXES
+from dal.entities.declared import EVERY, INDEXES
 from dal.table.definition import table_definition
 from dal.table.index import EXPIRES
 from dal.table.streams import WHOLE_IMAGES
@@ -39,15 +39,23 @@ def cloudformation() -> str:
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined
     )
     return environment.from_string(_TEMPLATE.read_text()).render(
-        table=table_definition("", INDEXES),
+        table=table_definition("", EVERY),
+        everywhere=_names(table_definition("", INDEXES)),
         expires=EXPIRES,
         stream_view=WHOLE_IMAGES["StreamViewType"],
         roles=ROLES,
         statements=_statements,
         function=Function(),
-        alarms=alarms(INDEXES),
+        alarms=alarms(EVERY),
         flow=json.dumps,
     )
+
+
+def _names(definition: Mapping[str, Any]) -> set[str]:
+    """Return the names of a table's indexes, and of the attributes that are keys."""
+    indexes = (*definition["LocalSecondaryIndexes"], *definition["GlobalSecondaryIndexes"])
+    attributes = {one["AttributeName"] for one in definition["AttributeDefinitions"]}
+    return attributes | {one["IndexName"] for one in indexes}
 
 
 def _statements(role: Permissions) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -10,6 +10,7 @@ from server.pages.i18n import gettext, gettext_noop
 
 _STATUSES = {
     "NOT_FOUND": 404,
+    "NOT_LISTED": 404,
     "UNAUTHENTICATED": 401,
     "FORBIDDEN": 403,
     "THROTTLED": 503,
@@ -23,6 +24,7 @@ _CODES = {
         "This link leads to a place in a list that is not there. Start from the beginning."
     ),
     "UNSUPPORTED_FILTER": gettext_noop("No list is kept that is filtered like this."),
+    "NOT_LISTED": gettext_noop("Comments are not listed by author here."),
     "QUERY_TOO_COSTLY": gettext_noop(
         "This is too much at once: choose fewer languages, ratings or rows."
     ),
@@ -40,6 +42,7 @@ _ARGUMENTS = {
     "language": gettext_noop("This is no language: its tag is written as en or pt-BR."),
     "productId": gettext_noop("No product has such an id."),
     "commentId": gettext_noop("No comment has such an id."),
+    "username": gettext_noop("Nobody has such a name."),
 }
 """What is wrong with an address, by the argument that its part became."""
 

@@ -15,7 +15,7 @@ QUESTIONS = {pattern.name: pattern.question for pattern in ACCESS_PATTERNS}
 
 _TABLE = re.compile(r"^## (.+?)$(.*?)<!-- table -->.*?<!-- end -->", re.MULTILINE | re.DOTALL)
 _SECTIONS = {
-    "Comments": r"AP[1-6][a-c]?\b|most recent|last commented",
+    "Comments": r"AP([1-6]|12)[a-c]?\b|most recent|last commented",
     "Statistics": r"AP([7-9]|10|11)\b|product details",
     "Users and orders": r"A\d",
     "Organisations and tickets": r"T\d",

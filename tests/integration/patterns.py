@@ -298,6 +298,17 @@ EXAMPLES = {
         ),
         "tests/dal/repositories/test_leaderboard.py::test_boards_of_languages_are_their_own",
     ),
+    "AP12": Example(
+        Pattern('{ author(username: "ana") { comments(first: 3) { nodes { commentId } } } }', "c9"),
+        Reads(
+            ["byAuthor"],
+            [
+                "GSI5PK = AUTHOR#ana",
+            ],
+            "1 Query",
+        ),
+        "tests/dal/repositories/test_author_index.py::test_an_authors_pages_are_the_oracles",
+    ),
     "most recent positive": Example(
         _product("mostRecentPositive { commentId }", "c9"),
         Reads(

@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from dal.entities.declared import INDEXES
+from dal.entities.declared import EVERY
 from dal.entities.order import OPEN_SHARDS
 from dal.errors import NoIndexError
 from dal.query.access_patterns import ACCESS_PATTERNS, AccessPattern, query_of
+from dal.statistics.maintenance_mode import Maintenance, MaintenanceStore
 from dal.stores import Stores
 from dal.table import admin
 from dal.table.client import Table, TableAddress, connect
@@ -32,7 +33,8 @@ async def table(request: pytest.FixtureRequest) -> AsyncIterator[Table]:
     name = f"test-{uuid.uuid4().hex}"
     url = request.getfixturevalue(request.param)
     async with connect(TableAddress(name, url, embedded=True)) as opened:
-        await admin.create(opened, INDEXES)
+        await admin.create(opened, EVERY)
+        await MaintenanceStore(opened).announce(Maintenance(), author_index=True)
         await fill(Stores(opened))
         yield opened
 
@@ -110,7 +112,7 @@ def test_an_access_pattern_names_the_index_of_its_fields(pattern: AccessPattern)
 
 def test_every_declared_index_answers_an_access_pattern() -> None:
     named = {id(pattern.index) for pattern in ACCESS_PATTERNS if pattern.index}
-    assert named == set(map(id, INDEXES))
+    assert named == set(map(id, EVERY))
 
 
 def test_a_query_without_an_access_pattern_is_refused_with_the_place_to_add_it() -> None:

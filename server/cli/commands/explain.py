@@ -15,8 +15,7 @@ from dal.query.execution_stats import ExecutionStatistics
 from dal.query.pagination import Page
 from dal.query.trace import Trace
 from dal.repositories.comments import CommentRepository, Selection
-from resolvers.connections import DEFAULT_SIZE, MAX_SIZE, plain_slice
-from resolvers.products import CommentOrder
+from resolvers.connections import DEFAULT_SIZE, MAX_SIZE, CommentOrder, plain_slice
 from server.cli import options
 from server.engine.storage import open_table
 from server.importer.instants import instant

@@ -9,13 +9,13 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
-from dal.entities.declared import INDEXES
 from dal.entities.shard_layout import LAST, ShardLayout
-from dal.repositories.upgrade import Upgraded
+from dal.repositories.upgrade import Upgraded, drop_author_index
 from dal.repositories.upgrade import upgrade as upgrade_table
 from dal.statistics.counter_shards import ONE_COUNTER
 from dal.statistics.counter_shards import CounterShards as CounterLayout
 from dal.statistics.maintenance_mode import (
+    MOVE_SETTLE_SECONDS,
     SETTLE_SECONDS,
     Maintenance,
     MaintenanceStore,
@@ -42,6 +42,8 @@ __all__ = ["cloudformation", "create", "describe", "reshard", "upgrade", "workbe
 _EXPIRES = "Expiry is on: DynamoDB deletes records whose time is over."
 _KEPT = "Expiry is off, so records of requests pile up: run `marginalia table create`."
 _UPGRADING = "An upgrade is not done: `marginalia table upgrade` goes on with it."
+_AUTHORS = "Comments are listed by author, too."
+_NO_AUTHORS = "Comments are not listed by author: `marginalia table upgrade --author-index`."
 _STREAM = "The stream of changes is on."
 _COPIED = (
     "It is a copy (a restored backup, an import) of the table whose comments were counted: no "
@@ -51,14 +53,28 @@ _NO_STREAM = "The stream of changes is off; only counts in stream mode need it."
 
 
 @options.of_store
-def create(*, shards: Shards = 1, counter_shards: CounterShards = 1, settings: Settings) -> None:
+def create(
+    *,
+    shards: Shards = 1,
+    counter_shards: CounterShards = 1,
+    author_index: Annotated[
+        bool,
+        typer.Option(
+            "--author-index",
+            envvar="MARGINALIA_AUTHOR_INDEX",
+            help="Give it the index byAuthor, too: comments are then listed by author, and each "
+            "costs a write unit more.",
+        ),
+    ] = False,
+    settings: Settings,
+) -> None:
     """Create the table with its indexes; an existing one is left as it is.
 
     What an interrupted command left undone is done when it is run again.
 
     The embedded engine's table needs no such step: it is created when it is first opened.
     """
-    made = asyncio.run(_create(settings, shards, counter_shards))
+    made = asyncio.run(_create(settings, shards, counter_shards, author_index=author_index))
     typer.echo(
         f"Table {settings.table} is created."
         if made
@@ -78,6 +94,16 @@ def upgrade(
             "orders then lag their writes by a moment.",
         ),
     ] = False,
+    author_index: Annotated[
+        bool | None,
+        typer.Option(
+            "--author-index/--no-author-index",
+            envvar="MARGINALIA_AUTHOR_INDEX",
+            help="Add the index byAuthor, by which comments are listed by author, or remove it. "
+            "Each comment costs a write unit more with it.",
+            show_default="as it is",
+        ),
+    ] = None,
     write_units: options.WriteUnits = None,
     settings: Settings,
 ) -> None:
@@ -86,8 +112,22 @@ def upgrade(
     Adds the indexes that it lacks, one at a time, lets records expire, and gives items the keys
     that they lack. Interrupted, it is begun again with the same command. Where DynamoDB cannot
     change what would have to be changed it says so, and changes nothing.
+
+    With --no-author-index it removes that index alone.
     """
-    done = asyncio.run(_upgrade(settings, write_units, global_for_local=global_for_local))
+    if author_index is False:
+        dropped = asyncio.run(_drop_author_index(settings))
+        what = "is gone" if dropped else "was not there; nothing was changed"
+        typer.echo(f"Table {settings.table}: the index byAuthor {what}.")
+        return
+    done = asyncio.run(
+        _upgrade(
+            settings,
+            write_units,
+            global_for_local=global_for_local,
+            author_index=author_index is True,
+        )
+    )
     typer.echo(
         f"Table {settings.table} is what this version reads: {len(done.indexes)} indexes added, "
         f"{done.items:,} items given keys."
@@ -115,8 +155,9 @@ def describe(
     Console().print(_grid(description))
     typer.echo(_EXPIRES if expires else _KEPT)
     typer.echo(_STREAM if latest_stream(description) else _NO_STREAM)
-    if lacking := differences(description, INDEXES).lacking:
+    if lacking := differences(description, maintenance.indexes).lacking:
         typer.echo(f"It lacks {listed(lacking)}: run `marginalia table upgrade`.")
+    typer.echo(_AUTHORS if maintenance.author_index else _NO_AUTHORS)
     if maintenance.upgrading:
         typer.echo(_UPGRADING)
     if maintenance.copied:
@@ -144,9 +185,16 @@ def cloudformation() -> None:
     typer.echo(template.cloudformation(), nl=False)
 
 
-async def _create(settings: Settings, shards: int, counter_shards: int) -> bool:
+async def _create(
+    settings: Settings, shards: int, counter_shards: int, *, author_index: bool
+) -> bool:
     async with open_store(settings, share=True, usable=False) as store:
-        made = store.created or await create_table(store.table)
+        made = store.created or await create_table(store.table, author_index=author_index)
+        if author_index and not (await MaintenanceStore(store.table).read()).author_index:
+            raise CommandError(
+                f"Table {settings.table} exists, and has no index byAuthor: run `marginalia table "
+                "upgrade --author-index`."
+            )
         if not await announce_shards(store.table, shards, counter_shards, new=made):
             asked = {"--shards": shards, "--counter-shards": counter_shards}
             flags = " ".join(f"{name} {number}" for name, number in asked.items() if number > 1)
@@ -157,8 +205,20 @@ async def _create(settings: Settings, shards: int, counter_shards: int) -> bool:
         return made
 
 
+async def _drop_author_index(settings: Settings) -> bool:
+    async with open_store(settings, share=True, usable=False) as store:
+        with ProgressBar(store.table.name, None) as progress:
+
+            async def wait_for_readers() -> None:
+                if not store.alone:
+                    progress.say(f"Waiting {MOVE_SETTLE_SECONDS:.0f} s until nobody reads it.")
+                    await asyncio.sleep(MOVE_SETTLE_SECONDS)
+
+            return await drop_author_index(store.table, _changes_of(progress), wait_for_readers)
+
+
 async def _upgrade(
-    settings: Settings, write_units: float | None, *, global_for_local: bool
+    settings: Settings, write_units: float | None, *, global_for_local: bool, author_index: bool
 ) -> Upgraded:
     async with open_store(settings, share=True, usable=False) as store:
         store.table.pace = Pace(write_units)
@@ -173,6 +233,7 @@ async def _upgrade(
             return await upgrade_table(
                 store.table,
                 global_for_local=global_for_local,
+                author_index=author_index,
                 tell=_changes_of(progress),
                 seen=lambda items: progress.update(items, f"{items:,} items seen"),
                 wait_for_writers=wait_for_writers,

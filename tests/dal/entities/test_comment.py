@@ -19,6 +19,7 @@ def test_an_item_is_laid_out_as_the_design_says() -> None:
         "GSI3PK": {"S": "PRODUCT#42%2Fen/4"},
         "GSI4PK": {"S": "PRODUCT#42%2Fen"},
         "GSISK": {"S": position},
+        "GSI5PK": {"S": "AUTHOR#ana"},
         "rating": {"N": "4"},
         "language": {"S": "pt-BR"},
     }

@@ -31,7 +31,7 @@ def moody(*, own_index: bool, carried: bool) -> Entity[Comment]:
         indexes = tuple(replace(one, projects=(*one.projects, "mood")) for one in indexes)
     if own_index:
         by_mood = Index(
-            "byMood", "GSI5PK", "GSISK", "PRODUCT", ("product", "mood"), BY_DATE, (), ALL.projects
+            "byMood", "GSI6PK", "GSISK", "PRODUCT", ("product", "mood"), BY_DATE, (), ALL.projects
         )
         indexes = (*indexes, by_mood)
     return replace(

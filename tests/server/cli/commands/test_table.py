@@ -106,6 +106,32 @@ async def test_shards_are_announced_for_a_table_without_comments_alone(
         assert (await MaintenanceStore(store.table).read()).layout.shards == 4
 
 
+async def test_the_index_of_authors_is_added_and_removed_by_a_live_tables_upgrade(
+    table: Table,
+    settings: Settings,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("server.cli.commands.table.MOVE_SETTLE_SECONDS", 0)
+    mine = of(replace(settings, table=table.name))
+
+    async def said(*arguments: str) -> str:
+        capsys.readouterr()
+        await asyncio.to_thread(run, "table", *arguments, *mine)
+        return capsys.readouterr().out
+
+    with pytest.raises(CommandError, match=r"no index byAuthor: run `marg.* upgrade --author-ind"):
+        await said("create", "--author-index")
+    assert "not listed by author: `marginalia table upgrade --author-index`" in await said(
+        "describe"
+    )
+    assert "1 indexes added, 0 items given keys" in await said("upgrade", "--author-index")
+    assert "Comments are listed by author, too." in await said("describe")
+    assert "exists already" in await said("create", "--author-index")
+    assert "the index byAuthor is gone." in await said("upgrade", "--no-author-index")
+    assert "was not there; nothing was changed." in await said("upgrade", "--no-author-index")
+
+
 async def test_the_restore_drill(
     table: Table,
     settings: Settings,
