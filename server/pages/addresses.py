@@ -103,6 +103,11 @@ def comment_path(comment_id: str) -> str:
     return f"/comments/{quote(comment_id, safe='')}"
 
 
+def author_path(username: str) -> str:
+    """Return the path of an author's page; a name may hold any character."""
+    return f"/authors/{quote(username, safe='')}"
+
+
 def rooted(address: str, root: str) -> str:
     """Return a product's address as a page links it: a path is below the site's ``root``."""
     return root + address if address.startswith("/") else address

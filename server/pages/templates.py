@@ -112,6 +112,7 @@ def environment(tag: str) -> jinja2.Environment:
 
 _FILTERS = {
     **formats.FILTERS,
+    "author_path": addresses.author_path,
     "comment_path": addresses.comment_path,
     "counted": _counted,
     "product_path": addresses.product_path,

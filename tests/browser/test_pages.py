@@ -455,6 +455,7 @@ PAGES = (
     "/products/7?rating=1&rating=4&language=ar&from=2024-01-01&order=oldest",
     "/products/unheard-of",
     "/comments/demo-00008",
+    "/authors/wakana64",
     "/sign-in",
     "/playground",
     "/comments/none",

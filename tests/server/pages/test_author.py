@@ -1,0 +1,119 @@
+"""An author's page: what one person has said of any product, and the links that lead there."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from dal.statistics.maintenance_mode import create_table
+from dal.table.client import Table
+from server.app import create_app
+from server.auth.authenticator import Authenticator
+from server.settings import Settings
+from tests.conftest import Clients
+from tests.server.pages.conftest import COMMENT, SECRET, Parsed, client_of, opened, stored
+
+NAME = "Zoë </a> 50 % /#1?🙂"
+ADDRESS = f"/authors/{quote(NAME, safe='')}"
+COMMENTS = [
+    COMMENT._replace(
+        comment_id=f"z{number:02}",
+        product_id=f"p/{number % 3}",
+        username=NAME,
+        title=f"{number}",
+        created_at=COMMENT.created_at + timedelta(minutes=number),
+    )
+    for number in range(45)
+]
+
+
+@pytest.fixture(scope="module")
+async def listing(clients: Clients, dynoxide_url: str) -> Table:
+    table = Table(await clients.of(dynoxide_url), "pages-by-author")
+    await create_table(table, author_index=True)
+    await stored(
+        table,
+        [
+            *COMMENTS,
+            *(COMMENT._replace(comment_id=f"by{one}", username=one) for one in (".b", "..")),
+        ],
+    )
+    return table
+
+
+@pytest.fixture
+async def visitor(listing: Table) -> AsyncIterator[httpx.AsyncClient]:
+    app = create_app(
+        Settings(explain=True), table=listing, authenticator=Authenticator(secret=lambda: SECRET)
+    )
+    async with client_of(app) as client:
+        yield client
+
+
+def led_to(page: Parsed, start: str) -> list[str]:
+    """The addresses of a page's links that start so, each once."""
+    links = [str(given.get("href")) for tag, given in page.elements if tag == "a"]
+    return list(dict.fromkeys(one for one in links if one.startswith(start)))
+
+
+async def test_a_person_goes_through_all_of_it_and_back(visitor: httpx.AsyncClient) -> None:
+    walked, address = [], ADDRESS
+    pages = []
+    while address:
+        page = await opened(visitor, address)
+        pages.append(page)
+        walked += led_to(page, "/comments/")
+        assert page.link("canonical") == address
+        address = page.link("next") or ""
+    assert walked == [f"/comments/z{number:02}" for number in reversed(range(45))]
+    assert [len(led_to(page, "/comments/")) for page in pages] == [20, 20, 5]
+    first = pages[0]
+    assert sorted(led_to(first, "/products/")) == [f"/products/p%2F{n}" for n in range(3)]
+    assert f"Comments by {NAME}" in first.text
+    assert first.account["Index"] == "byAuthor"
+    back = await opened(visitor, str(pages[2].link("prev")))
+    assert led_to(back, "/comments/") == led_to(pages[1], "/comments/")
+    back = await opened(visitor, str(back.link("prev")))
+    assert led_to(back, "/comments/") == led_to(first, "/comments/")
+    assert back.link("prev") is None
+
+
+async def test_names_beside_comments_lead_there(visitor: httpx.AsyncClient) -> None:
+    for address in ("/products/p%2F1", "/comments/z01"):
+        page = await opened(visitor, address)
+        assert led_to(page, "/authors/") == [ADDRESS]
+    assert led_to(await opened(visitor, "/comments/by.b"), "/authors/") == ["/authors/.b"]
+    assert led_to(await opened(visitor, "/comments/by.."), "/authors/") == [], "it would be home"
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "said"),
+    [
+        ("/authors/nobody%2F1", 404, "There are no comments by nobody/1."),
+        ("/authors/a%09b", 400, "Nobody has such a name."),
+        ("/authors/a?after=x", 400, "This link leads to a place in a list that is not there."),
+        ("/authors/Z?lang=de", 404, "Von Z gibt es keine Kommentare."),
+    ],
+)
+async def test_what_is_not_there(
+    visitor: httpx.AsyncClient, address: str, status: int, said: str
+) -> None:
+    answer = await visitor.get(address)
+    assert answer.status_code == status
+    assert said in Parsed(answer.text).text
+    assert 'content="noindex"' in answer.text
+
+
+async def test_where_authors_are_not_listed_nothing_leads_there(
+    client: httpx.AsyncClient, table: Table
+) -> None:
+    await stored(table, [COMMENT._replace(comment_id="lone", product_id="lone")])
+    for address in ("/products/lone", "/comments/lone"):
+        page = await opened(client, address)
+        assert led_to(page, "/authors/") == []
+        assert "ann" in page.text
+    answer = await client.get("/authors/ann")
+    assert answer.status_code == 404
+    assert "Comments are not listed by author here." in Parsed(answer.text).text
