@@ -58,6 +58,10 @@ def merged(tag: str) -> Catalog:
 def write(tag: str) -> None:
     """Bring a language's catalogue up to date."""
     catalogue = merged(tag)
+    # Babel fills in what a form would ask for; the history of the file knows it.
+    catalogue.revision_date = catalogue.creation_date
+    catalogue.msgid_bugs_address = ""
+    catalogue.last_translator = catalogue.language_team = "Marginalia"
     with (CATALOGUES / tag / "messages.po").open("wb") as file:
         write_po(file, catalogue, width=100, include_lineno=False, sort_by_file=True)
 
