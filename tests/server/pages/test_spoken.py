@@ -101,6 +101,7 @@ FAULTS = {
     ),
     "no cursor": ("GET", "/products/told?after=x", {}, b""),
     "no comment": ("GET", "/comments/none", {}, b""),
+    "no list by author": ("GET", "/authors/ann", {}, b""),
     "nothing": ("GET", "/nothing", {"Accept": "text/html"}, b""),
 }
 
