@@ -74,6 +74,12 @@ async def patient(beyond: tuple[Table, Proxy], proxy: Proxy) -> AsyncIterator[ht
         yield client
 
 
+@pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No call is given up, and asked again, where a busy machine takes long."""
+    monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 30.0)
+
+
 @asynccontextmanager
 async def serving(beyond: tuple[Table, Proxy], deadline: float) -> AsyncIterator[httpx.AsyncClient]:
     opened, _ = beyond
@@ -147,20 +153,22 @@ async def leave(client: httpx.AsyncClient, work: Work, proxy: Proxy, operation: 
     await asyncio.wait([task])
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.parametrize(
     ("work", "operation"), [(page, "Query"), (statistics, "Query"), (add, "GetItem")]
 )
 async def test_nothing_is_asked_for_a_client_that_left(
-    client: httpx.AsyncClient, proxy: Proxy, work: Work, operation: str
+    patient: httpx.AsyncClient, proxy: Proxy, work: Work, operation: str
 ) -> None:
     proxy.choose = always(late(0.2))
-    await leave(client, work, proxy, operation)
+    await leave(patient, work, proxy, operation)
     await asyncio.sleep(0.1)
     asked = len(proxy.seen)
     await asyncio.sleep(0.7)
     assert len(proxy.seen) == asked
 
 
+@pytest.mark.usefixtures("unhurried")
 async def test_a_write_that_was_sent_is_completed_for_a_client_that_left(
     patient: httpx.AsyncClient, proxy: Proxy
 ) -> None:
@@ -175,12 +183,12 @@ async def test_a_write_that_was_sent_is_completed_for_a_client_that_left(
 
 
 async def test_no_second_attempt_is_made_for_a_client_that_left(
-    client: httpx.AsyncClient, proxy: Proxy
+    patient: httpx.AsyncClient, proxy: Proxy
 ) -> None:
     """Neither of a read nor of a write whose first attempt is lost."""
     for work, operation in ((page, "Query"), (add, "GetItem"), (add, "TransactWriteItems")):
         proxy.choose = in_turn(operation, [lose] * 9)
-        await leave(client, work, proxy, operation)
+        await leave(patient, work, proxy, operation)
     await asyncio.sleep(0.1)
     asked = len(proxy.seen)
     await asyncio.sleep(0.8)
