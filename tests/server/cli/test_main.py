@@ -1,9 +1,11 @@
 """The command line: what it teaches, and how it tells faults."""
 
+import gc
 import os
 import subprocess
 import sys
 import uuid
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -170,3 +172,24 @@ def test_missing_aws_settings_are_told(tmp_path: Path) -> None:
     assert outcome.stderr == (
         "marginalia: The AWS settings do not work: You must specify a region.\n"
     )
+
+
+class Kept:
+    """Garbage that only a collection finds."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_a_command_in_this_process_leaves_no_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A property that runs a thousand of them would fill the memory while it shrinks."""
+    left: list[weakref.ref[Kept]] = []
+
+    def command() -> None:
+        gc.freeze()
+        left.append(weakref.ref(Kept()))
+
+    monkeypatch.setattr(main, "main", command)
+    assert called("anything").returncode == 0
+    assert left[0]() is None
+    assert gc.get_freeze_count() == 0
