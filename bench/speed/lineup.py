@@ -34,11 +34,12 @@ _TRACES = ("--trace-url", "http://127.0.0.1:9")
 
 _OBSERVED = {
     "Marginalia, with metrics": _METRICS,
+    "Marginalia, with traces": _TRACES,
     "Marginalia, with both": (*_METRICS, *_TRACES),
     "Marginalia, with all": (*_METRICS, *_TRACES, "--access-log", "--log-format", "json"),
     "Marginalia, every trace": (*_METRICS, *_TRACES, "--trace-sample", "1"),
 }
-"""What is told of a server: metrics, traces too, the access log too; traces of every request."""
+"""What is told of a server, by the options of docs/monitoring.md."""
 
 _PROCESSES = 2
 _PAIRED = ("mixed",)

@@ -91,7 +91,7 @@ async def run(data_dir: Path) -> tuple[list[str], list[str]]:
     shown = [line for line in scrape.splitlines() if not _HIDDEN.match(line) and line]
     shown = [line for line in shown if not _HIDDEN.search(line)]
     traces = [one for one in collector.traces() if "query ProductPage" in one.lines()[1]]
-    return shown, list(_tree(traces[1]))
+    return shown, list(_tree(traces[2]))
 
 
 def main() -> None:
