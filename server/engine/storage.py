@@ -20,9 +20,9 @@ logger = logging.getLogger(__name__)
 
 _COPIED = (
     "This table is a copy (a restored backup, an import) of the one whose comments were counted, "
-    "and may not be of one moment: its statistics may be wrong. Run `marginalia stats rebuild`."
+    "and may not be of one moment: its statistics may be wrong. Run `marginalia stats rebuild`. "
+    "`marginalia table describe` says whether expiry is on, which is not copied."
 )
-_KEPT = " Nothing expires in it: run `marginalia table create` too."
 _NO_TRANSACTIONS = (
     "This endpoint has no transactions, in which counters change with their comments: run "
     "`marginalia table create`, which sets stream mode there."
@@ -77,7 +77,7 @@ async def _checked(store: Store) -> Store:
     maintenance = await MaintenanceStore(store.table).read()
     refuse_outdated(description, maintenance.indexes)
     if maintenance.copied:
-        logger.warning("%s%s", _COPIED, "" if await admin.expires(store.table) else _KEPT)
+        logger.warning("%s", _COPIED)  # a server's role may not ask whether anything expires
     streamed = maintenance.mode is MaintenanceMode.STREAM
     if not streamed and not await store.table.has_transactions():
         raise StoreRefusedError(_NO_TRANSACTIONS)

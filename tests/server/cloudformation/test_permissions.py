@@ -13,7 +13,7 @@ from strawberry.relay import to_base64
 
 from dal.entities.comment import COMMENT
 from dal.errors import StoreRefusedError
-from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
+from dal.statistics.maintenance_mode import KEY, MaintenanceMode, MaintenanceStore
 from dal.stores import Stores
 from dal.table.client import Table, connect_streams
 from schema.build import build_schema
@@ -142,6 +142,20 @@ async def test_serve(settings: Settings, asked: Asked, table: Table) -> None:
         for operation in (ADD, EXAMPLES["AP5"].pattern.operation):
             assert (await ask(operation, ANN))["errors"] == []
     check(asked, permissions.SERVE)
+
+
+async def test_a_restored_table_is_served_by_the_same_role(
+    settings: Settings, asked: Asked, table: Table, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = MaintenanceStore(table)
+    await store.announce(await store.read(), complete=True)
+    item = await table.get(KEY)
+    assert item is not None
+    await table.put_many([{**item, "complete": {"S": "another"}}])
+    asked.clear()
+    async with open_table(settings, share=False):
+        assert "is a copy" in caplog.text
+    assert asked <= allowed(permissions.SERVE)
 
 
 async def test_what_is_exported_is_loaded_by_others(

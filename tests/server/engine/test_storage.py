@@ -10,7 +10,6 @@ from dal.statistics.maintenance_mode import KEY, create_table
 from dal.table import admin
 from dal.table.client import Table
 from dal.table.definition import table_definition
-from dal.table.index import EXPIRES
 from server.engine.storage import open_store
 from server.settings import Settings
 
@@ -57,9 +56,8 @@ async def test_a_table_that_is_not_there_is_refused(settings: Settings) -> None:
         assert not store.created
 
 
-@pytest.mark.parametrize("expires", [True, False])
 async def test_a_copy_of_a_counted_table_is_told_of(
-    settings: Settings, caplog: pytest.LogCaptureFixture, *, expires: bool
+    settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A restored backup is one, and so is an import: which it was cannot be seen."""
     async with open_store(settings, share=True, usable=False) as store:
@@ -67,11 +65,7 @@ async def test_a_copy_of_a_counted_table_is_told_of(
         item = await store.table.get(KEY)
         assert item is not None
         await store.table.put_many([{**item, "complete": {"S": "another"}}])
-        if not expires:
-            off = {"Enabled": False, "AttributeName": EXPIRES}
-            await store.table.call("update_time_to_live", TimeToLiveSpecification=off)
-        assert await admin.expires(store.table) is expires
     async with open_store(settings, share=True):
         assert "is a copy (a restored backup, an import) of the one whose comments" in caplog.text
         assert "`marginalia stats rebuild`" in caplog.text
-        assert ("Nothing expires in it" in caplog.text) is not expires
+        assert "`marginalia table describe` says whether expiry is on" in caplog.text
