@@ -72,6 +72,8 @@ def test_every_metric_is_named_as_prometheus_wants(metric: Declared) -> None:
         ("/", "page"),
         ("/products/a/b", "page"),
         ("/comments/1", "page"),
+        ("/authors/ana", "page"),
+        ("/playground", "page"),
         ("/static/pages/page.css", "static"),
         ("/products-of-mine", OTHER),
         ("/metrics", OTHER),
