@@ -67,12 +67,13 @@ def differences(description: Mapping[str, Any], indexes: Sequence[Index]) -> Dif
 def refuse_outdated(description: Mapping[str, Any], indexes: Sequence[Index]) -> None:
     """Raise StoreRefusedError when a table lacks an index, or what one of them projects.
 
-    ``description`` is DescribeTable's ``Table``. A table of an older version lacks some.
+    ``description`` is DescribeTable's ``Table``. A table of an older version lacks some, and one
+    of which somebody removed some.
     """
     table, found = description["TableName"], differences(description, indexes)
     if found.lacking:
         raise StoreRefusedError(
-            f"The table {table} lacks {listed(found.lacking)}: an older version made it, so run "
+            f"The table {table} lacks {listed(found.lacking)}, which this version reads: run "
             "`marginalia table upgrade`."
         )
     if found.differing:

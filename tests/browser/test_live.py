@@ -21,7 +21,7 @@ pytestmark = [
 async def add(server: Server, jwt: str, rating: int) -> None:
     """Store a comment as another tab does."""
     said = {"productId": "live", "rating": rating, "language": "en", "text": "So it is."}
-    async with httpx.AsyncClient(base_url=server.url, timeout=20) as client:
+    async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
         body = {"query": ADD, "variables": {"input": said}}
         headers = {"Authorization": f"Bearer {jwt}"}
         assert (await client.post("/graphql", json=body, headers=headers)).is_success

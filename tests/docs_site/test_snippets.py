@@ -83,7 +83,7 @@ class Reader:
             headers["Accept"] = "text/event-stream"
         body = {"query": fence.text}
         url = f"{self.server.url}/graphql"
-        with httpx.stream("POST", url, json=body, headers=headers, timeout=30) as answer:
+        with httpx.stream("POST", url, json=body, headers=headers, timeout=60) as answer:
             if answer.headers["Content-Type"].startswith("text/event-stream"):
                 told = (line for line in answer.iter_lines() if line.startswith("event:"))
                 assert next(told) == "event: next"
@@ -166,7 +166,7 @@ def test_readers_meet_a_merge_first_and_then_one_partition(reader: Reader) -> No
     seen = []
     for ratings in ("[1, 2]", "[4, 5]"):
         body = {"query": page % ratings}
-        answer = httpx.post(f"{reader.server.url}/graphql", json=body, timeout=30).json()
+        answer = httpx.post(f"{reader.server.url}/graphql", json=body, timeout=60).json()
         plan = answer["data"]["product"]["comments"]["plan"]
         seen.append((plan["index"], [one["limit"] for one in plan["segments"]]))
     assert seen[0] == ("byLangAndRating", [3, 4])

@@ -36,7 +36,7 @@ def free_port() -> int:
     whoever asked for it here listens.
     """
     while True:
-        port = _PORTS.randrange(10_000, 32_768)
+        port = _PORTS.randrange(11_000, 32_768)  # browsers refuse 10080
         with contextlib.suppress(OSError), socket.socket() as probe:
             probe.bind(("127.0.0.1", port))
             return port

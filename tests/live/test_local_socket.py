@@ -43,7 +43,7 @@ class Machine:
         await self.until(lambda: len({broker.log.last for broker in self.brokers}) == 1)
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await asyncio.sleep(0.005)
             while not holds():  # noqa: ASYNC110 - what is looked at has no events
                 await asyncio.sleep(0.005)
@@ -85,10 +85,10 @@ async def test_the_end_of_a_process_is_a_reload_for_the_others() -> None:
         listener = left.log.listen(ALL, None)
         gone.changed(None, comment(1))
         gone._writer.close()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             kinds = [(await anext(listener)).kind for _ in range(3)]
         assert kinds[1:] == [CommentEventKind.ADDED, CommentEventKind.RELOAD]
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await made.lost[1].wait()
 
 
@@ -99,7 +99,7 @@ async def test_who_takes_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> 
         with theirs:
             _, writer = await asyncio.open_unix_connection(sock=ours)
             deaf = LocalSocketBroker(writer)
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 while not writer.transport.is_closing():
                     deaf.changed(None, comment(1)._replace(text="x" * 9_000))
                     await asyncio.sleep(0)
@@ -145,5 +145,5 @@ async def test_who_cannot_read_on_is_lost(monkeypatch: pytest.MonkeyPatch) -> No
     async with machine(1) as made:
         writer = next(iter(made.exchange._workers))
         writer.write(b"x" * 5_000)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await made.lost[0].wait()

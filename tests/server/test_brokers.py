@@ -70,7 +70,7 @@ async def test_two_servers_are_one_to_those_who_listen(tmp_path: Path, dynoxide_
                 assert (await anext(there))["kind"] == "READY"
                 for server, text in ((other, "1"), (one, "2")):
                     async with httpx.AsyncClient(
-                        base_url=server.url, headers=bearer("ana"), timeout=30
+                        base_url=server.url, headers=bearer("ana"), timeout=60
                     ) as client:
                         assert await add_comment(client, text)
                         heard = [await anext(stream) for stream in (here, there)]

@@ -91,7 +91,7 @@ async def serving(beyond: tuple[Table, Proxy], deadline: float) -> AsyncIterator
     async with (
         listening(app) as port,
         httpx.AsyncClient(
-            base_url=f"http://127.0.0.1:{port}", headers=bearer("ana"), timeout=30
+            base_url=f"http://127.0.0.1:{port}", headers=bearer("ana"), timeout=60
         ) as client,
     ):
         yield client
@@ -175,7 +175,7 @@ async def test_a_write_that_was_sent_is_completed_for_a_client_that_left(
     before = len(await all_comments(patient))
     proxy.choose = in_turn("TransactWriteItems", [slow(0.3)])
     await leave(patient, add, proxy, "TransactWriteItems")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while len(await all_comments(patient)) == before:  # noqa: ASYNC110 - what is stored
             await asyncio.sleep(0.05)
     assert len(proxy.asked("TransactWriteItems")) == 1
@@ -221,7 +221,7 @@ async def test_in_an_outage_requests_fail_fast_and_soon_work_again(
     assert codes == {"UNAVAILABLE"}
     assert len(proxy.seen) < 40  # six and more for each, were it asked again and again
     proxy.choose = nothing
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while "errors" in (await page(client)).json():  # noqa: ASYNC110 - asked, not told
             await asyncio.sleep(0.05)
 

@@ -21,7 +21,7 @@ SAID: list[str] = []
 async def heard(count: int) -> list[str]:
     """Send SIGHUP to this process; return what it has done by then."""
     os.kill(os.getpid(), signal.SIGHUP)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while len(SAID) < count:  # noqa: ASYNC110
             await asyncio.sleep(0.005)
     return list(SAID)

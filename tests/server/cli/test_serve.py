@@ -41,7 +41,7 @@ def alive(process: psutil.Process) -> bool:
 
 
 def client_of(server: Served, headers: dict[str, str] | None = None) -> httpx.AsyncClient:
-    return httpx.AsyncClient(base_url=server.url, headers=headers or bearer("ana"), timeout=30)
+    return httpx.AsyncClient(base_url=server.url, headers=headers or bearer("ana"), timeout=60)
 
 
 @pytest.fixture(scope="module")

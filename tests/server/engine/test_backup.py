@@ -38,7 +38,7 @@ CLIENTS = 16
 
 
 def client_of(server: Served) -> httpx.AsyncClient:
-    return httpx.AsyncClient(base_url=server.url, headers=bearer("ana"), timeout=30)
+    return httpx.AsyncClient(base_url=server.url, headers=bearer("ana"), timeout=60)
 
 
 async def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

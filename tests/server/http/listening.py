@@ -38,7 +38,7 @@ class Client:
 
     async def answer(self) -> tuple[int, str]:
         """Return the next answer's status and body."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             self.head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
             length = int(self.head.partition("content-length: ")[2].split()[0])
             body = await self.reader.readexactly(length)
@@ -51,7 +51,7 @@ class Client:
 
     async def rest(self) -> bytes:
         """Return what comes until the server closes the connection."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             return await self.reader.read()
 
 

@@ -39,7 +39,7 @@ async def say(connection: ClientConnection, **message: Any) -> None:
 
 
 async def heard(connection: ClientConnection) -> Any:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         return orjson.loads(await connection.recv())
 
 
@@ -77,7 +77,7 @@ async def by_stream(
     body = {"query": EVENTS, "variables": {"product": "42"} | variables}
     accept = {"Accept": "text/event-stream"} | (headers or {})
     async with (
-        httpx.AsyncClient(timeout=30) as client,
+        httpx.AsyncClient(timeout=60) as client,
         client.stream("POST", f"{url}/graphql", json=body, headers=accept) as answer,
     ):
         assert answer.status_code == 200, await answer.aread()

@@ -74,7 +74,7 @@ async def closed(opened: list[Client], count: int) -> None:
     """Wait until the server has closed so many connections, unasked."""
     waiting = {asyncio.create_task(client.rest()) for client in opened}
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while len(opened) - len(waiting) < count:
                 _, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -122,7 +122,7 @@ async def test_a_client_that_asks_whether_to_send_is_told_to() -> None:
     head, _, body = HALF_A_BODY.partition(b"\r\n\r\n")
     async with listening(Echo()) as port, clients(port) as (client,):
         client.writer.write(head + b"\r\nExpect: 100-continue\r\n\r\n")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             told = await client.reader.readuntil(b"\r\n\r\n")
         assert told == b"HTTP/1.1 100 Continue\r\n\r\n"
         assert await client.ask(body + b"67890") == (200, "/page:1234567890")

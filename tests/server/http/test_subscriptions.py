@@ -72,7 +72,7 @@ async def url(table: Table, broker: InProcessBroker, settings: Settings) -> Asyn
 async def closed(connection: Any) -> tuple[int, str]:
     """Wait for the server to close; return its code and reason."""
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while True:
                 await connection.recv()
     except ConnectionClosed as end:
@@ -163,7 +163,7 @@ async def _until_the_end(
     body = {"query": 'subscription { commentEvents(productId: "42") { kind } }'}
     accept = {"Accept": "text/event-stream"} | (headers or {})
     async with (
-        httpx.AsyncClient(timeout=30) as client,
+        httpx.AsyncClient(timeout=60) as client,
         client.stream("POST", f"{url}/graphql", json=body, headers=accept) as answer,
     ):
         assert answer.status_code == 200
@@ -337,7 +337,7 @@ async def test_one_client_has_so_many_connections(
         with pytest.raises(InvalidStatus) as refused:
             await socket(url).__aenter__()
         assert refused.value.response.status_code == 503
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while True:  # until the server knows that the others left
             with suppress(InvalidStatus):
                 async with socket(url):

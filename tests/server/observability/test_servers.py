@@ -35,7 +35,7 @@ def metrics_of(server: Served) -> str:
 
 
 async def got(url: str) -> httpx.Response:
-    async with httpx.AsyncClient(timeout=30) as client:
+    async with httpx.AsyncClient(timeout=60) as client:
         return await client.get(url)
 
 
@@ -108,7 +108,7 @@ async def test_one_process_tells_the_same_and_of_a_collector_that_is_away_once(
         away = f"http://127.0.0.1:{taken.getsockname()[1]}"
     trace = ("--trace-url", away, "--trace-sample", "1")
     with served(tmp_path, "--access-log", "--metrics-port", "0", *trace) as server:
-        async with httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+        async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
             for _ in range(2):
                 answer = await client.post("/graphql", json={"query": PAGE})
         found = await until(metrics_of(server), lambda now: answered(now) >= 2)

@@ -57,7 +57,7 @@ async def clients_of(server: Served, count: int) -> AsyncIterator[list[httpx.Asy
         opened = [
             await stack.enter_async_context(
                 httpx.AsyncClient(
-                    base_url=server.url, headers=bearer("ana"), timeout=30, limits=one
+                    base_url=server.url, headers=bearer("ana"), timeout=60, limits=one
                 )
             )
             for _ in range(count)

@@ -35,7 +35,7 @@ async def test_a_fork_server_that_hangs_is_ended_by_force(
     monkeypatch.setattr(fork_server, "_END_DEADLINE", 0.05)
     ours, theirs = socket.socketpair()
     with theirs:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await of(hanging, ours).end()
     assert hanging.returncode == -signal.SIGKILL
 
@@ -80,7 +80,7 @@ async def test_a_request_that_was_not_sent_is_not_waited_for(
         await asyncio.sleep(0)
         _, sockets, *_ = socket.recv_fds(theirs, 8, 2)
         theirs.send(b"4000000\n")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             worker = await spawning
         for one in (worker.channel, worker.changes):
             one.close()

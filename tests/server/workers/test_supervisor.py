@@ -82,7 +82,7 @@ async def made(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Superviso
             yield supervisor, started
         finally:
             supervisor.end()
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 await serving
 
 
@@ -94,7 +94,7 @@ async def test_no_old_worker_follows_once_all_are_new(
     old = started[0]
     old.open.clear()
     old.die(next(iter(old.theirs)))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while old.asked < 2:  # noqa: ASYNC110 - nothing tells it
             await asyncio.sleep(0.005)
         supervisor.replace()
