@@ -95,15 +95,22 @@ def upgrade(
         ),
     ] = False,
     author_index: Annotated[
-        bool | None,
+        bool,
         typer.Option(
-            "--author-index/--no-author-index",
+            "--author-index",
             envvar="MARGINALIA_AUTHOR_INDEX",
-            help="Add the index byAuthor, by which comments are listed by author, or remove it. "
-            "Each comment costs a write unit more with it.",
-            show_default="as it is",
+            help="Add the index byAuthor, too, by which comments are listed by author. Each "
+            "comment costs a write unit more with it.",
         ),
-    ] = None,
+    ] = False,
+    no_author_index: Annotated[
+        bool,
+        typer.Option(
+            "--no-author-index",
+            envvar="MARGINALIA_NO_AUTHOR_INDEX",
+            help="Remove the index byAuthor, and do nothing else.",
+        ),
+    ] = False,
     write_units: options.WriteUnits = None,
     settings: Settings,
 ) -> None:
@@ -112,10 +119,8 @@ def upgrade(
     Adds the indexes that it lacks, one at a time, lets records expire, and gives items the keys
     that they lack. Interrupted, it is begun again with the same command. Where DynamoDB cannot
     change what would have to be changed it says so, and changes nothing.
-
-    With --no-author-index it removes that index alone.
     """
-    if author_index is False:
+    if no_author_index:
         dropped = asyncio.run(_drop_author_index(settings))
         what = "is gone" if dropped else "was not there; nothing was changed"
         typer.echo(f"Table {settings.table}: the index byAuthor {what}.")
@@ -125,7 +130,7 @@ def upgrade(
             settings,
             write_units,
             global_for_local=global_for_local,
-            author_index=author_index is True,
+            author_index=author_index,
         )
     )
     typer.echo(

@@ -126,6 +126,9 @@ async def test_the_index_of_authors_is_added_and_removed_by_a_live_tables_upgrad
         "describe"
     )
     assert "1 indexes added, 0 items given keys" in await said("upgrade", "--author-index")
+    monkeypatch.setenv("MARGINALIA_AUTHOR_INDEX", "false")  # as for `table create`
+    assert "is what this version reads: 0 indexes added" in await said("upgrade")
+    monkeypatch.delenv("MARGINALIA_AUTHOR_INDEX")
     assert "Comments are listed by author, too." in await said("describe")
     assert "exists already" in await said("create", "--author-index")
     assert "the index byAuthor is gone." in await said("upgrade", "--no-author-index")
