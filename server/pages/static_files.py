@@ -80,7 +80,8 @@ class _File:
 
 
 def _files() -> dict[str, _File]:
-    contents = {path.name: path.read_bytes() for path in (ROOT / "web/static").iterdir()}
+    ours = [path for path in (ROOT / "web/static").iterdir() if path.suffix in _MEDIA_TYPES]
+    contents = {path.name: path.read_bytes() for path in ours}
     parts = [(ROOT / f"web/styles/{part}.css").read_bytes() for part in STYLES]
     contents["page.css"] = b"\n".join(parts)
     return {name: _File(name, contents[name]) for name in sorted(contents)}

@@ -2,13 +2,16 @@
 
 import gzip
 import re
+import shutil
 from collections import Counter
+from pathlib import Path
 
 import brotli
 import httpx
 import pytest
 
 from server.http.files import ROOT
+from server.pages import static_files
 from server.pages.static_files import DIGEST, STYLES
 from tests.server.pages.conftest import opened
 
@@ -94,6 +97,18 @@ async def test_what_would_not_shrink_is_sent_as_it_is(client: httpx.AsyncClient,
 )
 async def test_there_is_nothing_else(client: httpx.AsyncClient, file: str) -> None:
     assert (await client.get(f"/static/pages/{file}")).status_code == 404
+
+
+def test_what_editors_and_older_checkouts_leave_there_is_no_file_of_a_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("web/static", "web/styles"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    for left in (".DS_Store", "page.js~"):
+        (tmp_path / "web/static" / left).touch()
+    (tmp_path / "web/static/products").mkdir()
+    monkeypatch.setattr(static_files, "ROOT", tmp_path)
+    assert static_files._files().keys() == static_files._FILES.keys()
 
 
 async def test_the_home_page_has_no_script(client: httpx.AsyncClient) -> None:
