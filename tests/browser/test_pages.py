@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.async_api import Browser, Locator, Page, Request, expect
+from playwright.async_api import Browser, Locator, Page, Request, Route, expect
 
 from tests.browser.conftest import CHROMIUM, Server, Witness
 from tests.engines import ROOT
@@ -182,6 +182,28 @@ async def test_nothing_is_loaded_anew_whatever_has_the_focus(page: Page, server:
     await reader.toggle("4 stars")
     await expect(page).to_have_title("Copper kettle, 1.2 l, rated 4 or 5 · Marginalia")
     assert loads == [f"{server.url}/products/1?rating=5"]
+
+
+async def test_a_toggle_that_is_pressed_while_an_answer_comes_counts(
+    page: Page, server: Server
+) -> None:
+    reader = Reader(page, server.url, scripts=True)
+    await reader.open("/products/1")
+    pressed = asyncio.Event()
+
+    async def wait(route: Route) -> None:
+        await pressed.wait()
+        await route.fallback()
+
+    await page.route("**/products/1?rating=5", wait)
+    await reader.filters.get_by_role("checkbox", name="2 stars").hover()
+    await page.locator("#rating-5").press("Space")
+    await page.mouse.down()
+    async with page.expect_event("requestfinished"):
+        pressed.set()
+    await page.evaluate("new Promise(done => setTimeout(done, 100))")  # what is there is drawn
+    await page.mouse.up()
+    await expect(page).to_have_title("Copper kettle, 1.2 l, rated 2 or 5 · Marginalia")
 
 
 async def test_without_cookies_the_address_keeps_the_language(page: Page, server: Server) -> None:

@@ -8,6 +8,17 @@ const here = () => location.pathname + location.search;
 let latest = 0;
 let shown = here();
 
+/* Nothing is swapped while it is pressed: a press that ends on another element is no click. */
+let release = () => {};
+let released = null;
+addEventListener("pointerdown", ({ button }) => {
+  release();
+  if (!button) released = new Promise((done) => (release = done));
+});
+for (const end of ["pointerup", "pointercancel"]) {
+  addEventListener(end, () => setTimeout(release)); // after its click
+}
+
 /* Shows the page at an address. A slower answer to an earlier question is dropped. */
 async function show(to, { push, landing }) {
   const address = inLanguage(to);
@@ -16,6 +27,7 @@ async function show(to, { push, landing }) {
   try {
     const answer = await fetch(address, { headers: { Accept: "text/html" } });
     const text = await answer.text();
+    await released;
     if (mine !== latest) return;
     const fresh = new DOMParser().parseFromString(text, "text/html");
     if (!answer.ok || !fresh.querySelector("[data-part]")) {
