@@ -44,7 +44,7 @@ def test_kinds_of_rows_that_share_an_index_agree_on_its_keys() -> None:
 def test_a_table_of_an_older_version_is_refused_in_one_sentence(gone: int, named: str) -> None:
     definition = table_definition("t", INDEXES)
     del definition["LocalSecondaryIndexes"][:gone]
-    with pytest.raises(StoreRefusedError, match=f"The table t lacks {named}: ") as fault:
+    with pytest.raises(StoreRefusedError, match=f"The table t lacks {named}, ") as fault:
         refuse_outdated(definition, INDEXES)
     assert "run `marginalia table upgrade`" in str(fault.value)
 

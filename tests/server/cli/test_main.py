@@ -14,6 +14,7 @@ import pytest
 import typer
 
 from dal.errors import DalError
+from dal.table import retries
 from server.cli import main
 from server.cli.main import COMMANDS
 from server.errors import CommandError
@@ -156,7 +157,8 @@ def test_the_same_commands_work_at_an_endpoint(tmp_path: Path, dynoxide_url: str
     assert not (tmp_path / "unused").exists()
 
 
-def test_an_endpoint_that_does_not_answer_is_told() -> None:
+def test_an_endpoint_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retries, "DEADLINE", 2)  # seconds in which it is asked again
     outcome = called("table", "describe", "--endpoint-url", "http://127.0.0.1:9", **AWS)
     assert outcome.returncode == 1
     assert outcome.stderr == (
