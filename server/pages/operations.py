@@ -17,8 +17,16 @@ from server.pages.faults import fault_of
 TEMPLATES = ROOT / "web/templates"
 
 
+_FRAGMENT = "...PlanShown"
+
+
 def _documents(directory: Path) -> dict[str, str]:
-    return {path.stem: path.read_text("utf-8") for path in directory.glob("*.graphql")}
+    """Return the operations, each with the fragment that it spreads."""
+    found = {path.stem: path.read_text("utf-8") for path in directory.glob("*.graphql")}
+    fragment = found.pop("plan.fragment")
+    return {
+        name: f"{text}\n{fragment}" if _FRAGMENT in text else text for name, text in found.items()
+    }
 
 
 DOCUMENTS: Mapping[str, str] = _documents(TEMPLATES)
