@@ -23,7 +23,6 @@ WORKDIR /build
 RUN python -m venv --without-pip /opt/marginalia
 COPY pyproject.toml hatch_build.py constraints.txt README.md LICENSE ./
 COPY analytics analytics
-COPY bench bench
 COPY compiled compiled
 COPY conformance conformance
 COPY dal dal

@@ -13,7 +13,7 @@ PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n logical --max
 
 AUDIT := tests/trials/audit
 LINTERS := tests/schema/sdl
-PEERS := bench/peers
+PEERS := tools/bench/peers
 CONFORMANCE := tests/trials/conformance
 LIGHTHOUSE := tests/trials/lighthouse
 CLIENTS := tests/clients
@@ -37,7 +37,7 @@ run: setup ## Serve http://127.0.0.1:8000 with storage in ./data and demo data
 	@$(BIN)/marginalia serve --demo --explain
 
 bench: setup $(PEERS)/node_modules/installed ## Compare speed with other servers, one of them over PostgreSQL
-	$(BIN)/marginalia bench speed $(ARGS)
+	$(BIN)/python -m tools.bench speed $(ARGS)
 
 test: setup-dev ## Run every test against real engines
 	$(PYTEST) $(ARGS)

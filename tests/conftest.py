@@ -39,8 +39,8 @@ LONG = (
     "tests/stream/test_kills.py",
     "tests/server/exporter/test_round_trip.py",
     "tests/compiled/test_same_answers.py",
-    "tests/bench/test_cost.py",
-    "tests/bench/test_growth.py",
+    "tests/tools/bench/test_cost.py",
+    "tests/tools/bench/test_growth.py",
 )
 """What takes seconds with few tests, and would be begun last: then the other process waits."""
 

@@ -78,11 +78,6 @@ COMMANDS = {
         "Put a backup in the place of the embedded engine's data.",
         "marginalia restore marginalia-monday.db",
     ),
-    "bench": Command(
-        "Measure what reading costs, and how fast it and loading are.",
-        "marginalia bench cost",
-        ("cost", "bill", "speed", "growth", "load", "packed", "analytics", "scale"),
-    ),
     "conformance": Command(
         "Check a connection of any GraphQL server against Relay's specifications.",
         "marginalia conformance http://127.0.0.1:8000/graphql --connection "

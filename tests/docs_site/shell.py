@@ -2,8 +2,8 @@
 
 Bash runs each block. What it calls is a program that hands its arguments to this process, where
 commands of ours cost no start of an interpreter: `marginalia` runs or, where it would never end or
-the block is marked, has its options parsed; `make` and `pip` are held to the Makefile and
-pyproject.toml; `aws`, `docker` and what needs accounts do nothing.
+the block is marked, has its options parsed, as those of `tools/` always have; `make` and `pip` are
+held to the Makefile and pyproject.toml; `aws`, `docker` and what needs accounts do nothing.
 """
 
 import json
@@ -26,10 +26,12 @@ from typer import main
 from server.cli.main import COMMANDS, build
 from tests.engines import ROOT
 from tests.server.serving import called, marginalia
+from tools.bench import __main__ as bench
 
 ENDLESS = ("serve", "follow")
 IDLE = ("aws", "docker", "git", "jq", "openssl")
-_OURS = ("marginalia", "make", "pip")
+TOOLS = {"tools.bench": bench.app}
+_OURS = ("marginalia", "make", "pip", "python")
 
 _PROGRAM = f"""#!{sys.executable} -SE
 import json, os, socket, sys
@@ -113,6 +115,8 @@ class Shell:
         match program:
             case "marginalia":
                 return self._marginalia(arguments, call["variables"])
+            case "python":
+                complaint = tool_complaint(arguments)
             case "make":
                 complaint = make_complaint(arguments)
             case "pip":
@@ -128,7 +132,7 @@ class Shell:
             run = marginalia if "-" in arguments else called
             return run(*arguments, **variables)
         self.parsed.append(" ".join(["marginalia", *arguments]))
-        complaint = usage_complaint(arguments)
+        complaint = usage_complaint(_command_line(), arguments)
         return subprocess.CompletedProcess(arguments, int(bool(complaint)), "", complaint)
 
     def _environment(self) -> dict[str, str]:
@@ -167,10 +171,17 @@ def shell(directory: Path, **variables: str) -> Iterator[Shell]:
             thread.join()
 
 
-def usage_complaint(arguments: list[str]) -> str:
+def tool_complaint(arguments: list[str]) -> str:
+    """Return what is wrong with the arguments of `python -m tools.…`."""
+    match arguments:
+        case ["-m", module, *rest] if module in TOOLS:
+            return usage_complaint(main.get_command(TOOLS[module]), rest)
+    return f"There is no tool {arguments}."
+
+
+def usage_complaint(command: Any, arguments: list[str]) -> str:
     """Return what is wrong with a command's arguments; it is not run."""
     context: click.Context | None = None
-    command = _command_line()
     try:
         while True:
             context = command.make_context(

@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from typer import main
 
 from docs_site.markdown import fences
 from docs_site.reference import PAGES
@@ -15,7 +16,7 @@ from resolvers.mutations import UserErrorCode
 from schema.errors import CODES
 from server.observability.declared import METRICS
 from tests.docs_site.pages import living
-from tests.docs_site.shell import make_complaint
+from tests.docs_site.shell import TOOLS, make_complaint
 from tests.engines import ROOT
 
 _CODE = re.compile(r'"([A-Z]{3,}(?:_[A-Z]+)*)"')
@@ -41,9 +42,21 @@ def leaves() -> dict[str, Any]:
 
 
 @cache
+def tools() -> dict[str, Any]:
+    """Return each command of a tool by its words."""
+    apps = {module: main.get_command(app) for module, app in TOOLS.items()}
+    return {
+        f"{module} {name}": command
+        for module, app in apps.items()
+        for name, command in getattr(app, "commands", {"": app}).items()
+    }
+
+
+@cache
 def options(words: str = "") -> set[str]:
-    """Return the options of a command, or of all that begin with these words."""
-    chosen = [leaf for name, leaf in leaves().items() if f"{name} ".startswith(words)]
+    """Return the options of a command, or of all commands that begin with these words."""
+    every = leaves() | tools()
+    chosen = [leaf for name, leaf in every.items() if f"{name} ".startswith(words)]
     params = [one for leaf in chosen for one in leaf.params]
     return {"--help"} | {name for one in params for name in (*one.opts, *one.secondary_opts)}
 
@@ -65,6 +78,10 @@ def unknown(code: str) -> bool:
             inner = f"{name} {rest[0]}" if rest and f"{name} {rest[0]}" in leaves() else name
             named = {one for one in rest if one.startswith("--")}
             return wrong or name not in commands() or not named <= options(f"{inner} ")
+        case ["python", "-m", module, *rest] if module.startswith("tools."):
+            named = {one for one in rest if one.startswith("--")}
+            tool = " ".join([module, *rest[:1]])
+            return wrong or tool not in tools() or not named <= options(f"{tool} ")
         case [option, *_] if re.fullmatch("--[a-z][a-z-]+", option):
             return wrong or option not in options() | OTHERS
     return wrong
@@ -91,7 +108,8 @@ def test_the_pages_have_all_of_the_code() -> None:
     metrics = {one.shown for one in METRICS}
     assert {one for one in metrics if f"`{one}`" not in told["metrics"]} == set()
     assert {one for one in leaves() if f"`marginalia {one}`" not in told["commands"]} == set()
-    flags = {one for one in options() - {"--help"} if one.startswith("-")}
+    params = [one for leaf in leaves().values() for one in leaf.params]
+    flags = {one for param in params for one in param.opts if one.startswith("-")}
     assert {one for one in flags if f"`{one}`" not in told["commands"]} == set()
     settings = {str(one.envvar) for one in leaves()["serve"].params}
     assert {one for one in settings if f"`{one}`" not in told["settings"]} == set()
@@ -118,7 +136,10 @@ def test_what_contributing_says_of_the_tree_is_there() -> None:
 
 
 def test_what_is_not_there_is_found() -> None:
-    wrong = ("make nothing", "marginalia nothing", "marginalia serve --nothing", "--nothing 1")
+    wrong = [
+        *("make nothing", "marginalia nothing", "marginalia serve --nothing", "--nothing 1"),
+        *("python -m tools.bench nothing", "python -m tools.bench cost --nothing"),
+    ]
     assert [code for code in wrong if not unknown(code)] == []
     assert unknown("MARGINALIA_NOTHING=1")
     assert not unknown("marginalia table create --shards 4")

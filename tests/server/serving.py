@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -61,25 +61,32 @@ def called(*arguments: str | Path, **settings: str) -> subprocess.CompletedProce
     The imports are what a process of its own spends most of its time on. Where an event loop runs,
     a thread gives the command one of its own.
     """
+    return called_as("marginalia", main.main, *arguments, **settings)
+
+
+def called_as(
+    name: str, act: Callable[[], None], *arguments: str | Path, **settings: str
+) -> subprocess.CompletedProcess[str]:
+    """Run another program of ours likewise, by its function."""
     said, complained = StringIO(), StringIO()
     with (
         mock.patch.dict(os.environ, environment(**settings), clear=True),
-        mock.patch.object(sys, "argv", ["marginalia", *map(str, arguments)]),
+        mock.patch.object(sys, "argv", [name, *map(str, arguments)]),
         redirect_stdout(said),
         redirect_stderr(complained),
     ):
         if asyncio._get_running_loop() is None:
-            code = _exit_code()
+            code = _exit_code(act)
         else:
             with ThreadPoolExecutor(1) as thread:
-                code = thread.submit(_exit_code).result()
+                code = thread.submit(_exit_code, act).result()
     return subprocess.CompletedProcess(arguments, code, said.getvalue(), complained.getvalue())
 
 
-def _exit_code() -> int:
-    """Run the command line; return the code with which a process would end."""
+def _exit_code(act: Callable[[], None]) -> int:
+    """Run a command line; return the code with which a process would end."""
     try:
-        main.main()
+        act()
     except SystemExit as end:
         if isinstance(end.code, str):
             print(end.code, file=sys.stderr)  # noqa: T201 - as the interpreter does

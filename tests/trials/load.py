@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import uvloop
 
-from bench.speed.generator import Answer, ask, request
+from tools.bench.speed.generator import Answer, ask, request
 
 GIVE_UP = 5.0
 """Seconds after which a client takes its request for lost."""

@@ -7,10 +7,11 @@ takes its engine along; the engine of the others goes on with what was sent.
 
 import argparse
 import asyncio
+import json
 import random
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,17 +21,42 @@ from time import monotonic
 from rich.console import Console
 from rich.table import Table as Grid
 
-from bench.load import comments, write_file
 from dal.entities.comment import comment_in, is_comment
 from dal.model import Comment
 from dal.statistics.verify import ScannedCounts, differences
 from dal.table.item import Item
+from dal.table.keys import format_instant
 from dal.table.parallel_scan import scan_all
 from server.engine.storage import open_table
 from server.settings import Settings
 from tests.server.serving import MARGINALIA, environment
+from tools.bench.speed.loads import comments_of
 
 PRODUCTS = 40
+
+_SKEW = 0.8
+"""How fast products have fewer comments from rank to rank, by Zipf's law."""
+
+
+def comments(rows: int, products: int) -> list[Comment]:
+    """Return comments of many products, few of which have many, always the same ones by date."""
+    shares = [1 / rank**_SKEW for rank in range(1, products + 1)]
+    sizes = [round(rows * share / sum(shares)) for share in shares]
+    sizes[0] += rows - sum(sizes)
+    made = [one for number, size in enumerate(sizes) for one in comments_of(f"p{number}", size)]
+    return sorted(made, key=lambda one: one.created_at)
+
+
+def write_file(path: Path, made: Iterable[Comment]) -> None:
+    """Write comments as JSONL with the names that ``load`` needs no option for."""
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(f"{json.dumps(_row(one), ensure_ascii=False)}\n" for one in made)
+
+
+def _row(one: Comment) -> dict[str, object]:
+    cells = {name: value for name, value in one._asdict().items() if value is not None}
+    cells["id"] = cells.pop("comment_id")
+    return cells | {"created_at": format_instant(one.created_at)}
 
 
 @dataclass

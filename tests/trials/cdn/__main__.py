@@ -20,10 +20,10 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from bench.speed.generator import Answer, ask, request
 from tests.server.serving import Served, served
 from tests.trials.cdn.nginx import Proxy, proxied
 from tests.trials.cdn.private import DOCUMENTS, Found, prepare, search
+from tools.bench.speed.generator import Answer, ask, request
 
 CLIENTS = 16
 PRODUCTS = [str(number) for number in range(1, 9)]

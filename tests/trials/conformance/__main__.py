@@ -10,10 +10,10 @@ from pathlib import Path
 
 import typer
 
-from bench.speed.postgres import database
 from tests.engines import free_port
 from tests.oracle import make_comments
 from tests.server.serving import MARGINALIA
+from tools.bench.speed.postgres import database
 
 HERE = Path(__file__).parent
 ROWS = 50

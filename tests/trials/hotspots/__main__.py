@@ -94,7 +94,7 @@ def main() -> None:
 def _tell(before: Found, after: Found, *, write: bool) -> None:
     from rich.console import Console  # noqa: PLC0415
 
-    from bench.speed import document, report  # noqa: PLC0415 - they import what is measured
+    from tools.bench import report  # noqa: PLC0415 - it imports what is measured
 
     rows = [
         (case if number == 0 else "", name, _shown(before.get(case, {}).get(name)), _shown(figure))
@@ -104,7 +104,7 @@ def _tell(before: Found, after: Found, *, write: bool) -> None:
     found = [report.Section("Hot spots", ("what is done", "counted", "before", "after"), rows, 2)]
     report.show(Console(width=160), found)
     if write:
-        page = document.page(PAGE.read_text("utf-8"), "hotspots", found, [])
+        page = report.page(PAGE.read_text("utf-8"), "hotspots", found, [])
         PAGE.write_text(page, "utf-8")
 
 

@@ -32,7 +32,7 @@ SECONDS = {
     "scan": 0.04,
     "describe_stream": 0.02,
 }
-"""How long operations are assumed to take, as ``bench/scale`` assumes it; others are reads."""
+"""How long operations are assumed to take, others are reads."""
 
 READ_SECONDS = 0.004
 

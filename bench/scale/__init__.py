@@ -1,1 +1,0 @@
-"""A simulation of DynamoDB's limits: which one a large shop meets first, and at what rate."""

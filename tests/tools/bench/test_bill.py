@@ -1,0 +1,65 @@
+"""The bill is worked out from the declared table: what the engine tells, and what the page says."""
+
+from pathlib import Path
+
+import pytest
+
+from dal.entities.comment import COMMENT
+from dal.table.client import Table
+from tests.engines import ROOT
+from tests.server.serving import called_as
+from tests.strategies import comment
+from tools.bench import report
+from tools.bench.__main__ import main
+from tools.bench.bill import PRICES, measure, notes, read_prices, sections
+from tools.bench.capacity import Consumed, size_of, written_units
+
+PAGE = ROOT / "docs" / "costs.md"
+
+
+async def test_every_operation_consumes_what_the_engine_tells_and_the_page_says(
+    table: Table,
+) -> None:
+    lines = [line async for line in measure(table)]
+    assert [line.operation for line in lines if line.consumed != line.told] == []
+    prices = read_prices(PRICES)
+    written = PAGE.read_text("utf-8")
+    made = report.page(written, "bill", sections(lines, prices), notes(prices))
+    assert written == made, "run `python -m tools.bench bill --write`"
+
+
+def test_an_item_has_the_bytes_that_amazon_says_it_has() -> None:
+    """The examples of the developer guide: names and values, numbers by two digits a byte."""
+    item = {"name": {"S": "é"}, "n": {"N": "-12345"}, "yes": {"BOOL": True}}
+    assert size_of(item) == (4 + 2) + (1 + 4) + (3 + 1)
+
+
+def test_what_moves_in_an_index_is_written_there_twice() -> None:
+    old, new, text = (
+        COMMENT.encode(comment("1", **one)) for one in ({}, {"rating": 1}, {"text": "t"})
+    )
+    whole = written_units(None, old, transaction=False)
+    assert whole == 1 + 4
+    assert written_units(None, old, transaction=True) == 2 + 4
+    assert written_units(old, text, transaction=False) == 1 + 4
+    assert written_units(old, new, transaction=False) == 1 + 4 + 2, "two partitions name the rating"
+    assert written_units(old, old, transaction=False) == 1
+    assert written_units(old, None, transaction=False) == whole
+
+
+def test_prices_are_those_of_a_file(tmp_path: Path) -> None:
+    prices = tmp_path / "prices.toml"
+    text = PRICES.read_text("utf-8").replace("0.625", "2").replace("0.125", "1")
+    prices.write_text(text, "utf-8")
+    assert read_prices(prices).of(Consumed(wcu=3, rcu=1)) == 7
+
+
+@pytest.mark.parametrize("text", [None, "write_units =", "write_units = 1"])
+def test_a_file_without_prices_is_refused(tmp_path: Path, text: str | None) -> None:
+    prices = tmp_path / "prices.toml"
+    if text is not None:
+        prices.write_text(text, "utf-8")
+    done = called_as("bench", main, "bill", "--prices", prices)
+    assert done.returncode == 1
+    assert "holds no prices" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,32 @@
+"""``python -m tools.bench``: what pages cost, in capacity, money and time.
+
+Exit code 1 and one sentence where a measurement cannot be made.
+"""
+
+import sys
+
+import typer
+
+from dal.errors import DalError
+from server.errors import INTERRUPTED, CommandError
+from tools.bench.bill import bill
+from tools.bench.cost import cost
+from tools.bench.speed.command import growth, speed
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+for command in (cost, bill, speed, growth):
+    app.command()(command)
+
+
+def main() -> None:
+    """Run a benchmark."""
+    try:
+        app(prog_name="python -m tools.bench")
+    except (CommandError, DalError) as error:
+        sys.exit(f"bench: {' '.join(str(error).split())}")
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

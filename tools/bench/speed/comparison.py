@@ -1,0 +1,194 @@
+"""The comparison: every server answers every load in alternating rounds."""
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+import orjson
+
+from server.errors import CommandError
+from tools.bench.speed.dialects import Dialect
+from tools.bench.speed.generator import Answer, fetch
+from tools.bench.speed.loads import CommentAdded, HtmlAsked, Load
+from tools.bench.speed.measurement import Sample, Script, Subject, each, measure, record, script
+from tools.bench.speed.processes import memory_of
+from tools.bench.speed.servers import Start
+
+_WARM_CLIENTS = 16
+_CROWDED = "first"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What DynamoDB was asked for, a page."""
+
+    requests: float
+    capacity: float
+    """RCU; of a write, WCU."""
+
+
+Costs = Mapping[tuple[str, str], Cost]
+"""By server and load."""
+
+
+@dataclass(slots=True)
+class Contestant:
+    """A server that runs, with its scripts by load."""
+
+    subject: Subject
+    url: str
+    dialect: Dialect
+    start: Start
+    only: Collection[str] | None = None
+    """The loads that it takes part in; None is all of them."""
+    scripts: dict[str, Script] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is measured, and for how long."""
+
+    loads: Sequence[Load]
+    clients: Sequence[int]
+    rounds: int
+    seconds: float
+    token: str
+    """Of the user who writes."""
+    crowd: int = 0
+    """Clients at once, at the end."""
+
+    def most_steps(self, contestants: int) -> int:
+        """Return how many steps ``prepare`` and ``compare`` have if everybody does everything."""
+        return len(self.loads) * contestants * (2 + self.rounds * len(self.clients)) + contestants
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What a process takes besides CPU."""
+
+    title: str
+    start: Start
+    loaded: int
+    """Bytes that it holds after the rounds."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """All that was measured."""
+
+    samples: list[Sample] = field(default_factory=list)
+    costs: dict[tuple[str, str], Cost] = field(default_factory=dict)
+    compared: int = 0
+    """Requests of which every server has shown the same."""
+    footprints: list[Footprint] = field(default_factory=list)
+    crowds: list[Sample] = field(default_factory=list)
+    """What became of many clients at once."""
+    machine: str = ""
+    versions: str = ""
+    titles: dict[str, str] = field(default_factory=dict)
+    """Of the loads, in the order in which they are shown."""
+
+
+async def prepare(
+    plan: Plan, contestants: Sequence[Contestant], outcome: Outcome
+) -> AsyncIterator[str]:
+    """Learn what pages cost and what is right, a step for each load of each server.
+
+    Raises CommandError where two servers do not agree.
+    """
+    for load in plan.loads:
+        outcome.titles[load.name] = load.title
+        agreed: tuple[str, list[int]] | None = None
+        for one in contestants:
+            made = script(one.url, one.dialect, load, token=plan.token)
+            if made is None or (one.only is not None and load.name not in one.only):
+                continue
+            yield f"{load.title}: {one.subject.title} answers once"
+            outcome.costs |= await told(plan, one, load)
+            before = await _counted(one)
+            shown = await record(made)
+            outcome.costs |= _between(one, made, before, await _counted(one))
+            one.scripts[load.name] = made
+            if agreed is None:
+                agreed = one.subject.title, shown
+                outcome.compared += len(shown)
+            elif shown != agreed[1]:
+                raise _differ(load, agreed, one, shown)
+
+
+async def compare(
+    plan: Plan, contestants: Sequence[Contestant], outcome: Outcome
+) -> AsyncIterator[str]:
+    """Measure in rounds, each in the other order of the servers than the one before."""
+    for one in contestants:
+        for made in one.scripts.values():
+            yield f"{made.load.title}: {one.subject.title} warms up"
+            await measure(one.subject, made, _WARM_CLIENTS, plan.seconds, part=-1)
+    for number in range(plan.rounds):
+        order = contestants if number % 2 == 0 else contestants[::-1]
+        for load, (place, clients) in product(plan.loads, enumerate(plan.clients)):
+            part = number * len(plan.clients) + place
+            for one in order:
+                if load.name in one.scripts:
+                    yield f"Round {number + 1}: {load.title}, {clients}, {one.subject.title}"
+                    made = one.scripts[load.name]
+                    sample = await measure(one.subject, made, clients, plan.seconds, part)
+                    outcome.samples.append(sample)
+
+
+async def crowds(
+    plan: Plan, contestants: Sequence[Contestant], outcome: Outcome
+) -> AsyncIterator[str]:
+    """Ask for the first page by very many clients, and weigh the processes afterwards."""
+    for one in contestants:
+        pid = one.subject.pid
+        outcome.footprints.append(Footprint(one.subject.title, one.start, memory_of([pid])))
+        made = one.scripts.get(_CROWDED)
+        if made is not None and plan.crowd:
+            yield f"{plan.crowd:,} clients: {one.subject.title}"
+            sample = await measure(one.subject, made, plan.crowd, plan.seconds, part=0)
+            outcome.crowds.append(sample)
+
+
+async def told(plan: Plan, one: Contestant, load: Load) -> Costs:
+    """Return what a page costs where answers tell it when they are asked to."""
+    asking = script(one.url, one.dialect, load, token=plan.token, tell_cost=True)
+    if asking is None or not one.dialect.tells_cost or isinstance(load.asked[0], HtmlAsked):
+        return {}
+    unit = "wcu" if isinstance(load.asked[0], CommentAdded) else "rcu"
+    spent: list[tuple[int, float]] = []
+
+    def keep(_: int, answer: Answer) -> None:
+        actual = orjson.loads(answer.body)["extensions"]["cost"]["actual"]
+        spent.append((actual["requests"], actual[unit]))
+
+    await each(asking, keep)
+    requests, capacity = (sum(values) / len(spent) for values in zip(*spent, strict=True))
+    return {(one.subject.name, load.name): Cost(requests, capacity)}
+
+
+async def _counted(one: Contestant) -> Cost | None:
+    """Return what a server has asked of DynamoDB so far, where it has a page that says so."""
+    if not one.dialect.counts_cost:
+        return None
+    return Cost(**orjson.loads((await fetch(one.url, "/cost")).body))
+
+
+def _between(one: Contestant, made: Script, before: Cost | None, after: Cost | None) -> Costs:
+    if before is None or after is None or not made.digests:
+        return {}
+    pages = len(made.requests)
+    requests = (after.requests - before.requests) / pages
+    capacity = (after.capacity - before.capacity) / pages
+    return {(one.subject.name, made.load.name): Cost(requests, capacity)}
+
+
+def _differ(
+    load: Load, agreed: tuple[str, list[int]], one: Contestant, shown: list[int]
+) -> CommandError:
+    pairs = zip(agreed[1], shown, strict=True)
+    number = next(place for place, (first, second) in enumerate(pairs) if first != second)
+    return CommandError(
+        f"{one.subject.title} shows something else than {agreed[0]} for request {number} of "
+        f"{load.title}, {load.asked[number]}: nothing was measured."
+    )

@@ -1,0 +1,174 @@
+"""How each server is asked and answers: the same page in its schema's words, and its cursors."""
+
+import json
+from base64 import b64decode, b64encode, urlsafe_b64encode
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from dal.query import cursors
+from tools.bench.speed.loads import FIRST, Asked, CommentAdded, CommentAsked, PageAsked
+
+_COMMENT = "id rating language title text username createdAt"
+_PAGE = f"nodes {{ {_COMMENT} }} pageInfo {{ hasNextPage endCursor }}"
+
+_COMMENTS = f"""query ($p: String!, $r: [Int!], $l: [String!], $n: Int, $a: String) {{
+  product(productId: $p) {{
+    comments(rating: $r, language: $l, first: $n, after: $a) {{ {_PAGE} }}
+  }}
+}}"""
+_ONE = f"query ($i: String!) {{ comment(commentId: $i) {{ {_COMMENT} }} }}"
+_ADD = "mutation ($input: AddCommentInput!) { addComment(input: $input) { comment { id } } }"
+
+Body = dict[str, Any]
+
+
+class Dialect(Protocol):
+    """Makes a server's requests of what is asked."""
+
+    @property
+    def pages(self) -> bool:
+        """Whether the server has pages for browsers."""
+
+    @property
+    def tells_cost(self) -> bool:
+        """Whether answers have ``extensions.cost`` when they are asked to."""
+
+    @property
+    def counts_cost(self) -> bool:
+        """Whether ``/cost`` says what was spent so far."""
+
+    def body(self, asked: Asked) -> Body | None:
+        """Return the JSON of an operation; None where this server has nothing of the kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommentsApi:
+    """The schema that Marginalia has, and its peers over DynamoDB."""
+
+    name: str
+    own_cursors: bool
+    """Whether a cursor is Marginalia's, and not the position alone."""
+    writes: bool
+    pages: bool = False
+    tells_cost: bool = False
+    """Whether answers have ``extensions.cost``."""
+    counts_cost: bool = False
+    """Whether ``/cost`` says what was spent so far."""
+
+    def body(self, asked: Asked) -> Body | None:
+        """Return the JSON of an operation."""
+        match asked:
+            case PageAsked():
+                return {"query": _COMMENTS, "variables": self._page(asked)}
+            case CommentAsked(comment_id):
+                return {"query": _ONE, "variables": {"i": comment_id}}
+            case CommentAdded() if self.writes:
+                return {"query": _ADD, "variables": {"input": self._added(asked)}}
+            case _:
+                return None
+
+    def _page(self, asked: PageAsked) -> Body:
+        variables = _filters(asked)
+        if asked.after is not None:
+            variables["a"] = self._cursor(asked.after)
+        return variables
+
+    def _cursor(self, position: str) -> str:
+        if self.own_cursors:
+            return cursors.encode(position)
+        return urlsafe_b64encode(position.encode()).rstrip(b"=").decode()
+
+    def _added(self, asked: CommentAdded) -> Body:
+        return {
+            # Counters that two programs change in two ways would not be one product's.
+            "productId": f"{asked.product}-{self.name}",
+            "rating": asked.rating,
+            "language": asked.language,
+            "title": asked.title,
+            "text": asked.text,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PostGraphileApi:
+    """The schema that PostGraphile makes of the table ``comments``."""
+
+    cursor: str
+    """Any cursor of the list, whose first part tells its order."""
+    pages: bool = False
+    tells_cost: bool = False
+    counts_cost: bool = False
+
+    def body(self, asked: Asked) -> Body | None:
+        """Return the JSON of an operation."""
+        match asked:
+            case PageAsked():
+                return {"query": pages_query(asked), "variables": self._page(asked)}
+            case CommentAsked(comment_id):
+                query = f"query ($i: String!) {{ commentByRowId(rowId: $i) {{ {_COMMENT} }} }}"
+                return {"query": query, "variables": {"i": comment_id}}
+            case _:
+                return None
+
+    def _page(self, asked: PageAsked) -> Body:
+        variables = _filters(asked)
+        if asked.after is not None:
+            instant, _, comment_id = asked.after.partition("#")
+            order = json.loads(b64decode(self.cursor))[0]
+            place = [order, instant.replace("Z", "+00:00"), comment_id]
+            variables["a"] = b64encode(json.dumps(place, separators=(",", ":")).encode()).decode()
+        return variables
+
+
+def _filters(asked: PageAsked) -> Body:
+    """Return the variables of a page that are the same in both schemas."""
+    variables: Body = {"p": asked.product, "n": FIRST}
+    if asked.ratings:
+        variables["r"] = list(asked.ratings)
+    if asked.languages:
+        variables["l"] = list(asked.languages)
+    return variables
+
+
+def pages_query(asked: PageAsked) -> str:
+    """Return PostGraphile's query of a page: a filter is left out where nothing is filtered."""
+    variables, filters = "$p: String!, $n: Int, $a: Cursor", "productId: {equalTo: $p}"
+    if asked.ratings:
+        variables, filters = f"{variables}, $r: [Int!]", f"{filters}, rating: {{in: $r}}"
+    if asked.languages:
+        variables, filters = f"{variables}, $l: [String!]", f"{filters}, language: {{in: $l}}"
+    order = "[CREATED_AT_DESC, ROW_ID_DESC]"
+    return f"""query ({variables}) {{
+  allComments(filter: {{{filters}}}, orderBy: {order}, first: $n, after: $a) {{ {_PAGE} }}
+}}"""
+
+
+Shown = tuple[Any, ...]
+"""What a reader sees of an answer, whichever server gave it."""
+
+
+def shown(body: bytes) -> Shown:
+    """Return what an answer of JSON shows; ValueError when it shows an error, or nothing known."""
+    answer = json.loads(body)
+    if "errors" in answer:
+        raise ValueError(f"errors: {answer['errors'][:1]}")
+    data = answer["data"]
+    if "product" in data:
+        return _page(data["product"]["comments"])
+    if "allComments" in data:
+        return _page(data["allComments"])
+    if "addComment" in data:
+        return (data["addComment"]["comment"] is not None,)
+    one = data.get("comment") or data.get("commentByRowId")
+    return (_comment(one),)
+
+
+def _page(connection: dict[str, Any]) -> Shown:
+    return *map(_comment, connection["nodes"]), connection["pageInfo"]["hasNextPage"]
+
+
+def _comment(node: dict[str, Any]) -> Shown:
+    names = ("rating", "language", "title", "text", "username")
+    instant = datetime.fromisoformat(node["createdAt"])
+    return *(node[name] for name in names), instant

@@ -1,0 +1,193 @@
+"""The rows that are measured with, and the loads: what clients ask for of them.
+
+Loads are in words that every server's requests are made from.
+"""
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import combinations
+
+from dal.entities.comment import comment_position
+from dal.model import RATINGS, Comment
+
+LARGEST = "p1"
+
+SIZES = {LARGEST: 20_000, "p2": 3_000, "p3": 1_500, "p4": 1_000, "p5": 700, "p6": 400, "p7": 250}
+SIZES |= {"p8": 150}
+"""Comments of each product."""
+
+LANGUAGES = {"en": 55, "de": 15, "fr": 12, "es": 9, "ja": 5, "pt-BR": 4}
+"""How often each comes, in percent."""
+
+_RATINGS = (7, 5, 9, 21, 58)
+_START = datetime(2020, 1, 1, tzinfo=UTC)
+_SPAN = 4 * 365 * 86_400
+MIDDLE = _START + timedelta(seconds=_SPAN / 2)
+"""When about half of the comments were written."""
+_TEXT = (200, 40)
+"""Characters of a text: the mean, and how far most are from it."""
+_SENTENCE = """the kettle pours well and stays warm after two years of daily use but its lid is
+loose when it boils we would buy one again for friends because colour and weight fit our small
+kitchen while für très año 良い não come from elsewhere"""
+_WORDS = tuple(_SENTENCE.split())
+
+NAMES = ("first", "three", "deep", "mixed", "one", "add", "html")
+
+FIRST = 20
+"""Comments of a page."""
+
+DEEP = 15_000
+
+_SEED = 12
+_FROM_THE_START = 0.2
+"""The share of mixed pages that are a list's first."""
+_TRIPLES = 9
+"""Sets of three ratings that are asked for, beside all sets of none, one and two."""
+
+
+def comments_of(product: str, count: int) -> Iterator[Comment]:
+    """Yield the comments of a product, always the same, in no order."""
+    chance = random.Random(product)  # noqa: S311 - data, not secrets
+    for number in range(count):
+        yield Comment(
+            comment_id=f"{product}-{number:06}",
+            product_id=product,
+            username=f"user{chance.randrange(5_000)}",
+            rating=chance.choices(RATINGS, _RATINGS)[0],
+            language=chance.choices(list(LANGUAGES), list(LANGUAGES.values()))[0],
+            title=" ".join(chance.choices(_WORDS, k=4)),
+            text=_text(chance),
+            created_at=_START + timedelta(seconds=chance.random() * _SPAN),
+        )
+
+
+def _text(chance: random.Random) -> str:
+    words: list[str] = []
+    left = chance.gauss(*_TEXT)
+    while left > 0:
+        words.append(chance.choice(_WORDS))
+        left -= len(words[-1]) + 1
+    return " ".join(words)
+
+
+def all_comments() -> list[Comment]:
+    """Return the comments of every product."""
+    return [comment for product, size in SIZES.items() for comment in comments_of(product, size)]
+
+
+@dataclass(frozen=True, slots=True)
+class PageAsked:
+    """A page of a product's comments, after a position."""
+
+    product: str
+    ratings: tuple[int, ...] = ()
+    languages: tuple[str, ...] = ()
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommentAsked:
+    """One comment by its id."""
+
+    comment_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommentAdded:
+    """A new comment."""
+
+    product: str
+    rating: int
+    language: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlAsked:
+    """The page of a product as a browser gets it."""
+
+    product: str
+
+
+Asked = PageAsked | CommentAsked | CommentAdded | HtmlAsked
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Requests under a name, in the order in which they are asked."""
+
+    name: str
+    title: str
+    asked: Sequence[Asked]
+
+
+class Loads:
+    """Every load over some rows, always the same.
+
+    ``count`` is how many different requests the loads have that vary, ``deep`` the row of the
+    largest product after which the deep page begins, or the last that there is.
+    """
+
+    def __init__(self, comments: Iterable[Comment], count: int, deep: int = DEEP) -> None:
+        self._comments = sorted(comments, key=comment_position, reverse=True)
+        self._count = count
+        self._deep = deep
+        self._chance = random.Random(_SEED)  # noqa: S311 - loads, not secrets
+
+    def all(self) -> Iterator[Load]:
+        """Yield the loads in the order in which they are shown."""
+        deep = self._positions(PageAsked(LARGEST))[: self._deep][-1]
+        yield Load("first", "First page", [PageAsked(LARGEST)])
+        yield Load("three", "Ratings 1, 3, 5", [PageAsked(LARGEST, (1, 3, 5))])
+        yield Load("deep", "Deep page", [PageAsked(LARGEST, after=deep)])
+        yield Load("mixed", "Mixed", self._mixed())
+        chosen = self._chance.choices(self._comments, k=self._count)
+        yield Load("one", "Comment by id", [CommentAsked(row.comment_id) for row in chosen])
+        yield Load("add", "addComment", [_added(row) for row in chosen])
+        yield Load("html", "HTML page", [HtmlAsked(LARGEST)])
+
+    def _mixed(self) -> list[Asked]:
+        """Return pages by Zipf's law over the lists, the first ones and others of any depth."""
+        lists = lists_asked()
+        self._chance.shuffle(lists)
+        weights = [1 / rank for rank in range(1, len(lists) + 1)]
+        positions: dict[PageAsked, list[str]] = {}
+        mixed: list[Asked] = []
+        for one in self._chance.choices(lists, weights, k=self._count):
+            if one not in positions:
+                positions[one] = self._positions(one)
+            held = positions[one]
+            first = not held or self._chance.random() < _FROM_THE_START
+            after = None if first else self._chance.choice(held)
+            mixed.append(PageAsked(one.product, one.ratings, one.languages, after))
+        return mixed
+
+    def _positions(self, page: PageAsked) -> list[str]:
+        return [
+            comment_position(row)
+            for row in self._comments
+            if row.product_id == page.product
+            and (not page.ratings or row.rating in page.ratings)
+            and (not page.languages or row.language in page.languages)
+        ]
+
+
+def lists_asked() -> list[PageAsked]:
+    """Return every list of the mixed load: products by sets of ratings by languages."""
+    sets = [chosen for size in range(3) for chosen in combinations(RATINGS, size)]
+    sets += list(combinations(RATINGS, 3))[:_TRIPLES]
+    languages = [(), *((language,) for language in LANGUAGES)]
+    return [
+        PageAsked(product, ratings, chosen)
+        for product in SIZES
+        for ratings in sets
+        for chosen in languages
+    ]
+
+
+def _added(row: Comment) -> CommentAdded:
+    product = f"new-{row.product_id}"
+    return CommentAdded(product, row.rating, row.language, row.title, row.text)

@@ -1,0 +1,224 @@
+"""One measurement: clients ask one server for some seconds, and every answer is checked.
+
+A script holds the requests of one load for one server, and the answers that are right.
+"""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import median, quantiles
+from typing import Any
+
+import orjson
+
+from server.errors import CommandError
+from tools.bench.speed.dialects import Dialect, shown
+from tools.bench.speed.generator import Answer, ask, request
+from tools.bench.speed.loads import Asked, CommentAdded, HtmlAsked, Load
+from tools.bench.speed.processes import cpu_between, cpu_times
+
+_ADDED = re.compile(rb'{"data":{"addComment":{"comment":{"id":"[^"]+"}}}}')
+_CODE = re.compile(rb'"code": ?"(\w+)"')
+_OK = b"200"
+_RECORDERS = 4
+_STEP = 331
+"""Requests between the beginnings of two rounds, so that each begins elsewhere."""
+
+
+@dataclass(slots=True)
+class Script:
+    """Requests by number; the answer to one is always the same, unless it writes."""
+
+    url: str
+    load: Load
+    requests: Sequence[bytes]
+    digests: list[int] = field(default_factory=list)
+    """Of the right bodies; empty where no answer is like another."""
+
+    def right(self, number: int, answer: Answer) -> bool:
+        """Return whether an answer is the right one, byte for byte where it is known."""
+        if answer.status != _OK:
+            return False
+        if not self.digests:
+            return _ADDED.fullmatch(answer.body) is not None
+        return hash(answer.body) == self.digests[number]
+
+
+class _Recording:
+    """Asks each request once, and keeps what a function makes of the answers."""
+
+    def __init__(self, requests: Sequence[bytes], keep: Callable[[int, Answer], None]) -> None:
+        self._left = enumerate(requests)
+        self._keep = keep
+
+    def next(self) -> tuple[int, bytes] | None:
+        return next(self._left, None)
+
+    def note(self, number: int, answer: Answer) -> None:
+        self._keep(number, answer)
+
+
+def script(
+    url: str, dialect: Dialect, load: Load, *, token: str, tell_cost: bool = False
+) -> Script | None:
+    """Return the requests of a load; None where this server has nothing of the kind.
+
+    With ``tell_cost`` each asks for its cost besides; ``token`` is of the user who writes.
+    """
+    more = {"extensions": {"cost": True}} if tell_cost else {}
+    requests = [_request(url, dialect, asked, token, more) for asked in load.asked]
+    if requests[0] is None:
+        return None
+    return Script(url, load, [each for each in requests if each is not None])
+
+
+async def each(script: Script, keep: Callable[[int, Answer], None], clients: int = 1) -> None:
+    """Ask each request once; CommandError when an answer has another status than 200."""
+    failed: list[Answer] = []
+
+    def note(number: int, answer: Answer) -> None:
+        if answer.status == _OK:
+            keep(number, answer)
+        else:
+            failed.append(answer)
+
+    await ask(script.url, _Recording(script.requests, note), clients)
+    if failed:
+        status, body = (part.decode() for part in (failed[0].status, failed[0].body))
+        raise CommandError(f"{script.url} answers {script.load.title} with {status}: {body[:300]}")
+
+
+async def record(script: Script) -> list[int]:
+    """Learn the right answers; return digests of what they show, the same for every server."""
+    first = script.load.asked[0]
+    if isinstance(first, CommentAdded):
+        return []
+    script.digests = [0] * len(script.requests)
+    seen: dict[int, int] = {}
+
+    def keep(number: int, answer: Answer) -> None:
+        script.digests[number] = hash(answer.body)
+        if not isinstance(first, HtmlAsked):
+            seen[number] = hash(shown(answer.body))
+
+    await each(script, keep, _RECORDERS)
+    return [seen[number] for number in sorted(seen)]
+
+
+def _request(
+    url: str, dialect: Dialect, asked: Asked, token: str, more: dict[str, Any]
+) -> bytes | None:
+    if isinstance(asked, HtmlAsked):
+        return request(url, f"/products/{asked.product}") if dialect.pages else None
+    body = dialect.body(asked)
+    if body is None:
+        return None
+    headers = (f"Authorization: Bearer {token}",) if isinstance(asked, CommentAdded) else ()
+    return request(url, "/graphql", orjson.dumps(body | more), headers)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A server and its database, as processes."""
+
+    name: str
+    title: str
+    pid: int
+    database_pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What one measurement has shown; times of CPU are in milliseconds a page."""
+
+    subject: str
+    title: str
+    load: str
+    clients: int
+    pages: int
+    wrong: int
+    refused: int
+    """Answers of 503, and those that did not come."""
+    rate: float
+    """Pages a second."""
+    server_cpu: float
+    database_cpu: float
+    generator_share: float
+    """The part of one core that the clients took: near 1, they were the limit."""
+    p50: float
+    """Milliseconds."""
+    p99: float
+    statuses: Counter[str] = field(default_factory=Counter)
+    """Answers by what they were."""
+
+
+class _Timed:
+    """Asks a script's requests in turn until the time is over, one at least."""
+
+    def __init__(self, script: Script, seconds: float, offset: int) -> None:
+        self._script = script
+        self._number = offset % len(script.requests)
+        self._end = time.perf_counter() + seconds
+        self._begun = False
+        self.latencies: list[float] = []
+        self.wrong = self.refused = 0
+        self.statuses: Counter[str] = Counter()
+
+    def next(self) -> tuple[int, bytes] | None:
+        if self._begun and time.perf_counter() >= self._end:
+            return None
+        self._begun = True
+        number = self._number
+        self._number = (number + 1) % len(self._script.requests)
+        return number, self._script.requests[number]
+
+    def note(self, number: int, answer: Answer) -> None:
+        self.latencies.append(answer.seconds)
+        if self._script.right(number, answer):
+            self.statuses["right"] += 1
+        elif answer.status in (b"", b"503"):
+            code = _CODE.search(answer.body)
+            said = f" {code[1].decode()}" if code else ""
+            self.statuses[f"{answer.status.decode() or 'no answer'}{said}"] += 1
+            self.refused += 1
+        else:
+            self.statuses["wrong"] += 1
+            self.wrong += 1
+
+
+async def measure(
+    subject: Subject, script: Script, clients: int, seconds: float, part: int
+) -> Sample:
+    """Ask for some seconds; ``part`` says where among the requests to begin."""
+    server, database = cpu_times([subject.pid]), cpu_times([subject.database_pid])
+    timed = _Timed(script, seconds, part * _STEP)
+    own, began = time.process_time(), time.perf_counter()
+    await ask(script.url, timed, clients)
+    took, own = time.perf_counter() - began, time.process_time() - own
+    pages = len(timed.latencies)
+    p50, p99 = percentiles(timed.latencies)
+    return Sample(
+        subject=subject.name,
+        title=subject.title,
+        load=script.load.name,
+        clients=clients,
+        pages=pages,
+        wrong=timed.wrong,
+        refused=timed.refused,
+        rate=pages / took,
+        server_cpu=1e3 * cpu_between(server, cpu_times([subject.pid])) / pages,
+        database_cpu=1e3 * cpu_between(database, cpu_times([subject.database_pid])) / pages,
+        generator_share=own / took,
+        p50=1e3 * p50,
+        p99=1e3 * p99,
+        statuses=timed.statuses,
+    )
+
+
+def percentiles(seconds: Sequence[float]) -> tuple[float, float]:
+    """Return the median, and what 99 of 100 stay below."""
+    if len(seconds) == 1:
+        return seconds[0], seconds[0]
+    return median(seconds), quantiles(seconds, n=100, method="inclusive")[98]

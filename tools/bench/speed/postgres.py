@@ -1,0 +1,152 @@
+"""A PostgreSQL of Debian's, over a cluster that is gone afterwards, with the rows in a table."""
+
+import csv
+import io
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from dal.model import Comment
+from server.errors import CommandError
+from tools.bench.speed.servers import free_port, stop
+
+_DEBIAN = Path("/usr/lib/postgresql")
+_USER = "postgres"
+_START_SECONDS = 30.0
+
+_SCHEMA = """
+CREATE TABLE comments (
+  id text PRIMARY KEY, product_id text NOT NULL, username text NOT NULL, rating int NOT NULL,
+  language text NOT NULL, title text NOT NULL, text text NOT NULL, created_at timestamptz NOT NULL
+);
+COPY comments FROM stdin CSV;
+"""
+_INDEXES = """
+CREATE INDEX ON comments (product_id, created_at DESC, id DESC);
+CREATE INDEX ON comments (product_id, rating, created_at DESC, id DESC);
+CREATE INDEX ON comments (product_id, language, created_at DESC, id DESC);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """A PostgreSQL that listens on ``url``."""
+
+    url: str
+    pid: int
+    version: str
+
+
+@contextmanager
+def database(comments: Iterable[Comment]) -> Iterator[Database]:
+    """Run a PostgreSQL that holds the comments until the block ends."""
+    programs, user = _programs(), _user()
+    port = free_port()
+    with TemporaryDirectory(ignore_cleanup_errors=True) as directory:
+        if user is not None:
+            shutil.chown(directory, user)
+        cluster = f"{directory}/cluster"
+        options = ["--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", f"--username={_USER}"]
+        _run(programs / "initdb", "--pgdata", cluster, *options, user=user)
+        process = _start(programs / "postgres", cluster, port, user)
+        try:
+            url = f"postgres://{_USER}@127.0.0.1:{port}/postgres"
+            _wait(programs, port, process)
+            rows = f"{_SCHEMA}{_csv(comments)}\\.\n{_INDEXES}"
+            _run(programs / "psql", "--quiet", "--set=ON_ERROR_STOP=1", url, given=rows)
+            _run(programs / "psql", "--quiet", url, "--command=VACUUM ANALYZE comments")
+            version = _run(programs / "postgres", "--version")
+            yield Database(url, process.pid, version.split()[2])
+        finally:
+            stop(process, signal.SIGINT)
+
+
+def _programs() -> Path:
+    """Return the directory of the newest PostgreSQL; CommandError when there is none."""
+    found = sorted(_DEBIAN.glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
+    on_path = shutil.which("initdb")
+    if not found and on_path is None:
+        raise CommandError(
+            "There is no PostgreSQL: `apt-get install postgresql`, or leave PostGraphile out "
+            "with --servers."
+        )
+    return (found[-1] if found else Path(str(on_path))).parent
+
+
+def _user() -> str | None:
+    """Return whom PostgreSQL runs as: it refuses root."""
+    if os.geteuid():
+        return None
+    try:
+        pwd.getpwnam(_USER)
+    except KeyError:
+        raise CommandError(
+            f"PostgreSQL does not run as root, and there is no user {_USER}: run as another user."
+        ) from None
+    return _USER
+
+
+def _start(program: Path, cluster: str, port: int, user: str | None) -> subprocess.Popen[bytes]:
+    settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", f"port={port}"]
+    options = [part for setting in settings for part in ("-c", setting)]
+    return subprocess.Popen(  # noqa: S603 - a program of this machine
+        [program, "-D", cluster, *options],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        process_group=0,
+        **_as(user),
+    )
+
+
+def _wait(programs: Path, port: int, process: subprocess.Popen[bytes]) -> None:
+    place = ("--host=127.0.0.1", f"--port={port}")
+    end = time.monotonic() + _START_SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        with suppress(CommandError):
+            _run(programs / "pg_isready", *place)
+            return
+        time.sleep(0.1)
+    raise CommandError(f"PostgreSQL does not answer on port {port}: is another program there?")
+
+
+def _run(program: Path, *arguments: str, user: str | None = None, given: str = "") -> str:
+    done: subprocess.CompletedProcess[bytes] = subprocess.run(  # noqa: S603 - a program of this machine
+        [program, *arguments],
+        input=given.encode(),
+        capture_output=True,
+        cwd="/",
+        check=False,
+        **_as(user),
+    )
+    if done.returncode:
+        said = " ".join(done.stderr.decode().split())[-300:]
+        raise CommandError(f"PostgreSQL's {program.name} has failed: {said}")
+    return done.stdout.decode()
+
+
+def _as(user: str | None) -> dict[str, Any]:
+    return {} if user is None else {"user": user, "group": user, "extra_groups": []}
+
+
+def _csv(comments: Iterable[Comment]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for one in comments:
+        instant = one.created_at.isoformat()
+        writer.writerow(
+            [
+                *(one.comment_id, one.product_id, one.username, one.rating, one.language),
+                *(one.title, one.text, instant),
+            ]
+        )
+    return text.getvalue()
