@@ -24,7 +24,6 @@ RUN python -m venv --without-pip /opt/marginalia
 COPY pyproject.toml hatch_build.py constraints.txt README.md LICENSE ./
 COPY analytics analytics
 COPY compiled compiled
-COPY conformance conformance
 COPY dal dal
 COPY live live
 COPY resolvers resolvers

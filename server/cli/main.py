@@ -78,11 +78,6 @@ COMMANDS = {
         "Put a backup in the place of the embedded engine's data.",
         "marginalia restore marginalia-monday.db",
     ),
-    "conformance": Command(
-        "Check a connection of any GraphQL server against Relay's specifications.",
-        "marginalia conformance http://127.0.0.1:8000/graphql --connection "
-        "'product(productId: \"1\").comments'",
-    ),
     "schema": Command(
         "Print the GraphQL schema.",
         "marginalia schema > schema.graphql",

@@ -27,10 +27,11 @@ from server.cli.main import COMMANDS, build
 from tests.engines import ROOT
 from tests.server.serving import called, marginalia
 from tools.bench import __main__ as bench
+from tools.conformance import __main__ as conformance
 
 ENDLESS = ("serve", "follow")
 IDLE = ("aws", "docker", "git", "jq", "openssl")
-TOOLS = {"tools.bench": bench.app}
+TOOLS = {"tools.bench": bench.app, "tools.conformance": conformance.app}
 _OURS = ("marginalia", "make", "pip", "python")
 
 _PROGRAM = f"""#!{sys.executable} -SE

@@ -46,7 +46,7 @@ def tools() -> dict[str, Any]:
     """Return each command of a tool by its words."""
     apps = {module: main.get_command(app) for module, app in TOOLS.items()}
     return {
-        f"{module} {name}": command
+        f"{module} {name}".strip(): command
         for module, app in apps.items()
         for name, command in getattr(app, "commands", {"": app}).items()
     }
@@ -80,7 +80,7 @@ def unknown(code: str) -> bool:
             return wrong or name not in commands() or not named <= options(f"{inner} ")
         case ["python", "-m", module, *rest] if module.startswith("tools."):
             named = {one for one in rest if one.startswith("--")}
-            tool = " ".join([module, *rest[:1]])
+            tool = module if module in tools() else " ".join([module, *rest[:1]])
             return wrong or tool not in tools() or not named <= options(f"{tool} ")
         case [option, *_] if re.fullmatch("--[a-z][a-z-]+", option):
             return wrong or option not in options() | OTHERS

@@ -12,7 +12,6 @@ import typer
 
 from tests.engines import free_port
 from tests.oracle import make_comments
-from tests.server.serving import MARGINALIA
 from tools.bench.speed.postgres import database
 
 HERE = Path(__file__).parent
@@ -49,7 +48,9 @@ def main() -> None:
 def _check(title: str, url: str, connection: str, insert: str, delete: str) -> None:
     typer.echo(f"\n{title}\n")
     options = ["--connection", connection, "--insert", insert, "--delete", delete]
-    subprocess.run([MARGINALIA, "conformance", url, *options, *sys.argv[1:]], check=False)
+    subprocess.run(
+        [sys.executable, "-m", "tools.conformance", url, *options, *sys.argv[1:]], check=False
+    )
 
 
 @contextmanager

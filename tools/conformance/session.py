@@ -6,14 +6,13 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
-from conformance.algorithm import Ask
-from conformance.check import FailedError, Finding, Need
-from conformance.endpoint import Endpoint
-from conformance.errors import ConformanceError
-from conformance.listing import Edge, Listing, Page
-from conformance.shape import Shape, introspected, read_schema, suggestions
-from conformance.target import parse_target
-from conformance.writing import Writer, parse_mutation
+from tools.conformance.algorithm import Ask
+from tools.conformance.check import FailedError, Finding, Need
+from tools.conformance.endpoint import ConformanceError, Endpoint
+from tools.conformance.listing import Edge, Listing, Page
+from tools.conformance.shape import Shape, introspected, read_schema, suggestions
+from tools.conformance.target import parse_target
+from tools.conformance.writing import Writer, parse_mutation
 
 PAGE_SIZE = 20
 MOST = 5_000

@@ -6,11 +6,10 @@ session of its own fixture.
 
 import pytest
 
-from conformance.check import Check
-from conformance.checks import CHECKS
-from conformance.report import text_of
-from conformance.run import outcome_of
-from conformance.session import Session
+from tools.conformance.check import Check
+from tools.conformance.checks import CHECKS
+from tools.conformance.run import outcome_of, text_of
+from tools.conformance.session import Session
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from conformance.endpoint import Request
+from tools.conformance.endpoint import Request
 
 
 class Level(StrEnum):
@@ -47,7 +47,7 @@ class FailedError(Exception):
 
 
 Run = Callable[[Any], AsyncGenerator[Finding]]
-"""Takes a conformance.session.Session, whose module knows this one."""
+"""Takes a Session of ``session``, whose module knows this one."""
 
 
 @dataclass(frozen=True, slots=True)

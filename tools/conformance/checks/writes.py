@@ -10,12 +10,12 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from conformance import specification
-from conformance.check import FailedError, Finding, Level, Need, check
-from conformance.checks.pages import FEW, difference
-from conformance.listing import Between, Edge
-from conformance.session import Session
-from conformance.writing import Writer
+from tools.conformance import specification
+from tools.conformance.check import FailedError, Finding, Level, Need, check
+from tools.conformance.checks.pages import FEW, difference
+from tools.conformance.listing import Between, Edge
+from tools.conformance.session import Session
+from tools.conformance.writing import Writer
 
 BOUNDARIES = 3
 """Pages after which something is written."""

@@ -15,10 +15,10 @@ from graphql import (
     is_non_null_type,
 )
 
-from conformance import specification
-from conformance.check import Finding, Level, check
-from conformance.session import Session
-from conformance.shape import field_of
+from tools.conformance import specification
+from tools.conformance.check import Finding, Level, check
+from tools.conformance.session import Session
+from tools.conformance.shape import field_of
 
 _NUMERIC = frozenset({"Int", "Float", "Boolean"})
 

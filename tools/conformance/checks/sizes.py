@@ -2,11 +2,11 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 
-from conformance import specification
-from conformance.check import Finding, Level, Need, check
-from conformance.checks.pages import FEW
-from conformance.listing import Page
-from conformance.session import Session
+from tools.conformance import specification
+from tools.conformance.check import Finding, Level, Need, check
+from tools.conformance.checks.pages import FEW
+from tools.conformance.listing import Page
+from tools.conformance.session import Session
 
 HUGE = 1_000_000
 NO_CURSOR = "this-is-no-cursor"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tests.conformance.notes import Note, Notes, Page
+from tests.tools.conformance.notes import Note, Notes, Page
 
 
 class SkipsARow(Notes):

@@ -1,16 +1,16 @@
-"""``marginalia conformance`` as a person runs it, on small servers with and without faults."""
+"""``python -m tools.conformance`` as a person runs it, on small servers with and without faults."""
 
-import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from conformance.checks import CHECKS
-from tests.conformance.faults import IgnoresABadCursor, SkipsARow
-from tests.conformance.notes import CONNECTION, DELETE, INSERT, Notes, listening
-from tests.server.serving import called
+from tests.server.serving import called_as
+from tests.tools.conformance.faults import IgnoresABadCursor, SkipsARow
+from tests.tools.conformance.notes import CONNECTION, DELETE, INSERT, Notes, listening
+from tools.conformance.__main__ import main
+from tools.conformance.checks import CHECKS
 
 KEY = ("--header", "Key: of notes")
 
@@ -22,7 +22,7 @@ def url() -> Iterator[str]:
 
 
 def run(url: str, *options: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    return called("conformance", url, *options, **settings)
+    return called_as("conformance", main, url, *options, **settings)
 
 
 def test_all_checks_of_a_conforming_server_hold(url: str, tmp_path: Path) -> None:
@@ -59,28 +59,11 @@ def test_what_only_should_be_fails_if_asked_to() -> None:
         assert run(*arguments, "--strict").returncode == 1
 
 
-def test_json_is_for_programs() -> None:
-    with listening(SkipsARow()) as url:
-        said = run(url, *KEY, "--connection", CONNECTION, "--json")
-    report = json.loads(said.stdout)
-    assert (said.returncode, report["listChanged"]) == (1, False)
-    by_name = {check["name"]: check for check in report["checks"]}
-    assert by_name.keys() == {check.name for check in CHECKS}
-    (finding, *_) = by_name["after-cursor"]["findings"]
-    assert finding["request"]["variables"] == {"first": 3, "after": "13"}
-    assert by_name["deleted-cursor"]["status"] == "skipped"
-
-
-def test_the_environment_may_hold_a_header_with_spaces(url: str) -> None:
-    said = run(url, "--connection", CONNECTION, MARGINALIA_HEADER="Key: of notes\nOther: one")
-    assert said.returncode == 0
-
-
 def test_without_a_connection_it_says_which_there_are(url: str) -> None:
     said = run(url, *KEY)
     assert said.returncode == 1
     assert said.stderr == (
-        f"marginalia: Say which connection with --connection. {url} has: {CONNECTION}.\n"
+        f"conformance: Say which connection with --connection. {url} has: {CONNECTION}.\n"
     )
 
 
@@ -93,7 +76,7 @@ def test_without_a_connection_it_says_which_there_are(url: str) -> None:
         (("--connection", "notes", "--insert", "{ a }"), "--insert is no mutation"),
         (("--connection", "notes", "--insert", "@nowhere"), "nowhere cannot be read: No such file"),
         (("--connection", "notes", "--most", "5"), "The list has more than 5 rows"),
-        (("--connection", "notes", "--header", "Key"), "--header 'Key' is no header such as"),
+        (("--connection", "notes", "--header", "Key"), "--header 'Key' is not a header such as"),
         (
             ("--connection", "notes", "--insert", INSERT, "--delete", DELETE.replace("id", "no")),
             "--delete wants $no, and the answer of --insert has no no",
@@ -103,7 +86,7 @@ def test_without_a_connection_it_says_which_there_are(url: str) -> None:
 def test_a_bad_option_is_one_sentence(url: str, options: tuple[str, ...], sentence: str) -> None:
     said = run(url, *KEY, *options)
     assert said.returncode == 1
-    assert said.stderr.startswith(f"marginalia: {sentence}")
+    assert said.stderr.startswith(f"conformance: {sentence}")
     assert said.stderr.count("\n") == 1
 
 
@@ -119,4 +102,4 @@ def test_a_list_of_two_rows_shows_nothing() -> None:
     del notes.rows[2:]
     with listening(notes) as url:
         said = run(url, *KEY, "--connection", CONNECTION)
-    assert said.stderr.startswith("marginalia: The list has 2 rows, and with fewer than 3 most")
+    assert said.stderr.startswith("conformance: The list has 2 rows, and with fewer than 3 most")

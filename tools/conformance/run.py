@@ -1,19 +1,50 @@
-"""What a run found: lines as checks end, the requests that show faults, and JSON for programs."""
+"""Runs checks one after the other, and prints what came of each."""
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from enum import StrEnum
 from io import StringIO
-from typing import Any
 
 from graphql import GraphQLError, parse, print_ast
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from conformance.check import Finding, Level
-from conformance.endpoint import Request
-from conformance.run import Outcome, Status, failed
+from tools.conformance.check import Check, FailedError, Finding, Level, Need
+from tools.conformance.checks import CHECKS
+from tools.conformance.endpoint import Request
+from tools.conformance.session import Session
+
+ENOUGH = 3
+"""Findings of one check: those that follow are of the same kind."""
+
+
+class Status(StrEnum):
+    """What came of a check."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One check, what was found, and why it was skipped where it was."""
+
+    check: Check
+    findings: Sequence[Finding] = ()
+    skipped: str = ""
+
+    @property
+    def status(self) -> Status:
+        """Passed, failed or skipped."""
+        if self.skipped:
+            return Status.SKIPPED
+        return Status.FAILED if self.findings else Status.PASSED
+
 
 NAME_WIDTH = 22
 LEVEL_WIDTH = 6
@@ -27,9 +58,39 @@ _MARKS = {
     (Status.SKIPPED, Level.SHOULD): "[dim]-[/]",
 }
 
-CHANGED = (
-    "Others wrote to the list meanwhile: some findings may be theirs. Run again in a quiet time."
-)
+
+def failed(outcomes: Sequence[Outcome], level: Level) -> list[Outcome]:
+    """Return the checks of a level that failed."""
+    return [
+        outcome
+        for outcome in outcomes
+        if outcome.status is Status.FAILED and outcome.check.level is level
+    ]
+
+
+async def outcomes(session: Session) -> AsyncIterator[Outcome]:
+    """Run every check; yield what came of each as soon as it is known."""
+    for check in CHECKS:
+        yield await outcome_of(session, check)
+
+
+async def outcome_of(session: Session, check: Check) -> Outcome:
+    """Run one check, up to a few findings."""
+    for need in check.needs:
+        if need in session.lacks:
+            return Outcome(check, skipped=need.value)
+    findings: list[Finding] = []
+    try:
+        async with aclosing(check.run(session)) as found:
+            async for finding in found:
+                findings.append(finding)
+                if len(findings) == ENOUGH:
+                    break
+    except FailedError as failure:
+        findings.append(failure.finding)
+    if Need.INSERT in check.needs or Need.DELETE in check.needs:
+        await session.renew()
+    return Outcome(check, findings)
 
 
 def show(console: Console, outcome: Outcome) -> None:
@@ -67,12 +128,6 @@ def summary(outcomes: Sequence[Outcome], requests: int) -> str:
     )
 
 
-def as_json(url: str, outcomes: Sequence[Outcome], *, changed: bool) -> str:
-    """Return the run as a JSON object, indented."""
-    checks = [_plain(outcome) for outcome in outcomes]
-    return json.dumps({"url": url, "listChanged": changed, "checks": checks}, indent=2)
-
-
 def _show(console: Console, finding: Finding) -> None:
     console.print(f"    {escape(finding.sentence)}")
     for name, value in (("expected", finding.expected), ("got", finding.got)):
@@ -91,24 +146,3 @@ def _pretty(request: Request) -> str:
         return print_ast(parse(request.document))
     except GraphQLError:
         return request.document
-
-
-def _plain(outcome: Outcome) -> dict[str, Any]:
-    check = outcome.check
-    return {
-        "name": check.name,
-        "level": check.level,
-        "sentence": check.sentence,
-        "link": check.link,
-        "status": outcome.status,
-        "skipped": outcome.skipped or None,
-        "findings": [
-            {
-                "sentence": finding.sentence,
-                "request": finding.request and finding.request.body,
-                "expected": finding.expected or None,
-                "got": finding.got or None,
-            }
-            for finding in outcome.findings
-        ],
-    }

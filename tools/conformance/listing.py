@@ -7,11 +7,10 @@ from typing import Any
 
 from graphql import get_nullable_type, parse, validate
 
-from conformance.check import FailedError, Finding
-from conformance.endpoint import Answer, Endpoint, Request
-from conformance.errors import ConformanceError
-from conformance.shape import Shape
-from conformance.target import Target
+from tools.conformance.check import FailedError, Finding
+from tools.conformance.endpoint import Answer, ConformanceError, Endpoint, Request
+from tools.conformance.shape import Shape
+from tools.conformance.target import Target
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.algorithm import Ask, edges_to_return, has_next_page, has_previous_page
+from tools.conformance.algorithm import Ask, edges_to_return, has_next_page, has_previous_page
 
 LENGTH = 6
 SIZES = st.none() | st.integers(0, LENGTH + 1)

@@ -18,7 +18,7 @@ from graphql import (
     print_ast,
 )
 
-from conformance.errors import ConformanceError
+from tools.conformance.endpoint import ConformanceError
 
 PAGINATION = ("first", "after", "last", "before")
 

@@ -17,9 +17,8 @@ from graphql import (
     parse,
 )
 
-from conformance.check import FailedError, Finding
-from conformance.endpoint import Answer, Endpoint
-from conformance.errors import ConformanceError
+from tools.conformance.check import FailedError, Finding
+from tools.conformance.endpoint import Answer, ConformanceError, Endpoint
 
 NUMBERS = frozenset({"Int", "Float"})
 

@@ -2,12 +2,12 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 
-from conformance import specification
-from conformance.algorithm import Ask, Flag, has_next_page, has_previous_page
-from conformance.check import Finding, Level, Need, check
-from conformance.checks.pages import asks
-from conformance.listing import Page
-from conformance.session import Session
+from tools.conformance import specification
+from tools.conformance.algorithm import Ask, Flag, has_next_page, has_previous_page
+from tools.conformance.check import Finding, Level, Need, check
+from tools.conformance.checks.pages import asks
+from tools.conformance.listing import Page
+from tools.conformance.session import Session
 
 
 @check(

@@ -21,9 +21,8 @@ from graphql import (
     is_required_argument,
 )
 
-from conformance.endpoint import Endpoint
-from conformance.errors import ConformanceError
-from conformance.target import Step, Target
+from tools.conformance.endpoint import ConformanceError, Endpoint
+from tools.conformance.target import Step, Target
 
 DEEPEST = 3
 """Fields of a path that is suggested."""

@@ -9,8 +9,6 @@ from typing import Any, Self
 
 import httpx
 
-from conformance.errors import ConformanceError
-
 MEDIA_TYPES = "application/graphql-response+json, application/json;q=0.9"
 
 BUSY = frozenset({httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE})
@@ -21,6 +19,10 @@ LONGEST_PAUSE = 30.0
 
 SHOWN = 500
 """Characters of an answer that is no JSON, in a sentence."""
+
+
+class ConformanceError(Exception):
+    """Something that keeps the checks from running; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)

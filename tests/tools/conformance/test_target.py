@@ -2,8 +2,8 @@
 
 import pytest
 
-from conformance.errors import ConformanceError
-from conformance.target import parse_target
+from tools.conformance.endpoint import ConformanceError
+from tools.conformance.target import parse_target
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.listing import Edge
+from tools.conformance.listing import Edge
 
 
 @dataclass(frozen=True, slots=True)

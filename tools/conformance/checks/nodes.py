@@ -4,11 +4,11 @@ import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from conformance import specification
-from conformance.check import Finding, Level, Need, check
-from conformance.endpoint import Answer
-from conformance.session import Session
-from conformance.shape import plain_fields
+from tools.conformance import specification
+from tools.conformance.check import Finding, Level, Need, check
+from tools.conformance.endpoint import Answer
+from tools.conformance.session import Session
+from tools.conformance.shape import plain_fields
 
 NO_ID = "this-is-no-id"
 

@@ -7,12 +7,6 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from conformance.check import Check
-from conformance.endpoint import Endpoint
-from conformance.plugin import conforms
-from conformance.report import text_of
-from conformance.run import outcomes
-from conformance.session import Options, Session, open_session
 from dal.model import OrderStatus
 from dal.stores import Stores
 from server.app import create_app
@@ -25,6 +19,11 @@ from tests.oracle import make_comments
 from tests.organizations import ACME, MEMBER
 from tests.server.serving import SECRET
 from tests.strategies import TIES, order
+from tools.conformance.check import Check
+from tools.conformance.endpoint import Endpoint
+from tools.conformance.plugin import conforms
+from tools.conformance.run import outcomes, text_of
+from tools.conformance.session import Options, Session, open_session
 
 PRODUCT = "demo-lamp"
 PAGE_SIZE = 7

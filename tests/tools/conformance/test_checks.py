@@ -5,15 +5,15 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from conformance.check import Check, Level
-from conformance.checks import CHECKS, writes
-from conformance.endpoint import Endpoint
-from conformance.plugin import conforms
-from conformance.run import Status, outcome_of
-from conformance.session import Options, Session, open_session
-from tests.conformance.faults import FAULTS
-from tests.conformance.notes import CONNECTION, DELETE, INSERT, Notes, transport
 from tests.engines import ROOT
+from tests.tools.conformance.faults import FAULTS
+from tests.tools.conformance.notes import CONNECTION, DELETE, INSERT, Notes, transport
+from tools.conformance.check import Check, Level
+from tools.conformance.checks import CHECKS, writes
+from tools.conformance.endpoint import Endpoint
+from tools.conformance.plugin import conforms
+from tools.conformance.run import Status, outcome_of
+from tools.conformance.session import Options, Session, open_session
 
 BY_NAME = {check.name: check for check in CHECKS}
 OPTIONS = Options(connection=CONNECTION, insert=INSERT, delete=DELETE, page_size=5)

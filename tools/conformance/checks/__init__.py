@@ -1,6 +1,6 @@
 """All checks, in the order in which they are run."""
 
-from conformance.checks import flags, nodes, pages, sizes, types, writes
+from tools.conformance.checks import flags, nodes, pages, sizes, types, writes
 
 CHECKS = (
     *types.CHECKS,

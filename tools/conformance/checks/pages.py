@@ -4,12 +4,12 @@ import json
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Sequence
 
-from conformance import specification
-from conformance.algorithm import Ask, edges_to_return
-from conformance.check import Finding, Level, Need, check
-from conformance.endpoint import Request
-from conformance.listing import Page
-from conformance.session import Session
+from tools.conformance import specification
+from tools.conformance.algorithm import Ask, edges_to_return
+from tools.conformance.check import Finding, Level, Need, check
+from tools.conformance.endpoint import Request
+from tools.conformance.listing import Page
+from tools.conformance.session import Session
 
 FEW = 3
 """Rows of a page that is compared."""
