@@ -116,7 +116,7 @@ check: setup-dev .venv/installed-site ## Lint, types, import direction, drift of
 	$(BIN)/marginalia schema | diff -u schema.graphql - || { echo "schema.graphql is behind the code: run 'make sdl' and commit it."; exit 1; }
 	$(BIN)/marginalia table cloudformation | diff -u deploy/cloudformation.yaml - || { echo "deploy/cloudformation.yaml is behind the code: run 'make docs' and commit it."; exit 1; }
 	.venv/cfn-lint/bin/cfn-lint deploy/cloudformation.yaml
-	$(BIN)/python -m docs_site
+	$(BIN)/python -m tools.site
 
 format: setup-dev ## Format and sort imports
 	$(BIN)/ruff check --fix --select I .
@@ -131,7 +131,7 @@ docs: setup-dev ## Make the tables of docs/access-patterns.md, NoSQL Workbench's
 	$(BIN)/marginalia table cloudformation > deploy/cloudformation.yaml
 
 site: setup-dev .venv/installed-site ## Build the documentation as a site in build/site, for any web server
-	$(BIN)/python -m docs_site
+	$(BIN)/python -m tools.site
 
 messages: setup-dev ## Put new texts of the pages into the catalogues of web/locales, to be translated
 	$(BIN)/python -m tests.server.pages.messages
@@ -147,7 +147,7 @@ lock: setup-dev ## Pin the newest releases that pyproject.toml and package.json 
 	$(BIN)/pip-compile --quiet --upgrade --strip-extras --no-annotate --no-header \
 	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file deploy/cfn-lint.txt deploy/cfn-lint.in
 	$(BIN)/pip-compile --quiet --upgrade --strip-extras --no-annotate --no-header \
-	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file docs_site/zensical.txt docs_site/zensical.in
+	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file tools/site/zensical.txt tools/site/zensical.in
 	$(NPM) update --package-lock-only
 
 clean: ## Remove what setup installed (./data stays)
@@ -179,10 +179,10 @@ clean: ## Remove what setup installed (./data stays)
 	.venv/cfn-lint/bin/python -m pip install --quiet --disable-pip-version-check --requirement deploy/cfn-lint.txt
 	@touch $@
 
-# It renders what the project's own Python has staged, and has no use for the rest.
-.venv/installed-site: .venv/created docs_site/zensical.txt
+# It needs none of the project's packages, hence its own environment.
+.venv/installed-site: .venv/created tools/site/zensical.txt
 	$(PYTHON) -m venv .venv/site
-	.venv/site/bin/python -m pip install --quiet --disable-pip-version-check --requirement docs_site/zensical.txt
+	.venv/site/bin/python -m pip install --quiet --disable-pip-version-check --requirement tools/site/zensical.txt
 	@touch $@
 
 # clairvoyance pins another release of rich than the server, hence its own environment; and it names a

@@ -95,7 +95,8 @@ def build(arguments: list[str]) -> typer.Typer:
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
-        epilog="'marginalia COMMAND --help' shows more; each option is also MARGINALIA_<OPTION>.",
+        epilog="'marginalia COMMAND --help' shows more; each option is also a variable, "
+        "such as MARGINALIA_PORT.",
     )
     for name, command in COMMANDS.items():
         _register(app, name, command, wanted=name in arguments)

@@ -1,6 +1,6 @@
 """How pages are taken apart."""
 
-from docs_site.markdown import Fence, anchors, fences, slug_of, table
+from tests.docs.markdown import Fence, anchors, fences, slug_of
 
 PAGE = """# A page
 
@@ -45,7 +45,3 @@ def test_blocks_have_the_comment_right_before_them_alone() -> None:
 def test_anchors_are_those_of_github() -> None:
     assert anchors(PAGE) == {"a-page", "a-page-1", "make-site-links--more"}
     assert slug_of("Other services with DynamoDB's API") == "other-services-with-dynamodbs-api"
-
-
-def test_a_cell_keeps_its_bars_and_lines_to_itself() -> None:
-    assert list(table(["a", "b"], [["x | y", "1\n2"]]))[2] == "| x \\| y | 1 2 |"

@@ -1,9 +1,9 @@
 """Every snippet of the README and the documentation, run against one server with the demo's data.
 
 GraphQL executes, JSON is compared with the answer of the block before it, shell runs in a directory
-like a clone (`tests/docs_site/shell.py`), files are read by what reads them. A block that cannot be
+like a clone (`tests/docs/shell.py`), files are read by what reads them. A block that cannot be
 run has a comment with the reason before it: `<!-- not run: … -->`; its options are parsed all the
-same. `python -m tests.docs_site.pages` lists these.
+same. `python -m tests.docs.pages` lists these.
 """
 
 import gzip
@@ -22,10 +22,10 @@ import pytest
 import yaml
 from jinja2 import Environment
 
-from docs_site.markdown import Fence, fences
 from server.importer.presets import find_preset
-from tests.docs_site.pages import LANGUAGES, living, marked
-from tests.docs_site.shell import Shell, shell
+from tests.docs.markdown import Fence, fences
+from tests.docs.pages import LANGUAGES, living, marked
+from tests.docs.shell import Shell, shell
 from tests.server.serving import SECRET, Served, bearer, served
 
 CLONE = "http://127.0.0.1:8000"

@@ -1,7 +1,7 @@
-"""What this project's Markdown is made of: fenced blocks, links, headings; and tables to write."""
+"""What the Markdown of this project is made of: fenced blocks, links, headings."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _FENCE = re.compile(
@@ -62,11 +62,6 @@ def links(text: str) -> Iterator[str]:
         yield from links(found.groupdict().get("text") or "")
 
 
-def link_pattern() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return what finds links: those of Markdown, then those of HTML."""
-    return _LINK, _HTML
-
-
 def anchors(text: str) -> set[str]:
     """Return the anchors of a page, as GitHub and the site name them."""
     plain = _FENCE.sub(_blank, text)
@@ -83,25 +78,6 @@ def slug_of(heading: str) -> str:
     """Return the anchor of a heading."""
     shown = _LINK.sub(lambda found: found["text"], heading).replace("`", "")
     return re.sub(r"[^\w\- ]", "", shown.lower()).strip().replace(" ", "-")
-
-
-def title_of(text: str) -> str:
-    """Return the first heading of a page."""
-    found = _HEADING.search(text)
-    assert found is not None  # noqa: S101 - every page has one
-    return found[1]
-
-
-def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table; bars and line breaks in a cell are its own."""
-    yield f"| {' | '.join(heading)} |"
-    yield "|---" * len(heading) + "|"
-    for row in rows:
-        yield f"| {' | '.join(_cell(cell) for cell in row)} |"
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
 
 
 def _blank(found: re.Match[str]) -> str:

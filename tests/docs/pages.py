@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from docs_site.markdown import Fence, fences
-from docs_site.staging import sources
+from tests.docs.markdown import Fence, fences
+from tools.site.__main__ import sources
 
 HISTORY = ("docs/decisions/", "CHANGELOG.md")
 """What tells of its day stays as it was."""

@@ -1,4 +1,4 @@
-"""Pages made of the code have all of it, and prose names commands and settings that there are."""
+"""Prose names codes, commands, settings and folders that there are."""
 
 import re
 from functools import cache
@@ -7,20 +7,17 @@ from typing import Any
 import pytest
 from typer import main
 
-from docs_site.markdown import fences
-from docs_site.reference import PAGES
-from docs_site.reference.commands import commands
-from docs_site.reference.errors import ADVICE, NEXT_STEPS
-from docs_site.reference.schema import schema
 from resolvers.mutations import UserErrorCode
 from schema.errors import CODES
-from server.observability.declared import METRICS
-from tests.docs_site.pages import living
-from tests.docs_site.shell import TOOLS, make_complaint
+from tests.docs.markdown import fences
+from tests.docs.pages import living
+from tests.docs.shell import TOOLS, make_complaint
 from tests.engines import ROOT
+from tools.site.commands import app
 
 _CODE = re.compile(r'"([A-Z]{3,}(?:_[A-Z]+)*)"')
 _NO_CODES = {"GET", "POST", "HEAD", "OPTIONS", "MAX_SIZE"} | {code.name for code in UserErrorCode}
+_ROW = re.compile(r"^\| `([A-Z_]+)` \| [^|]+ \| [^|]+ \|$", re.MULTILINE)
 _INLINE = re.compile(r"`([^`\n]+)`")
 _VARIABLE = re.compile(r"\bMARGINALIA_[A-Z_]+[A-Z]\b")
 
@@ -29,6 +26,12 @@ OTHERS = {"--alternator-write-isolation", "--redis", "--writes"}
 
 BESIDE = {"MARGINALIA_ENGINE", "MARGINALIA_IMAGE"}
 """Variables that set no option."""
+
+
+@cache
+def commands() -> dict[str, Any]:
+    """Return every command of the command line by its name, groups among them."""
+    return main.get_command(app).commands  # type: ignore[attr-defined, no-any-return]
 
 
 @cache
@@ -90,32 +93,11 @@ def unknown(code: str) -> bool:
 def test_every_code_has_a_cause_and_a_next_step() -> None:
     files = [ROOT / "schema/errors.py", *sorted((ROOT / "server/http").rglob("*.py"))]
     literal = {code for path in files for code in _CODE.findall(path.read_text("utf-8"))}
-    assert set(CODES.values()) <= set(ADVICE)
-    assert literal - _NO_CODES == set(ADVICE) - _NO_CODES
-    assert {code.name for code in UserErrorCode} == set(NEXT_STEPS)
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_has_a_title_and_whole_tables(page: str) -> None:
-    text = PAGES[page]()
-    assert text.startswith("# ")
-    assert all(line.endswith("|") for line in text.splitlines() if line.startswith("|"))
-    assert all(fence.text.strip() for fence in fences(text))
-
-
-def test_the_pages_have_all_of_the_code() -> None:
-    told = {name.removeprefix("reference/").removesuffix(".md"): PAGES[name]() for name in PAGES}
-    metrics = {one.shown for one in METRICS}
-    assert {one for one in metrics if f"`{one}`" not in told["metrics"]} == set()
-    assert {one for one in leaves() if f"`marginalia {one}`" not in told["commands"]} == set()
-    params = [one for leaf in leaves().values() for one in leaf.params]
-    flags = {one for param in params for one in param.opts if one.startswith("-")}
-    assert {one for one in flags if f"`{one}`" not in told["commands"]} == set()
-    settings = {str(one.envvar) for one in leaves()["serve"].params}
-    assert {one for one in settings if f"`{one}`" not in told["settings"]} == set()
-    roots = {"Query", "Mutation", "Subscription"}
-    types = {one for one in schema().type_map if not one.startswith("__")} - roots
-    assert {one for one in types if one not in told["schema"]} == set()
+    errors, user_errors = (
+        set(_ROW.findall(part)) for part in living()["docs/errors.md"].split("## User errors")
+    )
+    assert errors == (set(CODES.values()) | literal) - _NO_CODES | {"BAD_ARGUMENT", "NOT_FOUND"}
+    assert user_errors == {code.name for code in UserErrorCode}
 
 
 @pytest.mark.parametrize("page", living())

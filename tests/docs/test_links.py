@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from docs_site.markdown import anchors, links
-from docs_site.staging import resolved, sources
+from tests.docs.markdown import anchors, links
 from tests.engines import ROOT
+from tools.site.__main__ import resolved, sources
 
 _HOST = re.compile(r"(localhost|127\.0\.0\.1|[\w-]+(\.[\w-]+)+)(:\d+)?")
 

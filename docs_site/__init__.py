@@ -1,1 +1,0 @@
-"""The documentation as a site: pages by hand, pages made of the code, and what builds them."""

@@ -1,0 +1,1 @@
+"""The documentation as a site: Zensical over the Markdown of the repository."""

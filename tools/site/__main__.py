@@ -1,0 +1,122 @@
+"""``python -m tools.site``: build the documentation into build/site.
+
+Pages are copied to their places in the site, where links between them are adapted. A link to a file
+that the site does not have, such as code, becomes its text. Typer writes the page of commands.
+"""
+
+import posixpath
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+ROOT = Path(__file__).parents[2]
+BUILD = ROOT / "build"
+
+AROUND = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "CHANGELOG.md": "changelog.md",
+    "examples/README.md": "examples.md",
+    "schema.graphql": "schema.md",
+}
+"""Places in the site of files outside ``docs/``, whose files keep their paths."""
+
+_CODE_OR_LINK = re.compile(
+    r"""^(?P<marks>\ *```+).*?^(?P=marks)\ *$
+      | (`+)(?!`).+?(?<!`)\2(?!`)
+      | (?P<start>!?\[(?P<text>(?:`[^`]*`|[^\[\]`])*)\]\(|\bsrc=")
+        (?P<target>[^)"\s]+)(?P<end>[)"])
+    """,
+    re.MULTILINE | re.DOTALL | re.VERBOSE,
+)
+_FOREIGN = re.compile(r'<(?:script|img|iframe|source)\b[^>]* src="(?:https?:)?//')
+_TITLE = re.compile(r"^# (\d+)\. (.+)$", re.MULTILINE)
+
+
+def main() -> None:
+    """Build the site; exit with 1 where Zensical warns, or a page loads from the network."""
+    stage(BUILD)
+    bin_ = ROOT / ".venv/site/bin"
+    if not (bin_ / "zensical").is_file():
+        sys.exit("Zensical is not installed: run `make site`, which installs it.")
+    command = [str(bin_ / "zensical"), "build", "--strict", "--config-file", "mkdocs.yml"]
+    if subprocess.run(command, cwd=BUILD, check=False).returncode:  # noqa: S603 - Zensical
+        sys.exit("The site was not built: fix what is named above.")
+    pages = sorted((BUILD / "site").rglob("*.html"))
+    foreign = [page.name for page in pages if _FOREIGN.search(page.read_text("utf-8"))]
+    if foreign:
+        sys.exit(f"These pages load something from the network: {', '.join(foreign)}.")
+
+
+def stage(into: Path) -> None:
+    """Write what Zensical reads: the pages, their pictures, and the configuration."""
+    pages = into / "pages"
+    shutil.rmtree(pages, ignore_errors=True)
+    shutil.copytree(ROOT / "docs", pages)
+    shutil.copytree(ROOT / "examples/pictures", pages / "pictures/examples")
+    shutil.copytree(ROOT / "tools/site/assets", pages / "assets")
+    shutil.copy(ROOT / "tools/site/mkdocs.yml", into)
+    for path, text in sources().items():
+        (pages / str(place_of(path))).write_text(_adapted(path, text), "utf-8")
+    sdl = (ROOT / "schema.graphql").read_text("utf-8")
+    (pages / "schema.md").write_text(f"# Schema\n\n```graphql\n{sdl}```\n", "utf-8")
+    (pages / "decisions/index.md").write_text("\n".join(_decisions()), "utf-8")
+    typer = [sys.executable, "-m", "typer", "tools.site.commands", "utils", "docs"]
+    typer += ["--name", "marginalia", "--title", "Commands", "--output", f"{pages}/commands.md"]
+    subprocess.run(typer, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - Typer
+
+
+def sources() -> dict[str, str]:
+    """Return the pages that are written by hand, by their paths in the repository."""
+    files = [ROOT / path for path in AROUND if path.endswith(".md")]
+    files += sorted((ROOT / "docs").rglob("*.md"))
+    return {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in files}
+
+
+def place_of(path: str) -> str | None:
+    """Return where a file of the repository is in the site; None where the site has no such."""
+    if path in AROUND:
+        return AROUND[path]
+    if path.startswith("examples/pictures/"):
+        return path.replace("examples/pictures/", "pictures/examples/")
+    if path == "docs/decisions":
+        return "decisions/index.md"
+    return path.removeprefix("docs/") if path.startswith("docs/") else None
+
+
+def resolved(path: str, link: str) -> str:
+    """Return the path in the repository that a link of the page at ``path`` leads to."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), link))
+
+
+def _adapted(path: str, text: str) -> str:
+    """Return a page with its links as they are in the site."""
+
+    def adapt(found: re.Match[str]) -> str:
+        target = found["target"]
+        if target is None or urlsplit(target).scheme or target.startswith("#"):
+            return found[0]
+        file, mark, fragment = target.partition("#")
+        place = place_of(resolved(path, file))
+        if place is None:
+            return found["text"] or ""
+        here = posixpath.dirname(place_of(path) or "") or "."
+        return f"{found['start']}{posixpath.relpath(place, here)}{mark}{fragment}{found['end']}"
+
+    return _CODE_OR_LINK.sub(adapt, text)
+
+
+def _decisions() -> Iterator[str]:
+    yield from ("# Decisions", "", "Choices that had serious alternatives.", "")
+    for path, text in sources().items():
+        if path.startswith("docs/decisions/") and (title := _TITLE.search(text)):
+            yield f"- {title[1]}: [{title[2]}]({posixpath.basename(path)})"
+
+
+if __name__ == "__main__":
+    main()
