@@ -114,7 +114,6 @@ check: setup-dev .venv/installed-site ## Lint, types, import direction, drift of
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/marginalia schema | diff -u schema.graphql - || { echo "schema.graphql is behind the code: run 'make sdl' and commit it."; exit 1; }
-	$(BIN)/marginalia table cloudformation | diff -u deploy/cloudformation.yaml - || { echo "deploy/cloudformation.yaml is behind the code: run 'make docs' and commit it."; exit 1; }
 	.venv/cfn-lint/bin/cfn-lint deploy/cloudformation.yaml
 	$(BIN)/python -m tools.site
 
@@ -125,10 +124,9 @@ format: setup-dev ## Format and sort imports
 sdl: setup ## Export the schema to schema.graphql
 	$(BIN)/marginalia schema > schema.graphql
 
-docs: setup-dev ## Make the tables of docs/access-patterns.md, NoSQL Workbench's model and CloudFormation's template anew
+docs: setup-dev ## Write the tables of docs/access-patterns.md and NoSQL Workbench's model
 	$(BIN)/python -m tests.integration.access_patterns_page
 	$(BIN)/python -m tests.server.cli.workbench_file
-	$(BIN)/marginalia table cloudformation > deploy/cloudformation.yaml
 
 site: setup-dev .venv/installed-site ## Build the documentation as a site in build/site, for any web server
 	$(BIN)/python -m tools.site

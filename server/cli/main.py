@@ -56,9 +56,9 @@ COMMANDS = {
         ("add", "list_"),
     ),
     "table": Command(
-        "Create, upgrade or describe the table, spread it, print its data model or a deployment.",
+        "Create, upgrade or describe the table, spread it, or print its data model.",
         "marginalia table workbench > marginalia.json",
-        ("create", "upgrade", "describe", "reshard", "workbench", "cloudformation"),
+        ("create", "upgrade", "describe", "reshard", "workbench"),
     ),
     "stats": Command(
         "Rebuild, verify or follow the counts by rating and language.",

@@ -30,14 +30,13 @@ from dal.table.streams import latest_stream
 from server.cli import options
 from server.cli.commands.reshard import CounterShards, Shards, reshard
 from server.cli.workbench import workbench_model
-from server.cloudformation import template
 from server.demo.samples import sample_items
 from server.engine.storage import open_store
 from server.errors import CommandError
 from server.progress import ProgressBar
 from server.settings import Settings
 
-__all__ = ["cloudformation", "create", "describe", "reshard", "upgrade", "workbench"]
+__all__ = ["create", "describe", "reshard", "upgrade", "workbench"]
 
 _EXPIRES = "Expiry is on: DynamoDB deletes records whose time is over."
 _KEPT = "Expiry is off, so records of requests pile up: run `marginalia table create`."
@@ -180,14 +179,6 @@ def workbench(*, table: options.TableName = options.DEFAULTS.table) -> None:
     """
     model = workbench_model(table, sample_items(), datetime.now(UTC))
     typer.echo(json.dumps(model, indent=2, ensure_ascii=False))
-
-
-def cloudformation() -> None:
-    """Print the CloudFormation template of a deployment on AWS; docs/amazon.md says how to use it.
-
-    It asks no engine and no AWS account.
-    """
-    typer.echo(template.cloudformation(), nl=False)
 
 
 async def _create(

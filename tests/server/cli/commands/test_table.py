@@ -14,7 +14,6 @@ from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.table import admin
 from dal.table.client import Table, TableAddress, connect
 from server.cli.main import build
-from server.cloudformation.template import cloudformation
 from server.engine.engine import embedded_engine
 from server.engine.storage import open_store
 from server.errors import CommandError
@@ -164,8 +163,3 @@ async def test_the_restore_drill(
     described = await said("table", "describe")
     assert "Expiry is on" in described
     assert "no count is certain" not in described
-
-
-def test_the_template_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    run("table", "cloudformation")
-    assert capsys.readouterr().out == cloudformation()

@@ -1,1 +1,0 @@
-"""The stack of a deployment on AWS, made from the declared table."""

@@ -1,0 +1,50 @@
+"""``deploy/cloudformation.yaml``, parsed."""
+
+from functools import cache
+from typing import Any
+
+import yaml
+
+from tests.engines import ROOT
+
+Resource = dict[str, Any]
+
+
+class Loader(yaml.SafeLoader):
+    """Reads CloudFormation's short forms, ``!Ref Table``, as ``{"Ref": "Table"}``."""
+
+
+def _short_form(loader: Loader, name: str, node: yaml.Node) -> Any:
+    if isinstance(node, yaml.ScalarNode):
+        return {name: loader.construct_scalar(node)}
+    assert isinstance(node, yaml.SequenceNode)
+    return {name: loader.construct_sequence(node, deep=True)}
+
+
+Loader.add_multi_constructor("!", _short_form)
+
+
+@cache
+def template() -> dict[str, Any]:
+    made: dict[str, Any] = yaml.load((ROOT / "deploy/cloudformation.yaml").read_text(), Loader)
+    return made
+
+
+def resources() -> dict[str, Resource]:
+    found: dict[str, Resource] = template()["Resources"]
+    return found
+
+
+def policies() -> dict[str, dict[str, set[str]]]:
+    """Return what each role may do, by its name: actions of DynamoDB by the end of an ARN."""
+    found = {}
+    for name, resource in resources().items():
+        if resource["Type"] == "AWS::IAM::ManagedPolicy":
+            statements = resource["Properties"]["PolicyDocument"]["Statement"]
+            found[name.removesuffix("Policy")] = {
+                one["Resource"]["Sub"][0].partition("${Name}")[2]: {
+                    action.removeprefix("dynamodb:") for action in one["Action"]
+                }
+                for one in statements
+            }
+    return found
