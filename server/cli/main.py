@@ -2,6 +2,7 @@
 
 import gc
 import logging
+import os
 import sys
 from dataclasses import dataclass
 from importlib import import_module
@@ -104,7 +105,12 @@ def build(arguments: list[str]) -> typer.Typer:
 
 
 def main() -> None:
-    """Run the command line; expected faults end it with one sentence and exit code 1."""
+    """Run the command line; expected faults end it with one sentence and exit code 1.
+
+    The files of all commands and of the processes that they start hold customers' data: their owner
+    alone may read them.
+    """
+    os.umask(0o077)
     # What failed on the way is for a server's log, which takes it from here all the same.
     logging.getLogger("dal").addHandler(_NOWHERE)
     try:

@@ -2,7 +2,10 @@
 
 import errno
 import fcntl
+import logging
 import os
+import re
+import stat
 import sys
 import tempfile
 from contextlib import suppress
@@ -13,9 +16,16 @@ import orjson
 
 from server.errors import CommandError
 
+logger = logging.getLogger(__name__)
+
 ROOM = 16 * 1024 * 1024
 """Bytes that must be free: SQLite's write-ahead log grows to 4 MB before it is folded in, and
 folding it in needs as much again."""
+
+_OURS = re.compile(r"marginalia\.|engine\.|\.?jwt-secret|analytics|.*\.db$")
+"""The names of our files, backups among them."""
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -58,7 +68,7 @@ class DataDirectory:
     def prepare(self) -> None:
         """Create the directory if absent; CommandError when the engine could not write there."""
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(0o700, parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
             raise CommandError(
                 f"{self.path} is not a directory: choose another with --data-dir."
@@ -66,6 +76,36 @@ class DataDirectory:
         except OSError as error:
             raise self.unusable(error) from error
         self.check_room()
+        self._tighten()
+
+    def _tighten(self) -> None:
+        """Close the directory and its files to other users, and log it where any was open.
+
+        A directory that holds other files besides stays open, as ``/`` must, and one that is shared
+        by design, as ``/tmp`` is.
+        """
+        try:
+            opened = [one for one in self.path.glob("marginalia.*") if _mode(one) & _OTHERS]
+            mode = _mode(self.path)
+            shared = mode & stat.S_ISVTX or not all(map(_is_ours, self.path.iterdir()))
+            if mode & _OTHERS and not shared:
+                opened.append(self.path)
+            for path in opened:
+                path.chmod(0o700 if path == self.path else 0o600)
+        except OSError as error:
+            logger.warning(
+                "Other users of this machine can read the data in %s, which cannot be closed "
+                "(%s): run `chmod -R go= %s` as its owner.",
+                self.path,
+                error.strerror,
+                self.path,
+            )
+            return
+        if opened:
+            logger.warning(
+                "Other users of this machine could read the data in %s: now its owner alone can.",
+                self.path,
+            )
 
     def check_room(self) -> None:
         """Raise CommandError unless a file of ``ROOM`` bytes can be written."""
@@ -183,3 +223,11 @@ class DataDirectory:
             f"The data directory {self.path} cannot be written ({error.strerror}): "
             "make it writable, or choose another with --data-dir."
         )
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.lstat().st_mode)
+
+
+def _is_ours(path: Path) -> bool:
+    return _OURS.match(path.name) is not None

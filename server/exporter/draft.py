@@ -95,7 +95,7 @@ def open_draft(target: Target, asked: Asked, now: str) -> Iterator[Draft]:
     CommandError when another process works on it, and when it is of another export.
     """
     target.folder.mkdir(parents=True, exist_ok=True)
-    target.draft.mkdir(mode=0o700, exist_ok=True)  # orders and addresses are nobody else's
+    target.draft.mkdir(exist_ok=True)
     lock = os.open(target.draft, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

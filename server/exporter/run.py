@@ -115,7 +115,6 @@ def _file(draft: Draft, kind: ExportKind, path: Path) -> ExportedFile:
         with columnar.open("rb+") as file:
             sync(file)
         columnar.replace(whole)
-    whole.chmod(0o600)
     states = [segment.parts[kind] for segment in draft.state.segments]
     rows, unreadable = (sum(one.rows for one in states), sum(one.unreadable for one in states))
     return ExportedFile(path.name, rows, unreadable)

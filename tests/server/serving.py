@@ -69,6 +69,7 @@ def called_as(
 ) -> subprocess.CompletedProcess[str]:
     """Run another program of ours likewise, by its function."""
     said, complained = StringIO(), StringIO()
+    mask = os.umask(0o022)
     with (
         mock.patch.dict(os.environ, environment(**settings), clear=True),
         mock.patch.object(sys, "argv", [name, *map(str, arguments)]),
@@ -80,6 +81,7 @@ def called_as(
         else:
             with ThreadPoolExecutor(1) as thread:
                 code = thread.submit(_exit_code, act).result()
+    os.umask(mask)
     return subprocess.CompletedProcess(arguments, code, said.getvalue(), complained.getvalue())
 
 

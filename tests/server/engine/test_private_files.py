@@ -1,0 +1,76 @@
+"""The data, its backups and its exports are for their owner alone, whatever the umask says."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.server.serving import called, served
+
+
+def open_to_others(*paths: Path) -> list[Path]:
+    """Return the files and directories at and below some paths that other users can open."""
+    below = [one for path in paths for one in (path, *path.rglob("*"))]
+    return [one for one in below if stat.S_IMODE(one.stat().st_mode) & 0o077]
+
+
+def ran(*arguments: str | Path) -> str:
+    """Run a command as from a shell with the usual umask; return its standard error."""
+    ended = called(*arguments)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stderr
+
+
+def opened_up(data_dir: Path) -> Path:
+    """Have a data directory be as earlier versions left it."""
+    data_dir.chmod(0o755)
+    for file in data_dir.iterdir():
+        file.chmod(0o644)
+    return data_dir
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    data_dir = tmp_path / "data"
+    ran("stats", "verify", "--data-dir", data_dir)
+    return data_dir
+
+
+def test_a_server_its_backups_and_exports(tmp_path: Path) -> None:
+    data_dir, backup, restored = (tmp_path / name for name in ("data", "backup.db", "restored"))
+    with served(data_dir):
+        assert (data_dir / "marginalia.db-wal").exists()
+        assert open_to_others(data_dir) == []
+        ran("backup", backup, "--data-dir", data_dir)
+        ran("export", "-o", tmp_path / "out", "--data-dir", data_dir)
+        ran("export", "-o", tmp_path / "one.csv", "--kind", "orders", "--data-dir", data_dir)
+    ran("restore", backup, "--data-dir", restored)
+    ran("restore", backup, "--data-dir", restored)
+    assert len(list(restored.glob("marginalia.db.before-restore-*"))) == 1
+    made = [backup, restored, tmp_path / "out", *tmp_path.glob("one.csv*")]
+    assert len(made) == 5
+    assert open_to_others(*made) == []
+
+
+def test_a_directory_of_an_earlier_version_is_closed_and_told_once(
+    data_dir: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    opened_up(data_dir)
+    ran("stats", "verify", "--data-dir", data_dir)
+    assert open_to_others(data_dir) == []
+    ran("stats", "verify", "--data-dir", data_dir)
+    (said,) = caplog.messages
+    assert said == (
+        f"Other users of this machine could read the data in {data_dir}: now its owner alone can."
+    )
+
+
+def test_a_directory_that_is_not_ours_alone_stays_open(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir(0o755)
+    (shared / "notes.txt").touch()
+    ran("stats", "verify", "--data-dir", shared)
+    for _ in range(2):
+        (shared / "marginalia.db").chmod(0o644)
+        ran("stats", "verify", "--data-dir", shared)
+        assert set(open_to_others(shared)) == {shared, shared / "notes.txt"}
