@@ -20,6 +20,10 @@ from server.importer.source import Source
 
 MAX_ROW_CHARACTERS = 1_000_000
 
+MAX_PATH_CHARACTERS = 1_000
+"""Of the names of the open elements: each element costs as much as its path is long. Feeds of rows
+have less than 100."""
+
 _CHUNK = 1 << 16
 _SHOWN_PATHS = 10
 _UNKNOWN_ENCODING = expat.errors.codes[expat.errors.XML_ERROR_UNKNOWN_ENCODING]
@@ -40,6 +44,7 @@ class XmlRows(Iterator[Row | Reject]):
         self._open: list[str] = []
         self._around: list[dict[str, str]] = []  # columns of each open element that is no row's
         self._texts: list[list[str]] = []
+        self._depth = 0  # characters of the open path
         self._row: dict[str, str] | None = None
         self._line = self._size = 0
         self.seen: dict[str, None] = {}
@@ -84,6 +89,13 @@ class XmlRows(Iterator[Row | Reject]):
 
     def _start(self, name: str, attributes: Mapping[str, str]) -> None:
         self._open.append(name.rpartition(" ")[2])
+        self._depth += len(self._open[-1]) + 1
+        if self._depth > MAX_PATH_CHARACTERS:
+            raise CommandError(
+                f"{self._source.name} nests elements too deeply at line "
+                f"{self._parser.CurrentLineNumber}: the names of the open ones have over "
+                f"{MAX_PATH_CHARACTERS:,} characters, which no feed of rows needs."
+            )
         self._texts.append([])
         path = tuple(self._open)
         if len(self.seen) < _SHOWN_PATHS:
@@ -94,7 +106,9 @@ class XmlRows(Iterator[Row | Reject]):
         elif self._row is None:
             self._around.append({})
         for attribute, value in attributes.items():
-            self._put(f"{self._column()}/@{attribute.rpartition(' ')[2]}".lstrip("/"), value)
+            self._size += len(value)
+            if self._size <= MAX_ROW_CHARACTERS:
+                self._put(f"{self._column()}/@{attribute.rpartition(' ')[2]}".lstrip("/"), value)
 
     def _text(self, text: str) -> None:
         self._size += len(text)
@@ -113,7 +127,7 @@ class XmlRows(Iterator[Row | Reject]):
             self._put(column, text)
         else:
             self._finish(self._row)
-        self._open.pop()
+        self._depth -= len(self._open.pop()) + 1
 
     def _finish(self, row: dict[str, str]) -> None:
         reason = f"the row is over {MAX_ROW_CHARACTERS:,} characters long"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from server.errors import CommandError
 from server.importer.rows import Reject, Row
-from server.importer.xml_rows import MAX_ROW_CHARACTERS, XmlRows
+from server.importer.xml_rows import MAX_PATH_CHARACTERS, MAX_ROW_CHARACTERS, XmlRows
 from tests.server.importer.reading import source
 
 PATH = "Feed/Product/Review"
@@ -63,6 +63,21 @@ def test_an_overlong_row_is_rejected_and_the_next_one_read() -> None:
     assert isinstance(first, Reject)
     assert (first.reason, first.cut) == ("the row is over 1,000,000 characters long", True)
     assert isinstance(second, Row)
+
+
+def test_attributes_count_for_the_length_of_a_row() -> None:
+    users = f'<User id="{"x" * 1000}"/>' * (MAX_ROW_CHARACTERS // 1000 + 1)
+    (row,) = read(f"<Feed><Product><Review>{users}</Review></Product></Feed>")
+    assert isinstance(row, Reject)
+
+
+def test_elements_without_end_are_refused_before_they_cost_much() -> None:
+    assert refusal("<Feed>\n<Product>" + "<a>" * 100_000) == (
+        "sample nests elements too deeply at line 2: the names of the open ones have over 1,000 "
+        "characters, which no feed of rows needs."
+    )
+    deepest = MAX_PATH_CHARACTERS // 2
+    assert read("<a>" * deepest + "</a>" * deepest) == []
 
 
 def test_a_document_type_is_refused_before_its_entities_are_read() -> None:
