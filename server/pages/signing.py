@@ -10,6 +10,7 @@ from server.pages import sessions
 from server.pages.addresses import local
 from server.pages.comment_forms import require_own
 from server.pages.faults import PageFault, told_of
+from server.pages.formats import number
 from server.pages.i18n import gettext
 from server.pages.page_request import LANGUAGES, PageRequest
 
@@ -24,7 +25,14 @@ async def show(request: PageRequest) -> Response:
 async def sign_in(request: PageRequest) -> Response:
     """Keep the JWT when it proves who somebody is, and lead back to where they came from."""
     fields = await request.form()
-    jwt, following = _jwt(request, fields), fields.get("next", "/")
+    following = fields.get("next", "/")
+    if len(fields.get("jwt", "")) > sessions.LONGEST_JWT:
+        message = gettext(
+            "This is too long: browsers keep a JWT of at most %(count)s characters.",
+            count=number(sessions.LONGEST_JWT),
+        )
+        return _form(request, following, message)
+    jwt = _jwt(request, fields)
     try:
         context = await request.view.context(f"Bearer {jwt}")
     except InvalidTokenError as error:

@@ -1,0 +1,108 @@
+"""What a visitor sends is looked through once: twice the text takes no more than twice the time."""
+
+import time
+
+import httpx
+import pytest
+
+from server.pages.sessions import LONGEST_JWT
+from tests.server.pages.conftest import Parsed, jwt_of, opened
+
+SIZE = 12_000
+
+TOKENS = ("a", "a.", '"\\', "/", "\n")
+
+FORMS = {
+    "/sign-in": ("jwt", "next"),
+    "/sign-out": ("form_key", "next"),
+    "/products/long": ("rating", "language", "another", "title", "text", "key"),
+    "/comments/none": ("action", "form_key", "rating", "language", "title", "text"),
+}
+
+ADDRESSES = (
+    "/sign-in?lang={}&next={}",
+    "/?notice={}&language={}",
+    "/?after={}",
+    "/products?id={}",
+    "/products/long?rating={}",
+    "/products/long?language={}&order=oldest",
+    "/products/long?from={}&to={}",
+    "/products/long?after={}",
+    "/products/long?before={}",
+    "/playground?product={}",
+    "/playground?product=long&size={}",
+)
+
+COOKIES = ("marginalia_jwt={}", "marginalia_lang={}", 'marginalia_lang="{}"', 'x="{}"')
+
+
+async def taken(client: httpx.AsyncClient, request: httpx.Request) -> float:
+    """Return the CPU seconds of an answer."""
+    began = time.process_time()
+    answer = await client.send(request)
+    assert answer.status_code < 500, answer.text
+    return time.process_time() - began
+
+
+async def check(client: httpx.AsyncClient, once: httpx.Request, twice: httpx.Request) -> None:
+    """Assert that the second request takes less than three times as long as the first.
+
+    Of a few tries, as other work of the process may fall into one.
+    """
+    ratios = []
+    for _ in range(4):
+        first = await taken(client, once)
+        ratios.append(await taken(client, twice) / first)
+        if ratios[-1] < 3:
+            return
+    raise AssertionError(f"{once.method} {once.url.path[:40]} grows by {ratios}")
+
+
+@pytest.mark.parametrize("token", TOKENS)
+async def test_fields_of_forms(ann: httpx.AsyncClient, token: str) -> None:
+    key = (await opened(ann, "/products/long")).fields()["form_key"]
+    for path, names in FORMS.items():
+        once, twice = (
+            ann.build_request(
+                "POST", path, data={"form_key": key, **dict.fromkeys(names, token * size)}
+            )
+            for size in (SIZE // len(token), 2 * SIZE // len(token))
+        )
+        await check(ann, once, twice)
+
+
+@pytest.mark.parametrize("token", ["a", "%22%5C", "%C3%A9"])
+async def test_parts_of_addresses(client: httpx.AsyncClient, token: str) -> None:
+    for address in ADDRESSES:
+        once, twice = (
+            client.build_request("GET", address.replace("{}", token * size))
+            for size in (SIZE // len(token), 2 * SIZE // len(token))
+        )
+        await check(client, once, twice)
+
+
+@pytest.mark.parametrize("token", ["a", "\\", "\\134", ";"])
+async def test_headers(client: httpx.AsyncClient, token: str) -> None:
+    values = [("Cookie", cookie) for cookie in COOKIES]
+    values += [("Accept-Language", "{}"), ("If-None-Match", "{}"), ("Authorization", "Bearer {}")]
+    for name, value in values:
+        once, twice = (
+            client.build_request(
+                "GET",
+                "/sign-in",
+                headers={name: value.replace("{}", token * size)},
+            )
+            for size in (SIZE // len(token), 2 * SIZE // len(token))
+        )
+        await check(client, once, twice)
+
+
+async def test_a_jwt_that_no_cookie_holds_is_refused_with_the_limit(
+    client: httpx.AsyncClient,
+) -> None:
+    longest = jwt_of("ann").ljust(LONGEST_JWT)
+    assert (await client.post("/sign-in", data={"jwt": longest})).status_code == 303
+    client.cookies.clear()
+    answer = await client.post("/sign-in", data={"jwt": longest + " "})
+    assert answer.status_code == 422
+    assert "browsers keep a JWT of at most 4,000 characters" in Parsed(answer.text).text
