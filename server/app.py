@@ -28,6 +28,7 @@ from server.http.deadline import DeadlineMiddleware
 from server.http.event_stream import EventStreamView, wants_events
 from server.http.failures import FailureMiddleware, http_failure
 from server.http.graphql import GraphQLView
+from server.http.hosts import AllowedHosts, HostMiddleware
 from server.http.persisted import PersistedDocuments
 from server.http.rate_limit import RateLimitMiddleware
 from server.http.request_ids import RequestIdMiddleware
@@ -80,7 +81,7 @@ def create_app(  # noqa: PLR0913 - what a server is made of
         ),
         authenticator=authenticator,
         caching=SharedCaching(settings.s_maxage, settings.stale_while_revalidate),
-        explain=settings.explain,
+        settings=settings,
         broker=broker,
         analytics=analytics or analytics_of(settings),
     )
@@ -89,7 +90,9 @@ def create_app(  # noqa: PLR0913 - what a server is made of
         routes=[Route(_GRAPHQL, view, methods=["GET", "POST"]), *health_routes(table, directory)],
         exception_handlers={HTTPException: http_failure},
     )
-    # A Mount would take what the routes refuse, too.
+    # A Mount would take what the routes refuse, too. Starlette would redirect /graphql/ by the
+    # request's Host.
+    others.router.redirect_slashes = False
     others.router.default = _pages(view, settings, authenticator, loading)
     app: ASGIApp = CompressionMiddleware(_Shortcut(view, _live(settings, view), others))
     app = DeadlineMiddleware(app, seconds=settings.deadline)
@@ -98,6 +101,7 @@ def create_app(  # noqa: PLR0913 - what a server is made of
     app = CrossOriginMiddleware(
         FailureMiddleware(app), origins=settings.cors_origins, local=settings.demo
     )
+    app = HostMiddleware(app, AllowedHosts(settings))
     return signals.around(RequestIdMiddleware(app), wants_events)
 
 
@@ -154,7 +158,7 @@ def _pages(
         from server.pages.routes import pages_app  # noqa: PLC0415 - see above
 
         demo = _demo_account(authenticator) if settings.demo else None
-        return pages_app(view, settings.picture_origins, demo, loading)
+        return pages_app(view, settings, demo, loading)
 
     async def pages(scope: Scope, receive: Receive, send: Send) -> None:
         await app()(scope, receive, send)

@@ -20,6 +20,7 @@ from server.banner import address, banner
 from server.brokers import check_broker, open_broker
 from server.engine.storage import Store, open_store
 from server.errors import CommandError
+from server.http.hosts import AllowedHosts
 from server.logs import set_up_logs
 from server.observability.exposition import check_packages, exposed, of_workers
 from server.observability.signals import open_signals
@@ -52,6 +53,13 @@ def run(settings: Settings) -> None:
     set_up_logs(settings.log_format)
     check_broker(settings)
     check_packages(settings)
+    if AllowedHosts(settings).by_address:
+        logger.warning(
+            "The server listens on %s and answers requests that name localhost or the address at "
+            "which they arrive, and no other host: give the address that browsers use with "
+            "--public-url, such as https://shop.example, or further hosts with --allowed-host.",
+            settings.host,
+        )
     with listening(settings.host, settings.port) as listener:
         try:
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

@@ -1,5 +1,6 @@
 """What a server or command is told: where the store is and how to serve it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_network
@@ -13,6 +14,8 @@ from server.errors import CommandError
 from server.logs import LogFormat
 
 ANY_ORIGIN = "*"
+
+_HOST_NAME = re.compile(r"[\w.-]+")
 
 DEADLINE = 10.0
 NO_RATE_LIMIT = "off"
@@ -29,11 +32,19 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8000
     """0 takes any free port."""
+    public_url: str | None = None
+    """Scheme, host and port at which browsers reach the server, such as https://shop.example; pages
+    build their absolute links from it. None takes them from each request."""
+    allowed_hosts: Sequence[str] = ()
+    """Hosts that the server answers for besides that of ``public_url`` and the names of loopback;
+    ``*.shop.example`` is any host below it, ``*`` any host."""
     data_dir: Path = Path("data")
     demo: bool = False
     explain: bool = False
     introspection: bool = True
     """Whether clients may ask for the schema, and are told of it in errors."""
+    known_products_only: bool = False
+    """Whether comments on products without stored details are refused."""
     documents: Sequence[Path] = ()
     """Manifests of trusted documents, beside those that the table keeps."""
     documents_only: bool = False
@@ -120,6 +131,18 @@ class Settings:
             )
 
     def _check_origins(self) -> None:
+        if self.public_url is not None and not _is_origin(self.public_url):
+            raise CommandError(
+                f"--public-url {self.public_url} is not scheme, host and port alone: give it as "
+                "https://shop.example, without a path."
+            )
+        for host in self.allowed_hosts:
+            if not _is_host(host):
+                raise CommandError(
+                    f"--allowed-host {host} is not a host: give it as shop.example, "
+                    "*.shop.example or '*', without scheme, port and path."
+                )
+
         for origin in self.cors_origins:
             if origin != ANY_ORIGIN and not _is_origin(origin):
                 raise CommandError(
@@ -162,6 +185,12 @@ class Settings:
 
 def _is_origin(text: str) -> bool:
     return _is_url(text) and text == "{0.scheme}://{0.netloc}".format(urlsplit(text))
+
+
+def _is_host(pattern: str) -> bool:
+    """Return whether a pattern is a name, an address, ``*.`` with a name, or ``*``."""
+    name = pattern.removeprefix("*.")
+    return pattern == "*" or _is_network(name.strip("[]")) or _HOST_NAME.fullmatch(name) is not None
 
 
 def _is_network(text: str) -> bool:

@@ -31,6 +31,8 @@ class Context:
     viewer: Viewer | None
     stores: Stores
     explain: bool = False
+    known_products_only: bool = False
+    """Whether comments on products without stored details are refused."""
     cache: RequestCache = field(default_factory=RequestCache)
     prefetched: PrefetchedPages = field(default_factory=PrefetchedPages)
     pace: Pace = field(default_factory=Pace)

@@ -26,6 +26,7 @@ from server.http.media_types import GRAPHQL, HTML, JSON, preferred
 from server.http.persisted import Asked, PersistedDocuments
 from server.http.shared_caching import NOT_KEPT, SharedCaching
 from server.observability.observation import note_errors
+from server.settings import Settings
 
 _ANY, _READING = OperationType.from_http("POST"), OperationType.from_http("GET")
 
@@ -54,7 +55,7 @@ class GraphQLView:
         documents: PersistedDocuments,
         authenticator: Authenticator,
         caching: SharedCaching,
-        explain: bool,
+        settings: Settings,
         broker: Broker,
         analytics: Analytics,
     ) -> None:
@@ -65,7 +66,7 @@ class GraphQLView:
         self._documents = documents
         self._caching = caching
         self._authenticator = authenticator
-        self._explain = explain
+        self._settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request; what is refused before GraphQL sees it is a 4xx in JSON."""
@@ -116,7 +117,8 @@ class GraphQLView:
         return Context(
             viewer=await self._authenticator.viewer(authorization),
             stores=self._stores,
-            explain=self._explain,
+            explain=self._settings.explain,
+            known_products_only=self._settings.known_products_only,
             broker=self._broker,
             analytics=self._analytics,
         )
@@ -148,6 +150,7 @@ class GraphQLView:
             viewer=context.viewer,
             stores=context.stores,
             explain=context.explain,
+            known_products_only=context.known_products_only,
             broker=context.broker,
             analytics=context.analytics,
             last_event_id=context.last_event_id,

@@ -57,7 +57,8 @@ class PageRequest:
     @property
     def site(self) -> str:
         """The absolute address of the site, without a slash at its end."""
-        return str(self.http.base_url).rstrip("/")
+        public: str | None = self.http.app.state.settings.public_url
+        return str(self.http.base_url).rstrip("/") if public is None else public + self.root
 
     @property
     def here(self) -> str:
@@ -124,7 +125,7 @@ class PageRequest:
             "form_key": self.session.form_key,
             "ended": self.session.ended and told_of(self.session.ended),
             "notice": gettext(notice) if notice else None,
-            "picture_origins": self.http.app.state.picture_origins,
+            "picture_origins": tuple(self.http.app.state.settings.picture_origins),
             "authors": self.session.context.stores.comments.authors.listed,
             "loading": self.http.app.state.loading(),
             # What was typed would not come along from the answer to a form.
@@ -145,7 +146,7 @@ class PageRequest:
     def _kept(self, response: Response) -> Response:
         """Have the browser keep the language that an address asked for, and no JWT that ended."""
         asked = i18n.offered(self.http.query_params.get("lang", ""))
-        if asked is not None and self.http.cookies.get(sessions.LANGUAGE_COOKIE) != asked:
+        if asked is not None and sessions.cookies(self.http).get(sessions.LANGUAGE_COOKIE) != asked:
             sessions.keep_language(response, self.http, asked)
         if self.session.ended is not None:
             sessions.forget(response, self.http)

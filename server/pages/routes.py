@@ -1,6 +1,6 @@
 """The pages as one application: which handler answers which page, and what answers for the rest."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from http import HTTPStatus
 
 from starlette.applications import Starlette
@@ -15,6 +15,7 @@ from server.http.failures import http_failure
 from server.http.graphql import GraphQLView
 from server.pages import author, comment, crawlers, home, playground, product, signing, static_files
 from server.pages.page_request import endpoint
+from server.settings import Settings
 
 _ROUTES = (
     ("GET", "/", home.show),
@@ -36,15 +37,14 @@ _ROUTES = (
 
 def pages_app(
     view: GraphQLView,
-    picture_origins: Sequence[str] = (),
+    settings: Settings,
     demo: DemoAccount | None = None,
     loading: Callable[[], tuple[int, int] | None] | None = None,
 ) -> Starlette:
     """Return the application of the pages, which run their documents as ``view`` runs a client's.
 
-    Starlette's own refusals are a page to browsers and JSON to the rest. ``picture_origins`` are
-    those whose pictures may be shown beside our own, ``demo`` the account that one click signs in.
-    ``loading`` returns how far the demo's data is loaded.
+    Starlette's own refusals are a page to browsers and JSON to the rest. ``demo`` is the account
+    that one click signs in. ``loading`` returns how far the demo's data is loaded.
     """
     nothing_here = endpoint(view, home.nothing_here, demo)
 
@@ -65,6 +65,7 @@ def pages_app(
         ],
         exception_handlers={HTTPException: refusal},
     )
-    app.state.picture_origins = tuple(picture_origins)
+    app.router.redirect_slashes = False  # Starlette would redirect by the request's Host
+    app.state.settings = settings
     app.state.loading = loading or (lambda: None)
     return app

@@ -128,7 +128,7 @@ async def test_serve(settings: Settings, asked: Asked, table: Table) -> None:
         stores = Stores(opened)
         app = create_app(settings, table=opened, authenticator=Authenticator(secret=lambda: None))
         transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://marginalia") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             assert (await client.get("/health/ready")).status_code == 200
         await stores.documents.all()
         await stores.comments.get_many(["1", "2"])  # as nodes of several ids

@@ -28,7 +28,7 @@ VIEW = '{ product(productId: "42") { productId } }'
 
 
 def client_of(app: ASGIApp) -> httpx.AsyncClient:
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://marginalia")
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost")
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +238,8 @@ async def test_websockets_are_for_graphql_alone(app: ASGIApp) -> None:
         sent.append(message)
 
     client = ("127.0.0.1", 50_000)
-    scope = {"type": "websocket", "path": "/", "headers": [], "subprotocols": [], "client": client}
+    headers = [(b"host", b"localhost")]
+    scope = {"type": "websocket", "path": "/", "headers": headers, "client": client}
     await app(scope, receive, send)
     assert [message["type"] for message in sent] == ["websocket.close"]
 

@@ -30,7 +30,7 @@ async def client_of(
     authenticator = Authenticator(secret=lambda: None)
     app = create_app(Settings(), table=table, directory=directory, authenticator=authenticator)
     transport = httpx.ASGITransport(app=app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         yield client
 
 

@@ -32,7 +32,9 @@ async def test_it_moves_products_on_leaderboards_while_it_runs(
     shown: list[object] = []
     async with (
         application(Settings(data_dir=tmp_path), other, lambda: None, InProcessBroker()) as app,
-        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client,
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://localhost"
+        ) as client,
     ):
         async with asyncio.timeout(60):
             while not shown:

@@ -27,6 +27,25 @@ def serve(
             envvar="MARGINALIA_PORT", min=0, max=65535, help="The port; 0 takes any free one."
         ),
     ] = options.DEFAULTS.port,
+    public_url: Annotated[
+        str | None,
+        typer.Option(
+            envvar="MARGINALIA_PUBLIC_URL",
+            help="Where browsers reach the server, such as https://shop.example: canonical links, "
+            "the sitemap, robots.txt and JSON-LD start with it.",
+            show_default=False,
+        ),
+    ] = None,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="MARGINALIA_ALLOWED_HOST",
+            help="A host that requests may name, such as shop.example, *.shop.example or '*'; "
+            "others get 421. Repeatable. The public URL's host and this machine's loopback names "
+            "are always allowed.",
+            show_default=False,
+        ),
+    ] = None,
     demo: Annotated[
         bool,
         typer.Option(
@@ -52,6 +71,14 @@ def serve(
             help="Show the schema to whoever asks; without it, no error tells a part of it either.",
         ),
     ] = True,
+    known_products_only: Annotated[
+        bool,
+        typer.Option(
+            "--known-products-only/--any-product",
+            envvar="MARGINALIA_KNOWN_PRODUCTS_ONLY",
+            help="Refuse comments on products that have no title, picture or address stored.",
+        ),
+    ] = False,
     documents: Annotated[
         list[Path] | None,
         typer.Option(
@@ -277,10 +304,13 @@ def serve(
         Settings(
             host=host,
             port=port,
+            public_url=public_url,
+            allowed_hosts=allowed_host or (),
             data_dir=data_dir,
             demo=demo,
             explain=explain,
             introspection=introspection,
+            known_products_only=known_products_only,
             documents=documents or (),
             documents_only=documents_only,
             apq=apq,

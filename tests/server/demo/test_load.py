@@ -74,7 +74,9 @@ async def test_pages_are_there_while_it_is_loaded_and_say_how_far(
     settings, broker = Settings(data_dir=tmp_path), InProcessBroker()
     async with (
         application(settings, table, lambda: None, broker, loading=load.so_far) as app,
-        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client,
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://localhost"
+        ) as client,
     ):
         async with load.beside():
             first = await client.get("/")

@@ -21,6 +21,6 @@ async def table(clients: Clients, dynoxide_url: str) -> Table:
 async def client(table: Table) -> AsyncIterator[httpx.AsyncClient]:
     app = create_app(Settings(), table=table, authenticator=Authenticator(secret=lambda: SECRET))
     async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(app), base_url="http://marginalia", headers={"Accept": "*/*"}
+        transport=httpx.ASGITransport(app), base_url="http://localhost", headers={"Accept": "*/*"}
     ) as client:
         yield client

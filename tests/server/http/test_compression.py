@@ -30,7 +30,7 @@ def page(content_type: str = "text/html", tag: bytes = b'W/"1"') -> ASGIApp:
 
 async def ask(path: str = "/", app: ASGIApp | None = None, **headers: str) -> httpx.Response:
     transport = httpx.ASGITransport(CompressionMiddleware(app or page()))
-    async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         client.headers.pop("accept-encoding")
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return await client.get(path, headers=named)
@@ -95,6 +95,6 @@ async def test_a_strong_tag_names_the_bytes_that_are_sent(
 async def test_the_middleware_alone_would_compress_for_a_cookie() -> None:
     """So the rule is ours to keep."""
     transport = httpx.ASGITransport(CompressMiddleware(page()))
-    async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         answer = await client.get("/", headers={"Accept-Encoding": "gzip", "Cookie": "a=b"})
     assert answer.headers["content-encoding"] == "gzip"

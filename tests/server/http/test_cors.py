@@ -38,7 +38,7 @@ def open_client(table: Table) -> Client:
             Settings(cors_origins=origins, demo=local), table=table, authenticator=authenticator
         )
         async with httpx.AsyncClient(
-            transport=httpx.ASGITransport(app), base_url="http://api"
+            transport=httpx.ASGITransport(app), base_url="http://localhost"
         ) as client:
             yield client
 
@@ -172,7 +172,7 @@ async def test_a_site_below_a_path_is_open_too(table: Table) -> None:
         Settings(cors_origins=[SHOP]), table=table, authenticator=Authenticator(secret=lambda: None)
     )
     transport = httpx.ASGITransport(app, root_path="/shop")
-    async with httpx.AsyncClient(transport=transport, base_url="http://api") as client:
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         answer = await client.get("/shop/graphql?query={__typename}", headers={"Origin": SHOP})
     assert answer.json() == {"data": {"__typename": "Query"}}
     assert answer.headers["Access-Control-Allow-Origin"] == SHOP

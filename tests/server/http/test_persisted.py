@@ -46,7 +46,7 @@ async def serving(
         documents=documents,
     )
     async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(app), base_url="http://marginalia", headers={"Accept": "*/*"}
+        transport=httpx.ASGITransport(app), base_url="http://localhost", headers={"Accept": "*/*"}
     ) as client:
         yield client
 

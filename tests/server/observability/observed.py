@@ -50,7 +50,7 @@ async def client_of(
         signals=signals,
     )
     async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(app), base_url="http://marginalia", headers=headers
+        transport=httpx.ASGITransport(app), base_url="http://localhost", headers=headers
     ) as client:
         yield client
 

@@ -28,7 +28,7 @@ from tests.conftest import Clients
 from tests.engines import ROOT
 
 SECRET = "a secret of thirty-two bytes, or more"
-SITE = "http://shop.example"
+SITE = "http://shop.localhost"
 START = datetime(2024, 1, 1, tzinfo=UTC)
 
 COMMENT = Comment(
@@ -54,14 +54,16 @@ async def table(clients: Clients, dynoxide_url: str) -> Table:
 @pytest.fixture(scope="package")
 def app(table: Table) -> ASGIApp:
     return create_app(
-        Settings(explain=True), table=table, authenticator=Authenticator(secret=lambda: SECRET)
+        Settings(explain=True),
+        table=table,
+        authenticator=Authenticator(secret=lambda: SECRET),
     )
 
 
 def client_of(app: ASGIApp, jwt: str | None = None) -> httpx.AsyncClient:
     client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=SITE)
     if jwt is not None:
-        client.cookies.set("marginalia_jwt", jwt, domain="shop.example")
+        client.cookies.set("marginalia_jwt", jwt, domain="shop.localhost")
     return client
 
 

@@ -50,7 +50,7 @@ async def test_it_leads_back_to_any_page(client: httpx.AsyncClient, product_id: 
 
 async def test_over_https_the_cookie_stays_there(app: ASGIApp) -> None:
     transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(transport=transport, base_url="https://shop.example") as client:
+    async with httpx.AsyncClient(transport=transport, base_url="https://shop.localhost") as client:
         answer = await client.post("/sign-in", data={"jwt": jwt_of("ann")})
     assert "; Secure" in answer.headers["set-cookie"]
 

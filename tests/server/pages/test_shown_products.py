@@ -21,7 +21,7 @@ CDN = "https://cdn.example"
 async def products(table: Table) -> None:
     said = {
         "own": ProductDetails("Kettle & <Sons>", "/static/pages/products.svg#kettle", "/kettle"),
-        "remote": ProductDetails("Lamp", f"{CDN}/lamp.jpg", "https://shop.example/lamp"),
+        "remote": ProductDetails("Lamp", f"{CDN}/lamp.jpg", "https://shop.localhost/lamp"),
     }
     await stored(
         table, [COMMENT._replace(comment_id=one, product_id=one, rating=5) for one in said]

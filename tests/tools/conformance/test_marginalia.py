@@ -89,7 +89,7 @@ async def session_of(
     jwt = make_token(SECRET, username="sam", roles=roles, lifetime=timedelta(hours=1))
     headers = {"Authorization": f"Bearer {jwt}"}
     async with (
-        Endpoint("http://marginalia/graphql", headers, transport=transport) as endpoint,
+        Endpoint("http://localhost/graphql", headers, transport=transport) as endpoint,
         open_session(endpoint, options) as opened,
     ):
         yield opened

@@ -30,6 +30,7 @@ http {{
       proxy_pass http://marginalia;
       proxy_http_version 1.1;
       proxy_set_header Connection "";
+      proxy_set_header Host $http_host;
       proxy_cache pages;
       proxy_cache_lock on;
       proxy_cache_revalidate on;

@@ -1,0 +1,141 @@
+"""A server answers for its own hosts, and for health checks by any address."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from dal.table.client import Table
+from server.app import create_app
+from server.auth.authenticator import Authenticator
+from server.errors import CommandError
+from server.http.hosts import AllowedHosts
+from server.settings import Settings
+from tests.server.serving import served
+
+PUBLIC = "https://shop.example"
+
+
+def allowed(named: str, local: str | None = None, **settings: Any) -> bool:
+    return AllowedHosts(Settings(**settings)).allow(named, local)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["localhost", "LOCALHOST:8000", "shop.localhost", "127.0.0.1:8000", "127.9.9.9", "[::1]:8000"],
+)
+@pytest.mark.parametrize(
+    "settings", [{}, {"host": "0.0.0.0"}, {"public_url": PUBLIC}, {"allowed_hosts": ["a.example"]}]
+)
+def test_loopback_is_always_allowed(host: str, settings: Any) -> None:
+    assert allowed(host, **settings)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "",
+        "evil.example",
+        "localhost.evil.example",
+        "evil.example#localhost",
+        "evil@localhost",
+        "localhost:8000@evil.example",
+        "localhost:x",
+        "localhost/evil",
+        "evil,localhost",
+        "[::1",
+        "shop.example.evil.example",
+        "eshop.example",
+        "a" * 60_000,
+    ],
+)
+@pytest.mark.parametrize("settings", [{}, {"host": "0.0.0.0"}, {"public_url": PUBLIC}])
+def test_other_hosts_are_not(host: str, settings: Any) -> None:
+    assert not allowed(host, "192.0.2.1", **settings)
+
+
+def test_named_hosts_are_allowed_on_any_port() -> None:
+    named: Any = {
+        "public_url": PUBLIC,
+        "allowed_hosts": ["B.example", "*.c.example", "2001:db8::1"],
+    }
+    for host in (
+        "shop.example",
+        "Shop.Example:8443",
+        "b.example",
+        "x.y.c.example",
+        "[2001:DB8::1]",
+    ):
+        assert allowed(host, **named), host
+    for host in ("c.example", "xc.example", "192.0.2.1"):
+        assert not allowed(host, "192.0.2.1", **named), host
+    assert allowed("anything.example", allowed_hosts=["*"])
+
+
+def test_a_server_beyond_loopback_answers_for_the_address_of_the_connection() -> None:
+    assert allowed("192.0.2.1:8000", "192.0.2.1", host="0.0.0.0")
+    assert allowed("[2001:db8:0::1]:8000", "2001:db8::1", host="::")
+    assert allowed("box.example:8000", "192.0.2.1", host="box.example")
+    assert not allowed("192.0.2.2:8000", "192.0.2.1", host="0.0.0.0")
+    assert not allowed("192.0.2.1:8000", "192.0.2.1")
+
+
+@pytest.mark.parametrize("host", ["https://a.example", "a.example:80", "a/b", "", "*a.example"])
+def test_what_is_no_host_is_refused_at_the_start(host: str) -> None:
+    with pytest.raises(CommandError, match=r"is not a host: give it as shop\.example"):
+        Settings(allowed_hosts=[host])
+
+
+@pytest.mark.parametrize(
+    "url", ["shop.example", PUBLIC + "/reviews", PUBLIC + "/", "ftp://a.example"]
+)
+def test_a_public_url_is_scheme_host_and_port(url: str) -> None:
+    with pytest.raises(CommandError, match=r"give it as https://shop\.example, without a path"):
+        Settings(public_url=url)
+
+
+async def test_the_application_refuses_in_one_sentence_and_tells_its_health(table: Table) -> None:
+    app = create_app(Settings(), table=table, authenticator=Authenticator(secret=lambda: None))
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://evil.example") as client:
+        for path in ("/", "/graphql?query={__typename}", "/sitemap.xml", "/healthy"):
+            answer = await client.get(path)
+            assert answer.status_code == 421
+            (error,) = answer.json()["errors"]
+            assert error["message"] == (
+                "This server does not answer for the host 'evil.example': its operator can add it "
+                "with --public-url or --allowed-host."
+            )
+        for path in ("/health", "/health/live", "/health/ready"):
+            assert (await client.get(path)).status_code == 200
+
+
+async def test_no_redirect_is_made_of_the_host(table: Table) -> None:
+    app = create_app(Settings(), table=table, authenticator=Authenticator(secret=lambda: None))
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        for path in ("/graphql/", "/sign-in/", "/health/live/"):
+            assert (await client.get(path)).status_code == 404
+
+
+def test_a_server_beyond_loopback_says_what_it_answers_for(tmp_path: Path) -> None:
+    upgrade = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+        "Sec-WebSocket-Protocol": "graphql-transport-ws",
+    }
+    with served(tmp_path, "--host", "0.0.0.0") as server:
+        get = partial(httpx.get, server.url + "/graphql?query={__typename}", timeout=60)
+        assert get().status_code == 200
+        for headers in ({}, upgrade):
+            assert get(headers={"Host": "evil.example", **headers}).status_code == 421
+        _, said = server.end()
+    assert said.splitlines()[0].endswith(
+        "The server listens on 0.0.0.0 and answers requests that name localhost or the address at "
+        "which they arrive, and no other host: give the address that browsers use with "
+        "--public-url, such as https://shop.example, or further hosts with --allowed-host."
+    )
