@@ -8,11 +8,13 @@ from functools import partial
 
 import strawberry
 
+from dal.errors import InvalidArgumentError
 from dal.model import Comment, Product, rules
 from dal.query.pagination import Edge
 from resolvers.mutations import Rule, UserError, checked, reported
 from resolvers.node_ids import own_id_of
 from resolvers.request.authorization import may_change, require_viewer
+from resolvers.request.product_details import NONE
 from resolvers.request.selection import Info
 
 _STATED: Mapping[str, Rule] = {
@@ -96,6 +98,8 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
     """Store the viewer's comment, a verified one of a product that the viewer has received."""
     viewer = require_viewer(info.context)
     stated = checked(input, _NEW)
+    if info.context.known_products_only:
+        await _require_known(info, stated["product_id"])
     key = stated.pop("idempotency_key", None)
     received = await info.context.stores.users.received(viewer.username, stated["product_id"])
     new = Comment(
@@ -107,6 +111,15 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
     )
     edge: Edge[Comment] = await info.context.stores.comments.add(new, key, dated=False)
     return CommentPayload(edge)
+
+
+async def _require_known(info: Info, product_id: str) -> None:
+    """Raise InvalidArgumentError unless the shop has said something of the product."""
+    if await info.context.products.details(product_id) == NONE:
+        raise InvalidArgumentError(
+            "productId",
+            f"productId {product_id!r} names no product of this shop, and others take no comments.",
+        )
 
 
 @reported(CommentPayload)

@@ -24,6 +24,10 @@ OTHER_SESSION = gettext_noop(
     "This form was made before you signed in here: look it over and send it again."
 )
 
+UNLISTED = gettext_noop(
+    "This shop has no product of this number, so it takes no comments here: check the number."
+)
+
 _TOLD: Mapping[str, str] = {
     "IDEMPOTENCY_KEY_REUSED": gettext_noop(
         "This form was sent before, with other words. Send it again if these are a new comment."

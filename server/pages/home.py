@@ -1,7 +1,8 @@
 """``/``: the products, which is to say the leaderboard, overall or of one language.
 
 DynamoDB has no list of all products that could be read without a Scan, so the list is the board of
-those with a comment rated 5. Any other product's page opens by its id.
+those with a comment rated 5, less products without a title. Any other product's page opens by its
+id.
 """
 
 from collections import Counter
@@ -26,10 +27,13 @@ async def show(request: PageRequest) -> Response:
     answer = await request.run("home.language" if language else "home", after=after, **narrowed)
     board = answer.data["leaderboard"]
     info = board["pageInfo"]
+    # An id is any client's text: the first page shows what the shop has named.
+    titled = [rank for rank in board["nodes"] if rank["product"]["title"]]
     return request.render(
         "home.html",
-        ranks=board["nodes"],
-        languages=_languages(board["nodes"]),
+        ranks=titled,
+        untitled=len(board["nodes"]) - len(titled),
+        languages=_languages(titled),
         language=language,
         after=after,
         canonical=_address(language, after),

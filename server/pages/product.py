@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from server.pages import linked_data, plan_drawing, product_list, trend
 from server.pages.addresses import Filters, comment_path, product_path
-from server.pages.comment_forms import CommentForm, user_errors
+from server.pages.comment_forms import UNLISTED, CommentForm, user_errors
 from server.pages.faults import PageFault
 from server.pages.i18n import gettext
 from server.pages.operations import Answer
@@ -86,7 +86,14 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         linked=linked_data.product(request.site, listed.product, shown),
         account=account(connection["plan"], answer, listed.playground()),
         form=form and form.shown(request.accepted, written_in),
+        closed=gettext(UNLISTED) if _closed(request, listed.product) else None,
     )
+
+
+def _closed(request: PageRequest, product: dict[str, Any]) -> bool:
+    """Return whether the server takes no comments on a product, as the shop says nothing of it."""
+    said = product["title"] or product["pictureUrl"] or product["url"]
+    return request.session.context.known_products_only and not said
 
 
 def account(

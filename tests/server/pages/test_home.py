@@ -8,6 +8,8 @@ import httpx
 import pytest
 
 from dal.entities.declared import INDEXES
+from dal.model import ProductDetails
+from dal.repositories.products import ProductRepository
 from dal.table import admin
 from dal.table.client import Table
 from server.app import create_app
@@ -43,7 +45,11 @@ async def table(clients: Clients, dynoxide_url: str) -> Table:
         for number in range(1, PRODUCTS + 1)
         for one in range(number)
     ]
-    await fill(table, [*rows, COMMENT._replace(comment_id="x", product_id="low", rating=1)])
+    rows.append(COMMENT._replace(comment_id="x", product_id="low", rating=1))
+    rows.append(COMMENT._replace(comment_id="y", product_id="untitled", rating=5))
+    await fill(table, rows)
+    titles = {f"p/{number}": ProductDetails(f"Mug {number}") for number in range(1, PRODUCTS + 1)}
+    await ProductRepository(table).put_many(titles)
     return table
 
 
@@ -79,7 +85,9 @@ async def test_the_most_loved_come_first(client: httpx.AsyncClient) -> None:
     second = await opened(client, more)
     assert products(second) == [f"/products/p%2F{number}" for number in (3, 2, 1)]
     assert second.link("next") is None
-    assert ("ol", {"class": "board", "start": "21"}) in second.elements
+    assert [
+        given["value"] for tag, given in second.elements if tag == "li" and "value" in given
+    ] == ["21", "22", "24"]
 
 
 async def test_a_language_has_a_list_of_its_own(client: httpx.AsyncClient) -> None:
@@ -105,7 +113,32 @@ async def test_crawlers_find_the_products(client: httpx.AsyncClient) -> None:
     assert answer.headers["content-type"].startswith("application/xml")
     addresses = re.findall("<loc>(.*)</loc>", answer.text)
     assert addresses[:2] == [f"{SITE}/", f"{SITE}/products/p%2F23"]
-    assert len(addresses) == PRODUCTS + 1
+    assert len(addresses) == PRODUCTS + 2
+
+
+async def test_products_without_a_title_are_counted_and_not_listed(
+    client: httpx.AsyncClient,
+) -> None:
+    more = (await opened(client, "/")).link("next")
+    assert more is not None
+    page = await opened(client, more)
+    assert "/products/untitled" not in products(page)
+    assert "1 product without a title is not listed here." in page.text
+
+
+async def test_a_public_url_is_what_absolute_links_begin_with(table: Table) -> None:
+    public = "https://shop.example"
+    app = create_app(
+        Settings(public_url=public), table=table, authenticator=Authenticator(secret=lambda: None)
+    )
+    async with client_of(app) as client:
+        said = [(await client.get(path)).text for path in ("/", "/products/p%2F23", "/comments/x")]
+        assert [f'<link rel="canonical" href="{public}/' in page for page in said] == [True] * 3
+        assert f'"@id":"{public}/products/p%2F23"' in said[1]
+        said += [(await client.get(path)).text for path in ("/robots.txt", "/sitemap.xml")]
+        assert f"Sitemap: {public}/sitemap.xml" in said[3]
+        assert f"<loc>{public}/products/p%2F23</loc>" in said[4]
+        assert not [page for page in said if SITE in page]
 
 
 async def test_addresses_follow_the_place_where_a_proxy_serves(table: Table) -> None:

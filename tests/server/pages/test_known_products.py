@@ -1,0 +1,71 @@
+"""With --known-products-only, comments are for products that the shop has said something of."""
+
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from dal.model import ProductDetails
+from dal.repositories.products import ProductRepository
+from dal.table.client import Table
+from server.app import create_app
+from server.auth.authenticator import Authenticator
+from server.settings import Settings
+from tests.server.pages.conftest import SECRET, Parsed, client_of, jwt_of, opened
+from tests.server.serving import ADD
+
+STATED = {"rating": 4, "language": "en", "title": "Good", "text": "It boils."}
+
+
+@pytest.fixture
+async def shopper(table: Table) -> AsyncIterator[httpx.AsyncClient]:
+    await ProductRepository(table).put_many(
+        {"known": ProductDetails(picture_url="/mug.png"), "emptied": ProductDetails()}
+    )
+    app = create_app(
+        Settings(known_products_only=True),
+        table=table,
+        authenticator=Authenticator(secret=lambda: SECRET),
+    )
+    async with client_of(app, jwt_of("ann")) as client:
+        yield client
+
+
+@pytest.mark.parametrize("product_id", ["unknown", "emptied"])
+async def test_the_api_refuses_a_comment_on_others(
+    shopper: httpx.AsyncClient, product_id: str
+) -> None:
+    asked = {"query": ADD, "variables": {"input": STATED | {"productId": product_id}}}
+    headers = {"Authorization": f"Bearer {jwt_of('ann')}"}
+    answer = (await shopper.post("/graphql", json=asked, headers=headers)).json()
+    assert answer["data"]["addComment"] == {
+        "comment": None,
+        "userErrors": [
+            {
+                "message": f"productId '{product_id}' names no product of this shop, and others "
+                "take no comments."
+            }
+        ],
+    }
+    asked["variables"] = {"input": STATED | {"productId": "known"}}
+    answer = (await shopper.post("/graphql", json=asked, headers=headers)).json()
+    assert answer["data"]["addComment"]["comment"]["text"] == "It boils."
+
+
+async def test_a_page_says_so_instead_of_its_form(shopper: httpx.AsyncClient) -> None:
+    sentence = "This shop has no product of this number, so it takes no comments here"
+    page = await opened(shopper, "/products/known")
+    assert sentence not in page.text
+    fields = page.fields()
+    form = {**{name: str(one) for name, one in STATED.items()}, "form_key": fields["form_key"]}
+    assert (await shopper.post("/products/known", data=form)).status_code == 303
+    closed = await opened(shopper, "/products/unknown")
+    assert sentence in closed.text
+    assert "key" not in closed.fields()
+    answer = await shopper.post("/products/unknown", data=form)
+    assert answer.status_code == 422
+    assert sentence in Parsed(answer.text).text
+
+
+async def test_any_product_takes_comments_otherwise(ann: httpx.AsyncClient) -> None:
+    assert "key" in (await opened(ann, "/products/unknown")).fields()
