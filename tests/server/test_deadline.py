@@ -232,7 +232,7 @@ async def test_pipelined_requests_are_answered_in_turn(client: httpx.AsyncClient
     reader, writer = await asyncio.open_connection(address.hostname, address.port)
     body = b'{"query": "{ __typename }"}'
     request = (
-        b"POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        b"POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
     )
     writer.write(request * 2)

@@ -120,7 +120,7 @@ async def test_a_request_in_flight_is_answered_before_the_end(tmp_path: Path) ->
 
 LISTEN = (
     b"GET /graphql?query=subscription%7BcommentEvents(productId:%2242%22)%7Bkind%7D%7D HTTP/1.1\r\n"
-    b"Host: x\r\nAccept: text/event-stream\r\n\r\n"
+    b"Host: localhost\r\nAccept: text/event-stream\r\n\r\n"
 )
 
 
@@ -145,7 +145,7 @@ def test_who_leaves_together_with_the_request_is_not_served_on(tmp_path: Path) -
 def test_a_body_that_is_too_large_ends_its_connection(running: Served) -> None:
     """What follows a refusal is not read: a client may go on to send for hours."""
     head = (
-        b"POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        b"POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         b"Content-Length: 400000000\r\n\r\n"
     )
     address = urlsplit(running.url)
