@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
+from dal.limits import MAX_SOCKET_MESSAGE
 from dal.stores import Stores
 from dal.table.client import Table
 from live.broker import Broker
@@ -20,7 +21,7 @@ from server.auth.authenticator import Authenticator
 from server.engine.data_directory import DataDirectory
 from server.http.admission import Admission
 from server.http.connections import Connection, Connections, max_connections, raise_descriptor_limit
-from server.http.websocket import MAX_MESSAGE, PING_EVERY, WebSocketProtocol
+from server.http.websocket import PING_EVERY, WebSocketProtocol
 from server.observability.load import Load
 from server.observability.signals import OFF, Signals
 from server.settings import Settings
@@ -96,7 +97,7 @@ class HttpServer(uvicorn.Server):
             admission,
             http=Connection,
             ws=WebSocketProtocol,
-            ws_max_size=MAX_MESSAGE,
+            ws_max_size=MAX_SOCKET_MESSAGE,
             ws_ping_interval=PING_EVERY,
             ws_ping_timeout=PING_EVERY,
             ws_per_message_deflate=False,  # it keeps 10 kB and more for each connection

@@ -11,7 +11,7 @@ from asyncio import AbstractEventLoop, TimerHandle, Transport
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from starlette.responses import Response
 from uvicorn import Config
@@ -23,11 +23,19 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
+from dal.limits import (
+    MAX_BODIES,
+    MAX_BODY,
+    MAX_HEAD,
+    MAX_HEADERS,
+    MAX_PIPELINED,
+    MIN_TAKEN,
+    SEND_TIMEOUT,
+)
 from server.http.admission import Admission, is_health
 from server.http.deadline import LEFT
 from server.http.failures import failure, refusal
-from server.http.request_body import MAX_BODY
-from server.http.subscribers import ABORT, ENDING
+from server.http.subscribers import ENDING
 
 _DESCRIPTORS = 65_536
 """As many as are of use; some systems allow a thousand million and keep a table of them."""
@@ -38,13 +46,8 @@ _RESERVE = 256
 _SURPLUS = 64
 """Connections beyond the most: enough for probes of health."""
 
-_MAX_HEAD = 65_536
-
-_MAX_RECEIVED = 2 * MAX_BODY
-"""Bytes of a request as sent: a body in small chunks is longer than what it holds."""
-
-_MAX_BODIES = 64_000_000
-"""Bytes of bodies that are not complete yet, or wait for their turn, of all connections."""
+_PIECE = 4_096
+"""Bytes that are parsed at once: limits hold to that, however the system splits what was sent."""
 
 _UPGRADE = re.compile(rb"\r\nupgrade(?=[ \t]*:(?![ \t]*websocket[ \t]*\r))", re.IGNORECASE)
 
@@ -76,8 +79,16 @@ def _wire(response: Response, connection: bytes = b"close") -> bytes:
 
 
 _TOO_SLOW = _wire(failure(408, "The request did not arrive in time."))
-_HEAD_TOO_LARGE = _wire(failure(431, f"The head is larger than {_MAX_HEAD:,} bytes."))
-_BODY_TOO_LARGE = _wire(failure(413, f"The body is larger than {MAX_BODY:,} bytes."))
+_HEAD_TOO_LARGE = _wire(failure(431, f"The head is larger than {MAX_HEAD:,} bytes."))
+_TOO_MANY_HEADERS = _wire(failure(431, f"The request has more than {MAX_HEADERS} headers."))
+_CHUNKS_TOO_SMALL = _wire(
+    failure(413, f"Chunk sizes and trailers take over {MAX_HEAD:,} bytes: send larger chunks.")
+)
+_MALFORMED = _wire(failure(400, "The request is not valid HTTP/1.1."))
+_NO_SUCH_VERSION = _wire(failure(505, "The server speaks HTTP/1.1 and HTTP/1.0."))
+_NOT_ONE_HOST = _wire(failure(400, "The request must have one Host header."))
+_CODED_TOO_EARLY = _wire(failure(400, "HTTP/1.0 has no Transfer-Encoding: send HTTP/1.1."))
+_UPGRADE_WITH_BODY = _wire(failure(400, "A request for another protocol must have no body."))
 _BUSY = _wire(refusal(503, "The server is busy: try again in a second.", 1), b"keep-alive")
 _BUSY_LAST = _BUSY.replace(b"connection: keep-alive", b"connection: close")
 _FULL = _wire(refusal(503, "The server has no connection left: try again in a second.", 1))
@@ -89,7 +100,7 @@ def _without_upgrade(data: bytes) -> bytes:
     Java's client offers HTTP/2 with the first request of each connection, and its body was lost.
     """
     end = data.find(b"\r\n\r\n")
-    return _UPGRADE.sub(b"\r\nx-offer", data[:end]) + data[end:] if end >= 0 else data
+    return _UPGRADE.sub(b"\r\nx-offer", data[: end + 2]) + data[end + 2 :] if end >= 0 else data
 
 
 @dataclass
@@ -113,6 +124,32 @@ class Connections:
             return False
         oldest.end(_FULL, linger=0)
         return True
+
+
+class UnreadTimer:
+    """Aborts a connection whose client takes next to nothing of what is sent to it."""
+
+    def __init__(self, loop: AbstractEventLoop, transport: Transport) -> None:
+        self._loop = loop
+        self._transport = transport
+        self._unread = 0
+        self._timer: TimerHandle | None = None
+
+    def start(self) -> None:
+        """Look after ``SEND_TIMEOUT`` at what the client has taken: the write buffer is full."""
+        self._unread = self._transport.get_write_buffer_size()
+        self._timer = self._loop.call_later(SEND_TIMEOUT, self._look)
+
+    def stop(self) -> None:
+        """Wait no longer: the write buffer has room again, or the connection is lost."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _look(self) -> None:
+        if self._unread - self._transport.get_write_buffer_size() < MIN_TAKEN:
+            self._transport.abort()
+        else:
+            self.start()
 
 
 class Connection(HttpToolsProtocol):
@@ -139,12 +176,18 @@ class Connection(HttpToolsProtocol):
         self._partial = False
         """Whether a request has begun and is not complete."""
         self._in_head = False
-        self._received = 0
-        """Bytes of this request so far."""
+        self._allowance = 0
+        """Bytes that this request may still have besides its body."""
+        self._headers = 0
+        """Headers and trailers of this request."""
+        self._fault = _MALFORMED
+        """The answer to what the parser or one of its callbacks refuses."""
         self._body = 0
-        """What of them is body."""
+        """Bytes of this request's body that the application has not taken yet."""
         self._left = False
         """Whether the client has."""
+        self._ended = False
+        """Whether nothing more is read."""
         self._on_leaving: Callable[[], None] | None = None
         """Ends the request that runs."""
         self._on_ending: Callable[[], None] | None = None
@@ -153,6 +196,7 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Expect a request, and make room for it where there are too many connections."""
         super().connection_made(transport)
+        self._unread = UnreadTimer(self.loop, transport)
         surplus = len(self.connections) - self._shared.most
         if surplus > _SURPLUS or self.client is None:  # without an address, it has left already
             transport.abort()
@@ -164,6 +208,7 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the client, and end what is done for it."""
         self._left = True
+        self._unread.stop()
         if self._on_leaving is not None:
             self._on_leaving()
         if self.cycle is not None:
@@ -177,29 +222,67 @@ class Connection(HttpToolsProtocol):
         """Parse what came, within bounds of size and time."""
         if b"pgrade" in data and not self._partial:
             data = _without_upgrade(data)
-        super().data_received(data)
-        if self._partial and not self.transport.is_closing():
-            self._bound(len(data))
+        for start in range(0, len(data), _PIECE):
+            piece = data[start : start + _PIECE]
+            super().data_received(piece)
+            if self._ended or self.transport.get_protocol() is not self:
+                return
+            if self._partial:
+                self._bound(len(piece))
 
     def _bound(self, more: int) -> None:
-        self._received += more
-        if self._in_head and self._received > _MAX_HEAD:
-            self.end(_HEAD_TOO_LARGE)
-        elif self._received > _MAX_RECEIVED:
-            self.end(_BODY_TOO_LARGE)
-        elif self._shared.bodies > _MAX_BODIES:
+        self._allowance -= more
+        if self._allowance < 0:
+            self.end(_HEAD_TOO_LARGE if self._in_head else _CHUNKS_TOO_SMALL)
+        elif self._shared.bodies > MAX_BODIES:
             self.end(_FULL)
         elif self._timer is None:
             self._set_timer()
+
+    def pause_writing(self) -> None:
+        """Give the client time to take what is sent."""
+        super().pause_writing()
+        self._unread.start()
+
+    def resume_writing(self) -> None:
+        """Write on: the client has taken most of what was sent."""
+        super().resume_writing()
+        self._unread.stop()
 
     def on_message_begin(self) -> None:
         """Count from here: this is the first byte of a request."""
         super().on_message_begin()
         self._partial = self._in_head = True
-        self._received = 0
+        self._allowance = MAX_HEAD
+        self._headers = 0
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep a header, and drop a trailer: believed, it would replace what the head says."""
+        self._headers += 1
+        if self._headers > MAX_HEADERS:
+            self._refuse_to_parse(_TOO_MANY_HEADERS)
+        if self._in_head:
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Ask for the body where the client waits for that."""
+        """Refuse a head that two readers may understand in two ways; ask for the body if need be.
+
+        The parser refuses a body with two lengths itself.
+        """
+        version = self.parser.get_http_version()
+        names = [name for name, _ in self.headers]
+        hosts, coded = names.count(b"host"), b"transfer-encoding" in names
+        if version not in ("1.0", "1.1"):
+            self._refuse_to_parse(_NO_SUCH_VERSION)
+        if hosts > 1 or (hosts == 0 and version == "1.1"):  # RFC 9112, 3.2
+            self._refuse_to_parse(_NOT_ONE_HOST)
+        if coded and version == "1.0":  # RFC 9112, 6.1
+            self._refuse_to_parse(_CODED_TOO_EARLY)
+        if self.parser.should_upgrade() and (coded or b"content-length" in names):
+            # The parser would take the body for the next request.
+            self._refuse_to_parse(_UPGRADE_WITH_BODY)
+        if len(self.pipeline) == MAX_PIPELINED:
+            self._refuse_to_parse(_BUSY_LAST)
         self._in_head = False
         super().on_headers_complete()
         if self._is_websocket():
@@ -208,9 +291,18 @@ class Connection(HttpToolsProtocol):
             self.cycle.waiting_for_100_continue = False
             self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
+    def _refuse_to_parse(self, answer: bytes) -> NoReturn:
+        self._fault = answer
+        raise ValueError
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's text
+        """Answer what the parser or one of its callbacks refuses."""
+        self.end(self._fault)
+
     def on_body(self, body: bytes) -> None:
         """Keep a part of the body, and read on until it is complete or too large."""
         super().on_body(body)
+        self._allowance += len(body)
         if self.pipeline or self not in self._shared.expectant:
             return
         self._body += len(body)
@@ -233,8 +325,9 @@ class Connection(HttpToolsProtocol):
         return self.parser.should_upgrade() and self._should_upgrade()
 
     def handle_websocket_upgrade(self) -> None:
-        """Hand the connection over to WebSocket; not where it is one too many, or others wait."""
-        if self.surplus or self._shared.admission.busy:
+        """Hand the connection over to WebSocket, if there is room and every request is answered."""
+        unanswered = self not in self._shared.expectant
+        if self.surplus or self._shared.admission.busy or unanswered:
             self.end(_BUSY_LAST)
             return
         self._arrived()
@@ -256,7 +349,7 @@ class Connection(HttpToolsProtocol):
             self.end(_FULL)
             return
         del self._shared.expectant[self]
-        if self._shared.bodies > _MAX_BODIES and not is_health(path):
+        if self._shared.bodies > MAX_BODIES and not is_health(path):
             self._refuse(cycle)
             return
         serve, refuse = partial(self._serve, cycle, app), partial(self._refuse, cycle)
@@ -266,11 +359,7 @@ class Connection(HttpToolsProtocol):
         if cycle.disconnected:
             return False
         self._release()
-        extensions: Any = {
-            LEFT: self._set_on_leaving,
-            ENDING: self._set_on_ending,
-            ABORT: self.transport.abort,
-        }
+        extensions: Any = {LEFT: self._set_on_leaving, ENDING: self._set_on_ending}
         cycle.scope["extensions"] = extensions
         super()._start_asgi_task(cycle, app)
         return True
@@ -333,6 +422,7 @@ class Connection(HttpToolsProtocol):
 
     def end(self, answer: bytes, linger: float = _LINGER) -> None:
         """Send an answer to a request that has begun, and close; seconds for the client to read."""
+        self._ended = True
         if self not in self._shared.expectant:  # an earlier request of a pipeline is unanswered
             self.transport.abort()
             return

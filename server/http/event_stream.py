@@ -22,8 +22,6 @@ from server.http.graphql_request import header, read_operation
 from server.http.graphql_response import graphql_response
 from server.http.media_types import EVENT_STREAM, GRAPHQL, JSON, preferred
 from server.http.subscribers import (
-    ABORT,
-    SEND_TIMEOUT,
     End,
     Subscribers,
     TooManySubscribersError,
@@ -85,7 +83,7 @@ class EventStreamView:
         end.with_jwt(context.viewer)
         try:
             async with aclosing(answers):
-                await _Stream(scope, send, end).send_all(answers)
+                await _Stream(send, end).send_all(answers)
         finally:
             end.close()
 
@@ -93,21 +91,17 @@ class EventStreamView:
 class _Stream:
     """One answer as it is sent."""
 
-    def __init__(self, scope: Scope, send: Send, end: End) -> None:
-        self._scope = scope
+    def __init__(self, send: Send, end: End) -> None:
         self._send = send
         self._end = end
 
     async def send_all(self, answers: AsyncGenerator[Answer, None]) -> None:
-        """Send events, and why there are no more; a client that takes nothing is cut off."""
+        """Send events, and why there are no more."""
         await self._send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
-        try:
-            await self._write(b"retry: %d\n\n" % RETRY_MS)
-            await self._send_events(answers)
-            await self._write(b"event: complete\ndata:\n\n")
-            await self._send({"type": "http.response.body", "body": b""})
-        except TimeoutError:
-            self._scope.get("extensions", {}).get(ABORT, _nothing)()
+        await self._write(b"retry: %d\n\n" % RETRY_MS)
+        await self._send_events(answers)
+        await self._write(b"event: complete\ndata:\n\n")
+        await self._send({"type": "http.response.body", "body": b""})
 
     async def _send_events(self, answers: AsyncGenerator[Answer, None]) -> None:
         """Send events until there are no more, or the end has come."""
@@ -132,8 +126,7 @@ class _Stream:
             await asyncio.gather(following, return_exceptions=True)
 
     async def _write(self, data: bytes) -> None:
-        async with asyncio.timeout(SEND_TIMEOUT):
-            await self._send({"type": "http.response.body", "body": data, "more_body": True})
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
 
 
 async def _next(answers: AsyncGenerator[Answer, None]) -> Answer | None:

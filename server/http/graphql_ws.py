@@ -21,7 +21,7 @@ from schema.subscribing import Answer, RefusedSubscriptionError
 from server.auth.authenticator import InvalidTokenError, KeysUnavailableError
 from server.http.graphql import GraphQLView
 from server.http.graphql_request import Operation, header, operation_of
-from server.http.subscribers import ABORT, SEND_TIMEOUT, STOPPING, End, encoded, failed
+from server.http.subscribers import STOPPING, End, encoded, failed
 
 PROTOCOL = "graphql-transport-ws"
 
@@ -85,8 +85,6 @@ class GraphQLSocket:
                 await self._close(code, reason)
         except CloseError as close:
             await self._close(close.code, str(close))
-        except TimeoutError:
-            self._abort()
         finally:
             self._end.close()
             await _cancelled([reading, *self._running.values()])
@@ -177,8 +175,6 @@ class GraphQLSocket:
         except SlowListenerError as error:
             self._running.pop(name, None)
             await self._close(_LATER, str(error))
-        except TimeoutError:
-            self._abort()
 
     async def _refuse(self, name: str, result: ExecutionResult) -> None:
         errors = [error.formatted for error in result.errors or []]
@@ -186,26 +182,14 @@ class GraphQLSocket:
 
     async def _write(self, kind: bytes, name: str, payload: bytes) -> None:
         text = b'{"id":%b,"type":"%b","payload":%b}' % (orjson.dumps(name), kind, payload)
-        async with asyncio.timeout(SEND_TIMEOUT):
-            await self._send({"type": "websocket.send", "text": text.decode()})
+        await self._send({"type": "websocket.send", "text": text.decode()})
 
     async def _say(self, message: dict[str, Any]) -> None:
-        async with asyncio.timeout(SEND_TIMEOUT):
-            await self._send({"type": "websocket.send", "text": orjson.dumps(message).decode()})
+        await self._send({"type": "websocket.send", "text": orjson.dumps(message).decode()})
 
     async def _close(self, code: int, reason: str) -> None:
         shown = reason.encode()[:_MAX_REASON].decode(errors="ignore")
-        try:
-            async with asyncio.timeout(SEND_TIMEOUT):
-                await self._send({"type": "websocket.close", "code": code, "reason": shown})
-        except TimeoutError:
-            self._abort()
-
-    def _abort(self) -> None:
-        """Cut off a client that takes nothing, not even the reason."""
-        abort = self._scope.get("extensions", {}).get(ABORT)
-        if abort is not None:
-            abort()
+        await self._send({"type": "websocket.close", "code": code, "reason": shown})
 
 
 def _parsed(received: Message) -> dict[str, Any]:

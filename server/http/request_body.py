@@ -4,8 +4,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
-MAX_BODY = 1_000_000
-"""Bytes; the longest comment takes 60,000 of them."""
+from dal.limits import MAX_BODY
 
 
 async def read_body(receive: Receive) -> bytes:

@@ -23,12 +23,6 @@ MAX_PER_CLIENT = 20
 ENDING = "marginalia.ending"
 """The extension that takes what to call when the server is told to stop."""
 
-ABORT = "marginalia.abort"
-"""The extension that ends a connection whose client takes nothing any more."""
-
-SEND_TIMEOUT = 10.0
-"""Seconds in which a client must take some of what is sent."""
-
 
 STOPPING = "The server stops: connect again."
 EXPIRED = "The JWT has expired: connect again with a new one."

@@ -1,28 +1,34 @@
 """WebSockets: who may open one, and how uvicorn's protocol ends it."""
 
+from asyncio import BaseTransport
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 from asgi_correlation_id import correlation_id
 from starlette.types import Receive, Scope, Send
+from uvicorn._types import ASGIReceiveEvent
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.protocol import State
 
+from dal.limits import MAX_FRAMES, MAX_MESSAGE_FRAMES
+from server.http.connections import UnreadTimer
 from server.http.cors import is_allowed
 from server.http.failures import failure, refusal
 from server.http.graphql import GraphQLView
 from server.http.graphql_request import header
 from server.http.graphql_ws import PROTOCOL, GraphQLSocket
+from server.http.rate_limit import TOO_MANY_MESSAGES
 from server.http.request_ids import request_id_of
-from server.http.subscribers import ABORT, ENDING, Subscribers, TooManySubscribersError
-
-MAX_MESSAGE = 131_072
-"""Bytes of a client's message: the longest document is 30,000 characters."""
+from server.http.subscribers import ENDING, Subscribers, TooManySubscribersError
 
 PING_EVERY = 20.0
 """Seconds between two pings, and in which each must be answered."""
 
 _UNACCEPTABLE = 4406
+
+_PIECE = 1_024
+"""Bytes that are parsed before their frames are counted: at most 170 frames."""
 
 
 class WebSocketView:
@@ -73,25 +79,86 @@ class WebSocketView:
 
 
 class WebSocketProtocol(WebSocketsSansIOProtocol):
-    """uvicorn's protocol, which lets its application say 1001 when the server stops."""
+    """uvicorn's protocol with what it lacks: a limit on frames, and flow control while reading.
+
+    Its application may say 1001 when the server stops.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._on_ending: Any = None
+        self._second = 0.0
+        """When the second began whose frames are counted."""
+        self._frames = 0
+
+    def connection_made(self, transport: BaseTransport) -> None:
+        """Prepare to cut off a client that takes nothing."""
+        super().connection_made(transport)
+        self._unread = UnreadTimer(self.loop, self.transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the client."""
+        self._unread.stop()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse what came, until there are too many frames."""
+        if not self.handshake_initiated:  # this is the whole head, from the HTTP connection
+            super().data_received(data)
+            if not self.handshake_initiated:  # uvicorn would keep the connection, silently
+                self.transport.write(b"".join(self.conn.data_to_send()))
+                self.transport.close()
+            return
+        for start in range(0, len(data), _PIECE):
+            super().data_received(data[start : start + _PIECE])
+            if self.transport.is_closing():
+                return
+        if not self.writable.is_set():
+            self.transport.pause_reading()
+
+    def handle_events(self) -> None:
+        """Count frames of all kinds, and fail the connection when there are too many."""
+        now = self.loop.time()
+        if now >= self._second + 1:
+            self._second, self._frames = now, 0
+        self._frames += len(self.conn.events)
+        super().handle_events()
+        if self._frames <= MAX_FRAMES and len(self.frames) <= MAX_MESSAGE_FRAMES:
+            return
+        if self.conn.state is State.OPEN:
+            most = f"{MAX_FRAMES} frames a second, {MAX_MESSAGE_FRAMES} a message"
+            self.conn.fail(TOO_MANY_MESSAGES, f"Too many frames: send at most {most}.")
+            self.handle_parser_exception()
+        else:  # the client was told already, or does not speak the protocol
+            self.transport.abort()
+
+    async def receive(self) -> ASGIReceiveEvent:
+        """Return the next message, once the client has taken most of what was sent."""
+        await self.writable.wait()
+        return await super().receive()
+
+    def pause_writing(self) -> None:
+        """Read no further, as pings would be answered: let the client take what is sent."""
+        super().pause_writing()
+        self._unread.start()
+        self.transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """Go on: the client has taken most of what was sent."""
+        super().resume_writing()
+        self._unread.stop()
+        if not self.read_paused:
+            self.transport.resume_reading()
 
     def handle_connect(self, event: Any) -> None:
-        """Offer the application what it may ask of the connection."""
+        """Offer the application to learn when the server stops."""
         super().handle_connect(event)
         if hasattr(self, "scope"):
             extensions: Any = self.scope["extensions"]
             extensions[ENDING] = self._set_on_ending
-            extensions[ABORT] = self._abort
 
     def _set_on_ending(self, act: Any) -> None:
         self._on_ending = act
-
-    def _abort(self) -> None:
-        self.transport.abort()
 
     def shutdown(self) -> None:
         """Have the application end the connection; where it is not accepted yet, end it at once."""

@@ -10,6 +10,7 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
+from dal.limits import MAX_BODY
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
 from dal.table.client import Table
@@ -17,7 +18,6 @@ from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.auth.jwt import make_token
 from server.http import graphiql
-from server.http.request_body import MAX_BODY
 from server.settings import Settings
 from tests.conftest import Clients, fresh_table
 

@@ -73,6 +73,8 @@ class Echo:
 
     def __init__(self) -> None:
         self.served = 0
+        self.headers: list[tuple[bytes, bytes]] = []
+        """The last request's."""
         self.serving = asyncio.Event()
         """Set once a request runs."""
         self.held = asyncio.Event()
@@ -87,6 +89,7 @@ class Echo:
                 break
         if scope["path"] != "/health":
             self.served += 1
+            self.headers = scope["headers"]
             self.serving.set()
             await self.held.wait()
         answer = scope["path"].encode() + b":" + body[:100]

@@ -12,9 +12,12 @@ from urllib.parse import urlsplit
 import httpx
 import psutil
 import pytest
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
+from dal.limits import MAX_HEADERS, MAX_PIPELINED
 from server.http import admission, connections
-from server.http.connections import max_connections, raise_descriptor_limit
+from server.http.connections import Connection, max_connections, raise_descriptor_limit
 from server.settings import Settings
 from tests.server.http.listening import GET, HEALTH, Client, Echo, clients, listening
 from tests.server.serving import served
@@ -132,21 +135,176 @@ async def test_a_client_that_asks_whether_to_send_is_told_to() -> None:
     ("start", "more", "status"),
     [
         (b"GET / HTTP/1.1\r\n", b"X-Header: " + b"a" * 10_000 + b"\r\n", 431),
+        (b"GET / HTTP/1.1\r\n", b"a:\r\n" * 1_000, 431),
         (CHUNKED, b"1\r\na\r\n" * 1_000, 413),
+        (CHUNKED, b"1;" + b"a" * 10_000 + b"\r\na\r\n", 413),
         (CHUNKED + b"0\r\n", b"X-Trailer: " + b"a" * 10_000 + b"\r\n", 413),
+        (CHUNKED + b"0\r\nX-Trailer:", b"a" * 10_000, 413),
+        (CHUNKED + b"0\r\n", b"a:\r\n" * 1_000, 431),
     ],
 )
-async def test_what_is_too_large_is_read_no_further(
-    start: bytes, more: bytes, status: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connections, "_MAX_RECEIVED", 200_000)
+async def test_what_is_too_large_is_read_no_further(start: bytes, more: bytes, status: int) -> None:
     async with listening(Echo()) as port, clients(port, 1, start) as (client,):
         answer = asyncio.create_task(client.answer())
         with suppress(ConnectionError):
-            for _ in range(300):
+            for _ in range(150):
                 client.writer.write(more)
                 await client.writer.drain()
         assert (await answer)[0] == status
+
+
+@pytest.mark.parametrize("piece", [1_000, 100_000])
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        (b"X: " + b"a" * 60_000 + b"\r\n", 200),
+        (b"X: " + b"a" * 70_000 + b"\r\n", 431),
+        (b"X:" + b" " * 70_000 + b"a\r\n", 431),
+        (b"X: a\r\n" * (MAX_HEADERS - 1), 200),
+        (b"X: a\r\n" * MAX_HEADERS, 431),
+    ],
+)
+async def test_a_head_has_one_limit_in_one_read_and_in_many(
+    headers: bytes, status: int, piece: int
+) -> None:
+    request = b"GET /page HTTP/1.1\r\nHost: x\r\n" + headers + b"\r\n"
+    async with listening(Echo()) as port, clients(port) as (client,):
+        answer = asyncio.create_task(client.answer())
+        with suppress(ConnectionError):
+            for start in range(0, len(request), piece):
+                client.writer.write(request[start : start + piece])
+                await client.writer.drain()
+                await asyncio.sleep(0)
+        assert (await answer)[0] == status
+
+
+async def test_trailers_are_dropped() -> None:
+    app = Echo()
+    trailers = b"Authorization: Bearer x\r\nX-Forwarded-For: 192.0.2.1\r\n"
+    async with listening(app) as port, clients(port) as (client,):
+        body = b"3\r\nabc\r\n0\r\n" + trailers + b"\r\n"
+        assert await client.ask(CHUNKED + body) == (200, "/page:abc")
+        assert app.headers == [(b"host", b"x"), (b"transfer-encoding", b"chunked")]
+        assert await client.ask(GET) == (200, "/page:")
+
+
+BODY = b"1\r\na\r\n0\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n", 400),
+        (b"GET / HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n", 400),
+        (b"GET / HTTP/1.0\r\n\r\n", 200),
+        (b"GET / HTTP/0.9\r\n\r\n", 505),
+        (b"GET /\r\n\r\n", 505),
+        (b"GET / HTTP/2.0\r\nHost: x\r\n\r\n", 505),
+        (CHUNKED.replace(b"1.1", b"1.0") + BODY, 400),
+        (CHUNKED.replace(b"Host", b"Content-Length: 3\r\nHost") + BODY, 400),
+        (CHUNKED.replace(b"chunked", b"chunked\r\nContent-Length: 3") + BODY, 400),
+        (CHUNKED.replace(b"chunked", b"chunked\r\nTransfer-Encoding: chunked") + BODY, 400),
+        (CHUNKED.replace(b"chunked", b"gzip") + BODY, 400),
+        (HALF_A_BODY.replace(b"Host", b"Content-Length: 2\r\nHost"), 400),
+        (b"GET / HTTP/1.1\nHost: x\n\n", 400),
+        (b"\x16\x03\x01", 400),
+    ],
+)
+async def test_a_head_with_two_readings_is_refused(sent: bytes, status: int) -> None:
+    async with listening(Echo()) as port, clients(port) as (client,):
+        answered, text = await client.ask(sent)
+        assert (answered, '"BAD_REQUEST"' in text) == (status, status != 200)
+        assert await client.rest() == b""
+
+
+async def test_the_body_of_an_offer_in_two_reads_is_not_the_next_request() -> None:
+    """The parser stops at the head of a request for another protocol."""
+    app = Echo()
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: h2c\r\n"
+    async with listening(app) as port, clients(port, 1, head) as (client,):
+        async with clients(port) as (other,):
+            assert (await other.ask(HEALTH))[0] == 200  # the server has read the first part
+        client.writer.write(b"Content-Length: %d\r\n\r\n" % len(GET))
+        assert (await client.answer())[0] == 400
+        assert await client.rest() == b""
+    assert app.served == 0
+
+
+async def test_no_refusal_overtakes_an_earlier_answer() -> None:
+    app = Echo()
+    app.held.clear()
+    async with listening(app) as port, clients(port, 1, GET) as (client,):
+        await app.serving.wait()
+        client.writer.write(b"no HTTP")
+        assert await client.rest() == b""
+        app.held.set()
+
+
+async def test_few_requests_of_a_connection_wait_for_an_earlier_one() -> None:
+    app = Echo()
+    app.held.clear()
+    async with listening(app) as port, clients(port, 2, GET) as (some, many):
+        await app.serving.wait()
+        some.writer.write(GET * MAX_PIPELINED)
+        many.writer.write(GET * (MAX_PIPELINED + 1))
+        assert await many.rest() == b""
+        app.held.set()
+        for _ in range(MAX_PIPELINED + 1):
+            assert (await some.answer())[0] == 200
+
+
+async def test_the_body_of_a_request_that_waits_is_not_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = Echo()
+    app.held.clear()
+    received: list[int] = []
+    receive = Connection.data_received
+
+    def counting(self: Connection, data: bytes) -> None:
+        received.append(len(data))
+        receive(self, data)
+
+    monkeypatch.setattr(Connection, "data_received", counting)
+    post = HALF_A_BODY.replace(b"10", b"900000") + b"a" * 899_995
+    async with (
+        listening(app) as port,
+        clients(port, 1, GET) as (client,),
+        clients(port) as (probe,),
+    ):
+        await app.serving.wait()
+        client.writer.write(post)
+        for _ in range(20):
+            assert (await probe.ask(HEALTH))[0] == 200
+        assert sum(received) < 600_000
+        app.held.set()
+        assert await client.answer() == (200, "/page:")
+        assert (await client.answer())[0] == 200
+
+
+async def test_a_client_that_takes_no_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "SEND_TIMEOUT", 0.2)
+    lost = asyncio.Event()
+    lose = Connection.connection_lost
+
+    def losing(self: Connection, exc: Exception | None) -> None:
+        lose(self, exc)
+        lost.set()
+
+    monkeypatch.setattr(Connection, "connection_lost", losing)
+    async with listening(_large_answer) as port, clients(port, 1, GET) as (client,):
+        transport = client.writer.transport
+        assert isinstance(transport, asyncio.Transport)
+        transport.pause_reading()
+        async with asyncio.timeout(30):
+            await lost.wait()
+    assert lost.is_set()
+
+
+async def _large_answer(scope: Scope, receive: Receive, send: Send) -> None:
+    await receive()
+    await Response(b"a" * 50_000_000)(scope, receive, send)
 
 
 async def test_no_answer_overtakes_an_earlier_one() -> None:
@@ -163,7 +321,7 @@ async def test_no_answer_overtakes_an_earlier_one() -> None:
 
 
 async def test_bodies_that_arrive_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "_MAX_BODIES", 1_000)
+    monkeypatch.setattr(connections, "MAX_BODIES", 1_000)
     async with listening(Echo()) as port, clients(port, 3) as (first, second, third):
         first.writer.write(HALF_A_BODY.replace(b"10", b"900") + b"a" * 890)
         await asyncio.sleep(0.05)
@@ -177,7 +335,7 @@ async def test_bodies_that_arrive_are_bounded_together(monkeypatch: pytest.Monke
 async def test_bodies_that_wait_for_their_turn_are_bounded_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connections, "_MAX_BODIES", 1_000)
+    monkeypatch.setattr(connections, "MAX_BODIES", 1_000)
     monkeypatch.setattr(admission, "MOST_WAITING", 1)
     app = Echo()
     app.held.clear()

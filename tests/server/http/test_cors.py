@@ -6,11 +6,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import httpx
 import pytest
 
+from dal.limits import MAX_BODY
 from dal.table.client import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.errors import CommandError
-from server.http.request_body import MAX_BODY
 from server.settings import Settings
 from tests.server.serving import SECRET, bearer
 
