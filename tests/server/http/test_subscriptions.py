@@ -193,6 +193,40 @@ async def test_the_end_of_a_jwt_ends_what_was_opened_with_it(
 
 
 @TRANSPORTS
+async def test_no_timer_is_left_of_a_client_that_left(
+    url: str, monkeypatch: pytest.MonkeyPatch, transport: Any
+) -> None:
+    ends: list[subscribers.End] = []
+    closed = asyncio.Event()
+    begin, close = subscribers.End.with_jwt, subscribers.End.close
+
+    def beginning(self: subscribers.End, viewer: Any) -> None:
+        begin(self, viewer)
+        ends.append(self)
+
+    def closing(self: subscribers.End) -> None:
+        close(self)
+        closed.set()
+
+    monkeypatch.setattr(subscribers.End, "with_jwt", beginning)
+    monkeypatch.setattr(subscribers.End, "close", closing)
+    encoded = make_token(SECRET, username="ann", roles=[], lifetime=timedelta(hours=1))
+    bearer = {"Authorization": f"Bearer {encoded}"}
+    if transport is by_socket:
+        async with socket(url, bearer) as connection:
+            await say(connection, type="ping")
+            await heard(connection)
+    else:
+        async with by_stream(url, bearer) as events:
+            await anext(events)
+    async with asyncio.timeout(60):
+        await closed.wait()
+    (end,) = ends
+    assert end._timer is not None
+    assert end._timer.cancelled()
+
+
+@TRANSPORTS
 async def test_a_slow_client_is_dropped_with_a_reason(
     url: str, broker: InProcessBroker, monkeypatch: pytest.MonkeyPatch, transport: Any
 ) -> None:
