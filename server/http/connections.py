@@ -11,7 +11,7 @@ from asyncio import AbstractEventLoop, TimerHandle, Transport
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 from starlette.responses import Response
 from uvicorn import Config
@@ -29,12 +29,11 @@ from dal.limits import (
     MAX_HEAD,
     MAX_HEADERS,
     MAX_PIPELINED,
-    MIN_TAKEN,
-    SEND_TIMEOUT,
 )
 from server.http.admission import Admission, is_health
 from server.http.deadline import LEFT
 from server.http.failures import failure, refusal
+from server.http.slow_clients import UnreadTimer
 from server.http.subscribers import ENDING
 
 _DESCRIPTORS = 65_536
@@ -80,15 +79,10 @@ def _wire(response: Response, connection: bytes = b"close") -> bytes:
 
 _TOO_SLOW = _wire(failure(408, "The request did not arrive in time."))
 _HEAD_TOO_LARGE = _wire(failure(431, f"The head is larger than {MAX_HEAD:,} bytes."))
-_TOO_MANY_HEADERS = _wire(failure(431, f"The request has more than {MAX_HEADERS} headers."))
 _CHUNKS_TOO_SMALL = _wire(
     failure(413, f"Chunk sizes and trailers take over {MAX_HEAD:,} bytes: send larger chunks.")
 )
 _MALFORMED = _wire(failure(400, "The request is not valid HTTP/1.1."))
-_NO_SUCH_VERSION = _wire(failure(505, "The server speaks HTTP/1.1 and HTTP/1.0."))
-_NOT_ONE_HOST = _wire(failure(400, "The request must have one Host header."))
-_CODED_TOO_EARLY = _wire(failure(400, "HTTP/1.0 has no Transfer-Encoding: send HTTP/1.1."))
-_UPGRADE_WITH_BODY = _wire(failure(400, "A request for another protocol must have no body."))
 _BUSY = _wire(refusal(503, "The server is busy: try again in a second.", 1), b"keep-alive")
 _BUSY_LAST = _BUSY.replace(b"connection: keep-alive", b"connection: close")
 _FULL = _wire(refusal(503, "The server has no connection left: try again in a second.", 1))
@@ -124,32 +118,6 @@ class Connections:
             return False
         oldest.end(_FULL, linger=0)
         return True
-
-
-class UnreadTimer:
-    """Aborts a connection whose client takes next to nothing of what is sent to it."""
-
-    def __init__(self, loop: AbstractEventLoop, transport: Transport) -> None:
-        self._loop = loop
-        self._transport = transport
-        self._unread = 0
-        self._timer: TimerHandle | None = None
-
-    def start(self) -> None:
-        """Look after ``SEND_TIMEOUT`` at what the client has taken: the write buffer is full."""
-        self._unread = self._transport.get_write_buffer_size()
-        self._timer = self._loop.call_later(SEND_TIMEOUT, self._look)
-
-    def stop(self) -> None:
-        """Wait no longer: the write buffer has room again, or the connection is lost."""
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def _look(self) -> None:
-        if self._unread - self._transport.get_write_buffer_size() < MIN_TAKEN:
-            self._transport.abort()
-        else:
-            self.start()
 
 
 class Connection(HttpToolsProtocol):
@@ -260,7 +228,7 @@ class Connection(HttpToolsProtocol):
         """Keep a header, and drop a trailer: believed, it would replace what the head says."""
         self._headers += 1
         if self._headers > MAX_HEADERS:
-            self._refuse_to_parse(_TOO_MANY_HEADERS)
+            raise self._fault_of(431, f"The request has more than {MAX_HEADERS} headers.")
         if self._in_head:
             super().on_header(name, value)
 
@@ -273,16 +241,16 @@ class Connection(HttpToolsProtocol):
         names = [name for name, _ in self.headers]
         hosts, coded = names.count(b"host"), b"transfer-encoding" in names
         if version not in ("1.0", "1.1"):
-            self._refuse_to_parse(_NO_SUCH_VERSION)
+            raise self._fault_of(505, "The server speaks HTTP/1.1 and HTTP/1.0.")
         if hosts > 1 or (hosts == 0 and version == "1.1"):  # RFC 9112, 3.2
-            self._refuse_to_parse(_NOT_ONE_HOST)
+            raise self._fault_of(400, "The request must have one Host header.")
         if coded and version == "1.0":  # RFC 9112, 6.1
-            self._refuse_to_parse(_CODED_TOO_EARLY)
+            raise self._fault_of(400, "HTTP/1.0 has no Transfer-Encoding: send HTTP/1.1.")
         if self.parser.should_upgrade() and (coded or b"content-length" in names):
             # The parser would take the body for the next request.
-            self._refuse_to_parse(_UPGRADE_WITH_BODY)
+            raise self._fault_of(400, "A request for another protocol must have no body.")
         if len(self.pipeline) == MAX_PIPELINED:
-            self._refuse_to_parse(_BUSY_LAST)
+            raise self._fault_of(503, "Too many requests wait on this connection.")
         self._in_head = False
         super().on_headers_complete()
         if self._is_websocket():
@@ -291,9 +259,10 @@ class Connection(HttpToolsProtocol):
             self.cycle.waiting_for_100_continue = False
             self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
-    def _refuse_to_parse(self, answer: bytes) -> NoReturn:
-        self._fault = answer
-        raise ValueError
+    def _fault_of(self, status: int, sentence: str) -> ValueError:
+        """Return what stops the parser, and keep the answer for ``send_400_response``."""
+        self._fault = _wire(failure(status, sentence))
+        return ValueError(sentence)
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's text
         """Answer what the parser or one of its callbacks refuses."""

@@ -12,7 +12,6 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.protocol import State
 
 from dal.limits import MAX_FRAMES, MAX_MESSAGE_FRAMES
-from server.http.connections import UnreadTimer
 from server.http.cors import is_allowed
 from server.http.failures import failure, refusal
 from server.http.graphql import GraphQLView
@@ -20,6 +19,7 @@ from server.http.graphql_request import header
 from server.http.graphql_ws import PROTOCOL, GraphQLSocket
 from server.http.rate_limit import TOO_MANY_MESSAGES
 from server.http.request_ids import request_id_of
+from server.http.slow_clients import UnreadTimer
 from server.http.subscribers import ENDING, Subscribers, TooManySubscribersError
 
 PING_EVERY = 20.0

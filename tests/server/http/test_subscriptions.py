@@ -21,7 +21,7 @@ from server.app import create_app
 from server.auth import jwt
 from server.auth.authenticator import Authenticator
 from server.auth.jwt import make_token
-from server.http import connections, graphql_ws, subscribers
+from server.http import graphql_ws, slow_clients, subscribers
 from server.pages.operations import DOCUMENTS
 from server.settings import Settings
 from tests.conftest import Clients, fresh_table
@@ -265,7 +265,7 @@ async def by_idle_socket(url: str) -> AsyncIterator[AsyncIterator[Event]]:
 async def test_a_client_that_takes_nothing_is_cut_off(
     url: str, broker: InProcessBroker, monkeypatch: pytest.MonkeyPatch, transport: Any
 ) -> None:
-    monkeypatch.setattr(connections, "SEND_TIMEOUT", 0.2)
+    monkeypatch.setattr(slow_clients, "SEND_TIMEOUT", 0.2)
     async with transport(url) as events:
         await anext(events)
         large = comment(1)._replace(text="x" * 200_000)
