@@ -233,7 +233,7 @@ class Connection(HttpToolsProtocol):
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Refuse a head that two readers may understand in two ways; ask for the body if need be.
+        """Refuse a head that two readers may understand in two ways.
 
         The parser refuses a body with two lengths itself.
         """
@@ -253,11 +253,6 @@ class Connection(HttpToolsProtocol):
             raise self._fault_of(503, "Too many requests wait on this connection.")
         self._in_head = False
         super().on_headers_complete()
-        if self._is_websocket():
-            return
-        if self.expect_100_continue and not self.pipeline:
-            self.cycle.waiting_for_100_continue = False
-            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def _fault_of(self, status: int, sentence: str) -> ValueError:
         """Return what stops the parser, and keep the answer for ``send_400_response``."""
@@ -284,14 +279,11 @@ class Connection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """Hand the request on."""
         super().on_message_complete()
-        if self._is_websocket():
+        if self.parser.should_upgrade() and self._should_upgrade():
             return
         self._arrived()
         if not self.pipeline:
             self._start_asgi_task(self.cycle, self.app)
-
-    def _is_websocket(self) -> bool:
-        return self.parser.should_upgrade() and self._should_upgrade()
 
     def handle_websocket_upgrade(self) -> None:
         """Hand the connection over to WebSocket, if there is room and every request is answered."""
@@ -305,11 +297,14 @@ class Connection(HttpToolsProtocol):
         super().handle_websocket_upgrade()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        """Announce a request once all of it is here, or enough to refuse it.
+        """Announce a request once all of it is here, or enough to refuse it; ask for its body.
 
         uvicorn calls this for a request whose body is yet to come, and for the next of a pipeline.
         """
         whole = not cycle.more_body or self._body > MAX_BODY
+        if not whole and cycle.waiting_for_100_continue:
+            cycle.waiting_for_100_continue = False
+            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         if not whole or self not in self._shared.expectant:
             return
         path = cycle.scope["path"]

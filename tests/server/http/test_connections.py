@@ -131,6 +131,16 @@ async def test_a_client_that_asks_whether_to_send_is_told_to() -> None:
         assert await client.ask(body + b"67890") == (200, "/page:1234567890")
 
 
+async def test_a_client_that_asks_behind_another_request_is_told_in_its_turn() -> None:
+    head, _, body = HALF_A_BODY.partition(b"\r\n\r\n")
+    async with listening(Echo()) as port, clients(port) as (client,):
+        assert await client.ask(GET + head + b"\r\nExpect: 100-continue\r\n\r\n") == (200, "/page:")
+        async with asyncio.timeout(60):
+            told = await client.reader.readuntil(b"\r\n\r\n")
+        assert told == b"HTTP/1.1 100 Continue\r\n\r\n"
+        assert await client.ask(body + b"67890") == (200, "/page:1234567890")
+
+
 @pytest.mark.parametrize(
     ("start", "more", "status"),
     [
@@ -209,6 +219,7 @@ BODY = b"1\r\na\r\n0\r\n\r\n"
         (HALF_A_BODY.replace(b"Host", b"Content-Length: 2\r\nHost"), 400),
         (b"GET / HTTP/1.1\nHost: x\n\n", 400),
         (b"\x16\x03\x01", 400),
+        pytest.param(b"\x16\x03\x01" + b"a" * 10_000, 400, id="more"),
     ],
 )
 async def test_a_head_with_two_readings_is_refused(sent: bytes, status: int) -> None:

@@ -195,3 +195,12 @@ async def test_no_socket_is_opened_behind_a_request_that_runs() -> None:
         client.writer.write(HANDSHAKE)
         assert await client.rest() == b""
         app.held.set()
+
+
+async def test_what_comes_before_the_handshake_is_answered_is_dropped() -> None:
+    async with listening(Socket()) as port, clients(port) as (client,):
+        client.writer.write(HANDSHAKE + wire(PING) * 1_000)
+        async with asyncio.timeout(60):
+            await client.reader.readuntil(b"\r\n\r\n")
+            client.writer.write(wire(PING))
+            assert await client.reader.readexactly(2) == b"\x8a\x00"
