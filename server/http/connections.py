@@ -155,7 +155,7 @@ class Connection(HttpToolsProtocol):
         self._left = False
         """Whether the client has."""
         self._ended = False
-        """Whether nothing more is read."""
+        """Whether nothing more is parsed: the client may still read its last answer."""
         self._on_leaving: Callable[[], None] | None = None
         """Ends the request that runs."""
         self._on_ending: Callable[[], None] | None = None
@@ -292,8 +292,7 @@ class Connection(HttpToolsProtocol):
             self.end(_BUSY_LAST)
             return
         self._arrived()
-        self._unset_keepalive_if_required()
-        self._shared.expectant.pop(self, None)
+        del self._shared.expectant[self]
         super().handle_websocket_upgrade()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
