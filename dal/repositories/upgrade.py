@@ -104,7 +104,7 @@ def _refuse_other_keys(description: Mapping[str, Any]) -> None:
     if not has_declared_keys(description):
         raise StoreRefusedError(
             f"The table {description['TableName']} has other keys, which DynamoDB cannot change: "
-            "load its data into a new table with `marginalia load --from-table`."
+            "write its rows to a file and load them into a new table with `marginalia load`."
         )
 
 

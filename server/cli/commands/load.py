@@ -1,4 +1,4 @@
-"""``marginalia load``: rows of a file, of any format, or of another table, into the table."""
+"""``marginalia load``: rows of a file, of any format, into the table."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,29 +10,25 @@ from dal.table.pace import Pace
 from server.cli import options
 from server.cli.loading import Loading
 from server.errors import CommandError
-from server.importer.article_tables import article_table
 from server.importer.column_mapping import make_column_mapping
 from server.importer.file_kinds import FILE_KINDS, FileKindName
 from server.importer.formats import FormatName
 from server.importer.instants import DateUnit
 from server.importer.opening import open_file
 from server.importer.presets import Preset, find_preset, preset_names
-from server.importer.workbench_model import is_model, read_model
 from server.settings import Settings
 
 _LAYOUT = "How the file is written"
-_OTHER_TABLE = "Another table, in place of a file"
 
 
 @options.of_store
 def load(
     file: Annotated[
-        Path | None,
+        Path,
         typer.Argument(
-            help="JSONL, CSV or XML, also packed by gzip or zstd, Parquet, or a data model of "
-            "NoSQL Workbench; - is standard input."
+            help="JSONL, CSV or XML, also packed by gzip or zstd, or Parquet; - is standard input."
         ),
-    ] = None,
+    ],
     *,
     kind: Annotated[
         FileKindName | None,
@@ -132,22 +128,6 @@ def load(
             help="Such as %m/%d/%Y; ISO 8601 and unix time if not given.",
         ),
     ] = None,
-    from_table: Annotated[
-        str | None,
-        typer.Option(
-            envvar="MARGINALIA_FROM_TABLE",
-            rich_help_panel=_OTHER_TABLE,
-            help="A table laid out as in the articles.",
-        ),
-    ] = None,
-    from_endpoint_url: Annotated[
-        str | None,
-        typer.Option(
-            envvar="MARGINALIA_FROM_ENDPOINT_URL",
-            rich_help_panel=_OTHER_TABLE,
-            help="Where that table is, if it is not where the rows go.",
-        ),
-    ] = None,
     settings: Settings,
 ) -> None:
     """Load the rows of a file; rows of an id that is there already replace it.
@@ -164,7 +144,6 @@ def load(
         "date_unit": date_unit,
         "date_format": date_format,
     }
-    _check_one_source(file, from_table, from_endpoint_url)
     chosen = replace(
         find_preset(preset), **{name: one for name, one in given.items() if one is not None}
     )
@@ -172,27 +151,8 @@ def load(
     chosen = _identified(chosen, id_from, maps)
     mapping = make_column_mapping(FILE_KINDS[chosen.kind or "comments"], maps, sets, chosen)
     loading = Loading(settings, Pace(write_units), chosen, mapping, rejects, dry_run=dry_run)
-    if from_table is not None:
-        with article_table(from_table, from_endpoint_url) as table:
-            loading.load_items([table], Path(from_table))
-        return
-    assert file is not None  # noqa: S101 - one of them is given
-    if is_model(file):
-        loading.load_items(read_model(file), file)
-    else:
-        with open_file(file, chosen, mapping, format_) as opened:
-            loading.load_file(file, opened)
-
-
-def _check_one_source(
-    file: Path | None, from_table: str | None, from_endpoint_url: str | None
-) -> None:
-    if file is not None and from_table is not None:
-        raise CommandError(f"{file} is a file beside --from-table: leave one of them out.")
-    if from_table is None and from_endpoint_url is not None:
-        raise CommandError("--from-endpoint-url is for a table: name it with --from-table.")
-    if file is None and from_table is None:
-        raise CommandError("There is nothing to load: name a file, or a table with --from-table.")
+    with open_file(file, chosen, mapping, format_) as opened:
+        loading.load_file(file, opened)
 
 
 def _identified(preset: Preset, id_from: str | None, maps: list[str]) -> Preset:
