@@ -20,7 +20,7 @@ CLIENTS := tests/clients
 EXAMPLES := examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run bench test amazon soak first-minute fuzz faults kills hotspots orphans neighbour overload cdn live processes audit lighthouse page-cost conformance examples examples-check function check format sdl docs messages site pictures lock clean
+.PHONY: help setup setup-dev run bench test amazon soak first-minute fuzz faults kills orphans neighbour overload cdn live processes audit lighthouse page-cost conformance examples examples-check function check format sdl docs messages site pictures lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,9 +57,6 @@ fuzz: setup-dev ## Send a server 100,000 requests that no client means
 
 faults: setup-dev ## Read and write under every fault of the store, and count what is lost
 	$(BIN)/python -m tests.trials.faults $(ARGS)
-
-hotspots: setup-dev ## Count throttles, units and requests of hot spots on DynamoDB as AWS documents it
-	$(BIN)/python -m tests.trials.hotspots $(ARGS)
 
 kills: setup-dev ## Kill loads at random points, run them again, and look at every table
 	$(BIN)/python -m tests.trials.load_kills $(ARGS)

@@ -21,10 +21,6 @@ class NoIndexError(DalError):
     """No declared index answers a filter without reading an unbounded range."""
 
 
-class NoOptionalIndexError(DalError):
-    """The table lacks an index that it need not have."""
-
-
 class TooManySegmentsError(DalError):
     """A filter selects more partitions than one page may read."""
 

@@ -4,7 +4,7 @@ import strawberry
 
 from dal.model import Comment, User, rules
 from dal.query.pagination import Page
-from dal.repositories.author_pages import AuthorSelection
+from dal.repositories.comments import AuthorSelection
 from resolvers.connections import (
     CommentOrder,
     CommentOrderBy,
@@ -35,4 +35,4 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     start, end = rules.period(created_from, created_before)
     cut = slice_of(info, first, after, last, before, order_by=order_by)
     selection = AuthorSelection(root.username, start, end)
-    return await info.context.stores.comments.authors.page(selection, cut)
+    return await info.context.stores.comments.page_of_author(selection, cut)

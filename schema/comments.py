@@ -31,8 +31,7 @@ class Author:
     comments: pagination.Page[model.Comment] | None = strawberry.field(
         resolver=authors.comments,
         graphql_type=Annotated["CommentConnection", strawberry.lazy(__name__)] | None,
-        description="The author's comments, on any product. Null, and NOT_LISTED, where the table "
-        "lacks the index that this takes.",
+        description="The author's comments on any product, by date.",
     )
 
 

@@ -5,7 +5,7 @@ them by the rows that they are asked for, so nested lists are refused before the
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil, prod
 from typing import Any
 
@@ -24,10 +24,10 @@ from graphql import (
     value_from_ast_untyped,
 )
 
-from dal.query.access_paths import MAX_QUERIES, MAX_SEGMENTS
+from dal.query.access_paths import MAX_SEGMENTS
 from dal.query.plan_basis import UNKNOWING
 from resolvers.connections import DEFAULT_SIZE, MAX_SIZE
-from schema.field_reads import DETAILS, READS, ROW_BYTES, ROWS, ROWS_READ, SHARD_UNIT, UNIT_BYTES
+from schema.field_reads import DETAILS, READS, ROW_BYTES, ROWS, ROWS_READ, UNIT_BYTES
 from schema.fragments import fields_of, fragments_of, nodes_of
 from schema.introspection_size import introspected_rows
 
@@ -59,23 +59,19 @@ _MAX_KEPT = 50
 class Cost:
     """What an operation is expected to take: requests, read capacity, values of its answer.
 
-    ``questions`` are those to the analytics store. ``sharded`` are the pages of products' lists, by
-    the partitions that each is read from: they ask every shard of these, which is told, but what is
-    refused does not depend on shards.
+    ``questions`` are those to the analytics store.
     """
 
     requests: float = 0
     rcu: float = 0
     values: float = 0
     questions: float = 0
-    sharded: dict[int, float] = field(default_factory=dict)
 
-    def rounded(self, shards: int = 1) -> dict[str, float]:
-        """Return it as clients see it, over so many shards of each list."""
-        further = sum(n * _further(one, shards) for one, n in self.sharded.items())
+    def rounded(self) -> dict[str, float]:
+        """Return it as clients see it."""
         shown = {
-            "requests": round(self.requests + further),
-            "rcu": round(self.rcu + further * SHARD_UNIT, 1),
+            "requests": round(self.requests),
+            "rcu": round(self.rcu, 1),
             "values": round(self.values),
         }
         return shown | {"questions": round(self.questions)} if self.questions else shown
@@ -226,8 +222,6 @@ class _Prediction:
             requests *= _partitions(arguments)
             whole = _whole_pages(arguments)
             units = max(requests, ceil((whole or size) * ROW_BYTES / UNIT_BYTES))
-        if reads.sharded:
-            self.cost.sharded[requests] = self.cost.sharded.get(requests, 0) + times
         if arguments.keys() & {"after", "last"}:
             requests, units = requests + reads.further, units + reads.further
         self.cost.requests += times * requests
@@ -272,11 +266,6 @@ def _partitions(arguments: Mapping[str, Any]) -> int:
     listed = (arguments.get(name) for name in _FILTERS)
     sizes = (len(set(map(str, one))) for one in listed if isinstance(one, list))
     return min(prod(sizes), MAX_SEGMENTS)
-
-
-def _further(partitions: int, shards: int) -> int:
-    """Return the requests that shards add to a page; beyond the most, a coarser index is read."""
-    return max(0, min(partitions * shards, MAX_QUERIES) - partitions)
 
 
 def _whole_pages(arguments: Mapping[str, Any]) -> int:

@@ -24,7 +24,6 @@ CODES: dict[type[Exception], str] = {
     errors.InvalidCursorError: "BAD_CURSOR",
     errors.InvalidArgumentError: "BAD_ARGUMENT",
     errors.NoIndexError: "UNSUPPORTED_FILTER",
-    errors.NoOptionalIndexError: "NOT_LISTED",
     errors.TooManySegmentsError: "QUERY_TOO_COSTLY",
     QueryTooCostlyError: "QUERY_TOO_COSTLY",
     errors.NotFoundError: "NOT_FOUND",

@@ -109,8 +109,7 @@ class Execution:
         """Return ``extensions.cost`` when the request asks for it."""
         if self._extensions.get("cost") is not True or self._cost is None:
             return {}
-        shards = 1 if self._context is None else self._context.stores.comments.shards
-        return {"cost": {"predicted": self._cost.rounded(shards), "actual": asdict(self._account)}}
+        return {"cost": {"predicted": self._cost.rounded(), "actual": asdict(self._account)}}
 
 
 def chosen(checked: CheckedDocument, name: str | None) -> Operation:

@@ -4,10 +4,9 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 
-from dal.entities.leaderboard import BOARD_SHARDS
 from dal.entities.order import OPEN_SHARDS
 from dal.repositories.leaderboard import RANKS_BYTES
 
@@ -24,7 +23,7 @@ class Reads:
 
     A ``paged`` field reads the rows that it is asked for, any other one row. ``further`` is what a
     page that does not begin its list reads besides, in requests of 4 KB. ``questions`` are those to
-    the analytics store. What is ``sharded`` is asked of each shard of a product's lists.
+    the analytics store.
     """
 
     requests: int = 1
@@ -32,15 +31,10 @@ class Reads:
     paged: bool = False
     further: int = 0
     questions: int = 0
-    sharded: bool = False
 
 
-SHARD_UNIT = 0.5
-"""What a request to one more shard costs, in RCU: no more rows are read than from one."""
-
-_PAGE, _FRESH_PAGE = Reads(unit=SHARD_UNIT, paged=True), Reads(paged=True)
+_PAGE, _FRESH_PAGE = Reads(unit=0.5, paged=True), Reads(paged=True)
 _ROW = Reads(unit=0.5)
-_COMMENTS, _NEWEST = replace(_PAGE, sharded=True), replace(_ROW, sharded=True)
 _KEY, _TWO_KEYS = Reads(), Reads(2)
 _WRITE = Reads(5)
 _QUESTION = Reads(0, questions=1)
@@ -49,9 +43,7 @@ READS: Mapping[str, Reads] = {
     "Query.node": _KEY,
     "Query.nodes": _KEY,  # for each id
     "Query.comment": _KEY,
-    "Query.leaderboard": Reads(
-        2 * BOARD_SHARDS, 0.5, paged=True, further=ceil(RANKS_BYTES / UNIT_BYTES)
-    ),
+    "Query.leaderboard": Reads(2, 0.5, paged=True, further=ceil(RANKS_BYTES / UNIT_BYTES)),
     "Query.user": Reads(0),
     "Query.order": _ROW,
     "Query.openOrders": Reads(OPEN_SHARDS, 0.5, paged=True),
@@ -61,11 +53,11 @@ READS: Mapping[str, Reads] = {
     "Product.title": _KEY,
     "Product.pictureUrl": _KEY,
     "Product.url": _KEY,
-    "Product.comments": _COMMENTS,
+    "Product.comments": _PAGE,
     "Product.statistics": _KEY,
-    "Product.mostRecentPositive": _NEWEST,
-    "Product.mostRecentNegative": _NEWEST,
-    "Product.lastCommentedAt": _NEWEST,
+    "Product.mostRecentPositive": _ROW,
+    "Product.mostRecentNegative": _ROW,
+    "Product.lastCommentedAt": _ROW,
     "Product.trend": _QUESTION,
     "Author.comments": _PAGE,
     "CommentConnection.totalCount": _KEY,

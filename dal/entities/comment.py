@@ -1,7 +1,8 @@
 """Comments as items, in DynamoDB's AttributeValue maps.
 
-An item keeps its keys, ``rating`` (N), ``language`` (S) and one packed ``data`` (S) of title, text
-and username. Rows of a product's indexes carry the same three attributes.
+An item has its keys, ``product`` (S), ``createdAt`` (S), ``rating`` (N), ``language`` (S) and one
+packed ``data`` (S) of title, text and username. A product's indexes project ``rating``,
+``language`` and ``data``: their keys hold the product and the instant.
 """
 
 from functools import partial
@@ -24,16 +25,8 @@ BY_LANGUAGE_AND_RATING = _of_product(
 )
 
 BY_AUTHOR = Index(
-    "byAuthor",
-    "GSI5PK",
-    "GSISK",
-    "AUTHOR",
-    ("author",),
-    BY_DATE,
-    projects=(*_SHOWN, ALL.partition_key),
+    "byAuthor", "GSI5PK", "GSISK", "AUTHOR", ("author",), BY_DATE, projects=(*_SHOWN, "product")
 )
-"""The optional one: it costs each comment a write unit. Its rows tell their product by ``all``'s
-key, of whatever shard."""
 
 COUNTED = "counted"
 """The mark of a comment (N): the number of the rebuild of the statistics that has counted it."""
@@ -95,7 +88,11 @@ def _attributes(comment: Comment) -> Item:
     if comment.verified_purchase:
         data["verifiedPurchase"] = True
     rating, language = {"N": str(comment.rating)}, {"S": comment.language}
-    return {"rating": rating, "language": language, **packed(data)}
+    known = {
+        "product": {"S": comment.product_id},
+        "createdAt": {"S": format_instant(comment.created_at)},
+    }
+    return known | {"rating": rating, "language": language, **packed(data)}
 
 
 def _decode(row: Row) -> Comment:
@@ -104,7 +101,7 @@ def _decode(row: Row) -> Comment:
     updated_at = data.get("updatedAt")
     return Comment(
         unescape(position[INSTANT_LENGTH + 1 :]),
-        values["product"] if "product" in values else ALL.values_of(item)["product"],
+        values["product"] if "product" in values else item["product"]["S"],
         data["username"],
         int(item["rating"]["N"]),
         item["language"]["S"],
@@ -125,8 +122,7 @@ COMMENT: Entity[Comment] = Entity(
         "author": lambda comment: comment.username,
     },
     positions={BY_DATE: comment_position},
-    indexes=(ALL, BY_LANGUAGE, BY_RATING, BY_LANGUAGE_AND_RATING),
-    optional=(BY_AUTHOR,),
+    indexes=(ALL, BY_LANGUAGE, BY_RATING, BY_LANGUAGE_AND_RATING, BY_AUTHOR),
     attributes=_attributes,
     decode_row=_decode,
     marks=(COUNTED, KEYED),

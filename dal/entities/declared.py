@@ -20,8 +20,3 @@ INDEXES: tuple[Index, ...] = (
 )
 """What every table has: every entity in every index. Those that share an index agree on its key
 attributes."""
-
-OPTIONAL: tuple[Index, ...] = tuple(index for entity in ENTITIES for index in entity.optional)
-"""What a table has where somebody asked for it, as each costs writes: today that of authors."""
-
-EVERY = (*INDEXES, *OPTIONAL)

@@ -43,8 +43,6 @@ class Entity(Generic[Model]):
     attributes: Callable[[Model], Item]
     decode_row: Callable[[Row], Model]
     """Returns the object of a row of any of the indexes, whose keys it does not look at."""
-    optional: tuple[Index, ...] = ()
-    """Indexes that a table may lack. Items have their keys in any table."""
     marks: tuple[str, ...] = ()
     """Attributes that its codec does not write; a conditional update compares them too."""
 
@@ -53,10 +51,10 @@ class Entity(Generic[Model]):
         return {name: value(model) for name, value in self.fields.items()}
 
     def encode(self, model: Model) -> Item:
-        """Return the whole item, with the keys of every index that holds it, or would."""
+        """Return the whole item, with the keys of every index that holds it."""
         item, values = self.key(model), self.values(model)
         positions = {order: position(model) for order, position in self.positions.items()}
-        for index in (*self.indexes, *self.optional):
+        for index in self.indexes:
             if index.holds(values):
                 item |= index.keys_of(values, positions[index.order])
         return item | self.attributes(model)

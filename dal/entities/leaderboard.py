@@ -1,7 +1,7 @@
 """Leaderboards: the statistics items of products, as their two indexes show them.
 
 These items share an index with comments: they have its keys while they are on a board. A position
-is ``<count_5>#<product>``. A product stays in one shard, whatever its count.
+is ``<count_5>#<product>``.
 """
 
 from dal.entities.entity import Row
@@ -11,10 +11,6 @@ from dal.table.keys import COUNT_LENGTH, escape, format_count, parse_count, unes
 
 _MOST_FIVES = ("count_5", "product")
 
-BOARD_SHARDS = 1
-"""Partitions of each board. DynamoDB lets one take some 500 moves a second; each more costs whoever
-reads a page of a board one Query more. After a change `marginalia stats verify` moves all rows."""
-
 LEADERS, LEADERS_BY_LANGUAGE = (
     Index(
         "byLangAndRating",
@@ -23,7 +19,6 @@ LEADERS, LEADERS_BY_LANGUAGE = (
         "LEADERS",
         partition=fields,
         order=_MOST_FIVES,
-        shards=BOARD_SHARDS,
     )
     for fields in ((), ("language",))
 )

@@ -19,9 +19,6 @@ from dal.table.ranges import UNBOUNDED
 MAX_SEGMENTS = 60
 """A page reads at most this many partitions: twelve languages of five ratings."""
 
-MAX_QUERIES = 240
-"""And sends at most this many Queries at first, where partitions are spread over shards."""
-
 
 @dataclass(frozen=True, eq=False)
 class AccessPath:
@@ -35,19 +32,15 @@ class AccessPath:
     query: Query
 
     @cached_property
-    def combinations(self) -> int:
-        """How many partitions the filters select, each in whatever number of shards."""
-        return math.prod(len(self.query.filters[name]) for name in self.index.fields)
-
-    @cached_property
     def size(self) -> int:
         """How many segments there are."""
-        return self.combinations * self.index.shards
+        partitions = math.prod(len(self.query.filters[name]) for name in self.index.fields)
+        return partitions * self.index.shards
 
     @property
     def fits(self) -> bool:
         """Whether a page may read it."""
-        return self.combinations <= MAX_SEGMENTS and self.size <= MAX_QUERIES
+        return self.size <= MAX_SEGMENTS
 
     @cached_property
     def residual(self) -> Filters:
@@ -75,7 +68,7 @@ class AccessPath:
 
     @cached_property
     def filters(self) -> Sequence[Filters]:
-        """The filters that the rows of each segment pass, and maybe others in other shards."""
+        """The filters that the rows of each segment pass."""
         return [filters_of(segment.key) for segment in self.segments]
 
 
@@ -92,15 +85,10 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
             "by these fields, or has rows that carry those it is not partitioned by."
         )
     paths.sort(key=lambda path: (len(path.residual), path.size))
-    if paths[0].combinations > MAX_SEGMENTS and not paths[0].residual:
-        raise TooManySegmentsError(
-            f"The filter selects {paths[0].combinations} partitions; the most is {MAX_SEGMENTS}: "
-            "choose fewer languages or ratings."
-        )
     fitting = [path for path in paths if path.fits]
-    if not fitting:
+    if not fitting or not (paths[0].fits or paths[0].residual):
         raise TooManySegmentsError(
-            f"The filter selects {paths[0].size} shards of partitions; the most is {MAX_QUERIES}: "
+            f"The filter selects {paths[0].size} partitions; the most is {MAX_SEGMENTS}: "
             "choose fewer languages or ratings."
         )
     return fitting

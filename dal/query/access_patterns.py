@@ -101,7 +101,7 @@ ACCESS_PATTERNS = (
     ),
     AccessPattern(
         "AP12",
-        "all comments of an author, newest first, where the table has the optional index of them",
+        "all comments of an author, newest first",
         BY_AUTHOR,
         "author",
         "?",

@@ -7,7 +7,7 @@ that is to be explained. Nothing is read for it.
 import math
 from collections.abc import Iterator, Sequence
 
-from dal.query.access_paths import MAX_QUERIES, MAX_SEGMENTS, AccessPath
+from dal.query.access_paths import MAX_SEGMENTS, AccessPath
 from dal.query.cardinality import PageSpan, PathEstimate, cheapest_estimate
 from dal.query.plan import Plan
 from dal.query.protocols import LocatedPage, TableStatistics
@@ -77,12 +77,9 @@ def refusal(index: Index, query: Query) -> Reason | None:
 
 def _too_many(path: AccessPath) -> Reason | None:
     """Return which limit of key ranges a path exceeds; None where it fits."""
-    if path.combinations > MAX_SEGMENTS:
-        return Reason(ReasonCode.TOO_MANY_RANGES, (path.combinations, MAX_SEGMENTS))
-    if path.size > MAX_QUERIES:
-        named = (path.size, path.index.shards, MAX_QUERIES)
-        return Reason(ReasonCode.TOO_MANY_SHARDS, named)
-    return None
+    if path.fits:
+        return None
+    return Reason(ReasonCode.TOO_MANY_RANGES, (path.size, MAX_SEGMENTS))
 
 
 def _by_rule(

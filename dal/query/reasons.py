@@ -31,7 +31,6 @@ class ReasonCode(StrEnum):
     LACKS = "Its rows do not carry {}."
     LAGS = "It may lag the table, and this list must not."
     TOO_MANY_RANGES = "It takes {} key ranges; the most is {}."
-    TOO_MANY_SHARDS = "It takes {} key ranges in {} shards; the most is {}."
 
 
 @dataclass(frozen=True, slots=True)

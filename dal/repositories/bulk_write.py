@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from dal.entities.comment import COMMENT, comment_key
-from dal.entities.shard_layout import PLAIN
 from dal.errors import ConflictError
 from dal.model import Comment
 from dal.repositories.outcome import NOTHING, Outcome, summed
@@ -150,6 +149,6 @@ def _news(batch: Sequence[CommentChange]) -> list[Comment]:
 
 
 def _differs(old: Item, new: Comment) -> bool:
-    """Return whether an item must be written; marks and shards make no difference."""
+    """Return whether an item must be written; marks make no difference."""
     held = {name: value for name, value in old.items() if name not in COMMENT.marks}
-    return held | PLAIN.keys(old) != COMMENT.encode(new)
+    return held != COMMENT.encode(new)

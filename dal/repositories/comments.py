@@ -11,12 +11,11 @@ from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_key, comment_position, is_tombstone
 from dal.model import RATINGS, Comment
 from dal.query.access_patterns import query_of
-from dal.query.pagination import Edge, Page, Slice
+from dal.query.executor import Executor
+from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.query import Query
 from dal.query.shared_reads import SharedReads
-from dal.repositories.author_pages import AuthorPages
 from dal.repositories.bulk_write import BulkWriter
-from dal.repositories.comment_pages import CommentPages
 from dal.repositories.leaderboard import LeaderboardRepository
 from dal.repositories.outcome import Outcome
 from dal.statistics.boards import Boards
@@ -24,6 +23,7 @@ from dal.statistics.comment_changes import CommentChange, CommentObserver
 from dal.statistics.counter_transaction import CounterTransactions
 from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.statistics.reader import StatisticsReader
+from dal.statistics.table_statistics import ProductStatisticsProvider
 from dal.table.client import Table
 from dal.table.concurrency import both
 from dal.table.item import Item
@@ -59,6 +59,20 @@ class Selection:
         return query_of(filters, between(self.created_from, self.created_before))
 
 
+@dataclass(frozen=True, slots=True)
+class AuthorSelection:
+    """Which comments of an author: ``created_from`` is included, ``created_before`` is not."""
+
+    username: str
+    created_from: datetime | None = None
+    created_before: datetime | None = None
+
+    def query(self) -> Query:
+        """Return the query of this selection."""
+        author = {"author": frozenset({self.username})}
+        return query_of(author, between(self.created_from, self.created_before))
+
+
 @lru_cache(maxsize=500)
 def _query_of(selection: Selection) -> Query:
     return selection.query()
@@ -77,14 +91,22 @@ class CommentRepository:
         )
         self._bulk = BulkWriter(table, self._writes)
         self.leaderboard = LeaderboardRepository(table)
-        self._pages = CommentPages(table, self.statistics, self.maintenance)
-        self.authors = AuthorPages(table, self.maintenance)
+        provider = ProductStatisticsProvider(table.query, self.statistics, self.maintenance)
+        executor = Executor(table.query, COMMENT.indexes, provider)
+        self._pages = PageReader(executor, COMMENT.decode_row, descending=True)
+        self._by_author = PageReader(
+            Executor(table.query, COMMENT.indexes), COMMENT.decode_row, descending=True
+        )
         self._shared = SharedReads[Page[Comment]]()
 
     async def page(self, selection: Selection, cut: Slice) -> Page[Comment]:
         """Return one page of a product's comments, maybe read for several at once."""
         read = partial(self._pages.read, _query_of(selection), cut)
         return await self._shared.read((selection, cut), read)
+
+    async def page_of_author(self, selection: AuthorSelection, cut: Slice) -> Page[Comment]:
+        """Return one page of an author's comments, eventually consistent: the index is global."""
+        return await self._by_author.read(selection.query(), cut)
 
     def _written(self, product_ids: Iterable[str]) -> None:
         self.statistics.forget(product_ids)
@@ -101,12 +123,6 @@ class CommentRepository:
             stats.spend(capacity)
         return replace(page, stats=stats, total_count=total)
 
-    @property
-    def shards(self) -> int:
-        """Over how many shards each list of a product is read, as far as is known."""
-        latest = self.maintenance.latest
-        return 1 if latest is None else max(index.shards for index in latest.layout.read)
-
     async def newest(self, selection: Selection) -> Comment | None:
         """Return the most recent comment of a selection."""
         page = await self.page(selection, Slice(limit=1))
@@ -122,7 +138,7 @@ class CommentRepository:
         query = _query_of(selection)
         if query.within.empty:
             return 0
-        if not (await self.maintenance.current()).up_to_date:
+        if not (await self.maintenance.current()).exact:
             return None
         statistics = await self.statistics.read(selection.product_id, consistent=True, spend=spend)
         return statistics.count(query)

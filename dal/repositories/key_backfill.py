@@ -5,19 +5,18 @@ read, so what others change meanwhile is read again. Interrupted, the scan goes 
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 from zlib import crc32
 
 import orjson
 
-from dal.entities.comment import COMMENT, is_comment
-from dal.entities.declared import EVERY, INDEXES, OPTIONAL
+from dal.entities.comment import BY_AUTHOR, COMMENT, is_comment
+from dal.entities.declared import INDEXES
 from dal.entities.entity import Entity
 from dal.entities.order import ORDER, is_order
 from dal.entities.organization import ORGANIZATION_USER, is_organization_user
-from dal.entities.shard_layout import PLAIN, ShardLayout
 from dal.entities.ticket import TICKET, is_ticket
 from dal.errors import ConditionFailedError
 from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
@@ -25,7 +24,6 @@ from dal.statistics.rebuild.announce import WaitForWriters
 from dal.table.client import Table
 from dal.table.concurrency import batched, in_parallel
 from dal.table.definition import table_definition
-from dal.table.index import Index
 from dal.table.item import Action, Item, key_of
 from dal.table.parallel_scan import SCAN_SEGMENTS, Progress, ProgressCount, scan_pages
 from dal.table.retries import MAINTENANCE_DEADLINE, retry_on_conflict
@@ -45,8 +43,8 @@ _ENTITIES: Sequence[tuple[Callable[[Item], bool], Entity[Any]]] = (
 )
 
 
-_OPTIONAL_KEYS = frozenset(one.partition_key for one in OPTIONAL)
-"""What an optional index adds to an item: other indexes have its sort key, too."""
+_UNREAD = frozenset({BY_AUTHOR.partition_key, "product", "createdAt"})
+"""What a comment may lack and still be in the lists of its product."""
 
 
 class _Gap(NamedTuple):
@@ -59,24 +57,20 @@ class _Gap(NamedTuple):
     @property
     def uncounted(self) -> bool:
         """Whether nobody may have read the comment that it is."""
-        return self.entity is COMMENT and not self.lacking.keys() <= _OPTIONAL_KEYS
+        return self.entity is COMMENT and not self.lacking.keys() <= _UNREAD
 
 
 class KeyBackfill:
-    """One backfill, for ``indexes``; ``changed`` is how many items it has given keys."""
+    """One backfill; ``changed`` is how many items it has completed."""
 
     def __init__(
         self,
         table: Table,
         wait_for_writers: WaitForWriters,
-        layout: ShardLayout = PLAIN,
-        indexes: Sequence[Index] = INDEXES,
     ) -> None:
         self._table = table
-        self._layout = layout
-        self._unasked = {one.partition_key for one in EVERY if one not in indexes}
         self._wait_for_writers = wait_for_writers
-        self._progress = ScanProgress(table, f"UPGRADE#{_version(indexes)}", _KEPT_SECONDS)
+        self._progress = ScanProgress(table, f"UPGRADE#{_version()}", _KEPT_SECONDS)
         self._announcing = asyncio.Lock()
         self._announced = False
         self.changed = 0
@@ -97,7 +91,7 @@ class KeyBackfill:
             count.add(items)
 
     async def _fill(self, items: Iterable[Item]) -> None:
-        found = (_gap(item, self._layout, self._unasked) for item in items)
+        found = (_gap(item) for item in items)
         gaps = [gap for gap in found if gap is not None]
         if any(gap.uncounted for gap in gaps):
             await self._announce()
@@ -129,27 +123,18 @@ class KeyBackfill:
             self._announced = True
 
 
-def _version(indexes: Sequence[Index]) -> int:
-    """Return what tells the indexes from those of other versions."""
-    return crc32(orjson.dumps(table_definition("", indexes)))
+def _version() -> int:
+    """Return a number that differs between versions with different indexes."""
+    return crc32(orjson.dumps(table_definition("", INDEXES)))
 
 
-def _gap(item: Item, layout: ShardLayout, unasked: Collection[str]) -> _Gap | None:
-    """Return what an item lacks beside attributes that are ``unasked``.
-
-    None where that is nothing, or what it is cannot be read.
-    """
+def _gap(item: Item) -> _Gap | None:
+    """Return what an item lacks; None if it lacks nothing or cannot be decoded."""
     for holds, entity in _ENTITIES:
         if holds(item):
             found = entity.recover(item)
             whole = entity.encode(found) if found is not None else {}
-            if entity is COMMENT:
-                whole |= layout.keys(whole)
-            lacking = {
-                name: value
-                for name, value in whole.items()
-                if name not in item and name not in unasked
-            }
+            lacking = {name: value for name, value in whole.items() if name not in item}
             return _Gap(entity, item, lacking) if lacking else None
     return None
 

@@ -56,15 +56,8 @@ class LeaderboardRepository:
     async def _above(self, language: str | None, position: str, spend: Spend) -> int | None:
         """Return how many products stand above a position; None for RANKED or more."""
         board, values = board_of(language)
-        above = 0
-        for shard in range(board.shards):
-            request = QueryRequest(
-                board,
-                board.partition_of(values, shard),
-                Range(low=position, low_open=True),
-                limit=RANKED - above,
-            )
-            above += await self._table.count(request, spend)
-            if above >= RANKED:
-                return None
-        return above
+        request = QueryRequest(
+            board, board.partition_of(values), Range(low=position, low_open=True), limit=RANKED
+        )
+        above = await self._table.count(request, spend)
+        return None if above >= RANKED else above

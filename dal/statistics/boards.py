@@ -57,10 +57,9 @@ def misplaced(product_id: str, stored: Iterable[StoredCounts]) -> Iterator[tuple
     """
     held, fives = dict[str | None, Item](), dict[str | None, int]()
     for key, counts, item in stored:
-        if key.shard is None:
-            held[key.language] = item
+        held[key.language] = item
         if key.language is not None:
-            fives[key.language] = fives.get(key.language, 0) + counts.fives
+            fives[key.language] = counts.fives
     fives[None] = sum(max(0, count) for count in fives.values())
     for language, count in fives.items():
         key = StatisticsKey(product_id, language)

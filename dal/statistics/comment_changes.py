@@ -15,7 +15,6 @@ import orjson
 
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT, COUNTED, comment_in
-from dal.entities.shard_layout import ShardLayout
 from dal.model import Comment
 from dal.statistics.counts import Deltas, StatisticsKey, deltas, in_generation, summed
 from dal.statistics.maintenance_mode import Maintenance, MaintenanceMode
@@ -135,7 +134,7 @@ class CommentChange:
         if self.new is not None and not self.dated:
             self.new = self.new._replace(created_at=datetime.now(UTC))
             self.__dict__.pop("_plain", None)  # it has another date
-        action = _spread(self._plain, maintenance.layout)
+        action = self._plain
         if maintenance.mode is MaintenanceMode.STREAM:
             return CountedWrite([action], {})
         if not maintenance.dual_writes:
@@ -145,14 +144,6 @@ class CommentChange:
         of_rebuild = in_generation(deltas(self.before if marked else None, self.new), generation)
         action = action if self.new is None else _marked(action, generation)
         return CountedWrite([action], summed([self.changes, of_rebuild]))
-
-
-def _spread(action: Action, layout: ShardLayout) -> Action:
-    """Return a comment's action with the keys of the shards that it is to stand in."""
-    if layout.plain or "Put" not in action:
-        return action
-    put = action["Put"]
-    return {"Put": {**put, "Item": put["Item"] | layout.keys(put["Item"])}}
 
 
 def _marked(action: Action, generation: int) -> Action:

@@ -4,10 +4,6 @@ The statistics item of a language has ``count_1`` to ``count_5`` and ``count_tot
 was never changed is absent). Counts change by ``ADD``, without any condition. Those of all
 languages are the sum: they stand in one partition, which one Query reads.
 
-Where counters have shards, the items of a language are ``S#<language>#<shard>``, in the same
-partition. A write changes one of them, whichever: what counts is the sum, and a part may be below
-0. What was counted over another number of shards stays where it is, and in the sum.
-
 While there are comments rated 5, the item also has the two keys of its language's leaderboard, and
 the item ``S`` those of the leaderboard of all languages. Their sort key is ``<count>#<product>``:
 no update expression can compute that, so ``boards`` moves them after the counts.
@@ -72,8 +68,6 @@ def product_of(item: Item) -> str:
 def item_key(key: StatisticsKey) -> Item:
     """Return the primary key of a statistics item."""
     language = "" if key.language is None else f"#{escape(key.language)}"
-    if key.shard is not None:
-        language += f"#{key.shard}"
     if key.generation is None:
         return primary_key(partition_of(key.product_id), f"S{language}")
     part = crc32(key.product_id.encode()) % REBUILD_PARTS
@@ -100,7 +94,7 @@ def encode_all(counts: Mapping[StatisticsKey, RatingCounts]) -> Iterator[Item]:
     for key, held in counts.items():
         if key.language is not None:
             yield encode(key, held)
-        product = key._replace(language=None, shard=None)
+        product = key._replace(language=None)
         overall[product] = overall.get(product, RatingCounts()) + held
     for key, held in overall.items():
         yield encode(key, held)
@@ -116,7 +110,7 @@ def _numbers(counts: RatingCounts) -> Item:
 
 def place_of(key: StatisticsKey, fives: int) -> Item:
     """Return the two keys of an item on its leaderboard, where it is on one."""
-    if fives <= 0 or key.generation is not None or key.shard is not None:
+    if fives <= 0 or key.generation is not None:
         return {}
     board, values = board_of(key.language)
     return board.keys_of(values, rank_position(key.product_id, fives))
@@ -128,16 +122,19 @@ def numbers_of(counts: RatingCounts) -> dict[str, int]:
 
 
 def decode(item: Item) -> tuple[StatisticsKey, RatingCounts]:
-    """Return the key and the counts of a statistics item, or of a rebuild's counter."""
+    """Return the key and the counts of a statistics item, or of a rebuild's counter.
+
+    Raises ValueError for the key of another program's item.
+    """
     first, in_language, rest = item["SK"]["S"].partition("#")
-    language, in_shard, shard = rest.partition("#")
+    if "#" in rest:  # escaped in a language: another program's item
+        raise ValueError(f"{rest!r} is not a language.")
     counts = RatingCounts(tuple(_number(item, f"count_{rating}") for rating in RATINGS))
-    named = unescape(language) if in_language else None
-    part = int(shard) if in_shard else None
+    named = unescape(rest) if in_language else None
     if item["PK"]["S"].startswith(_REBUILD):
         generation = int(item["PK"]["S"].split("#")[1])
-        return StatisticsKey(unescape(first), named, generation, part), counts
-    return StatisticsKey(product_of(item), named, shard=part), counts
+        return StatisticsKey(unescape(first), named, generation), counts
+    return StatisticsKey(product_of(item), named), counts
 
 
 class StoredCounts(NamedTuple):

@@ -31,7 +31,7 @@ from dal.statistics.comment_changes import (
     TransactionBatch,
     joined,
 )
-from dal.statistics.counts import Deltas, RatingCounts, in_generation, in_shard
+from dal.statistics.counts import Deltas, RatingCounts, in_generation
 from dal.statistics.maintenance_mode import Maintenance, MaintenanceMode, MaintenanceStore
 from dal.table import retries
 from dal.table.client import Table
@@ -262,7 +262,7 @@ async def commit(
     """
     now = await maintenance.current()
     write = build(now)
-    changes = in_shard(_in_rebuild_too(write.changes, now), now.counters.draw())
+    changes = _in_rebuild_too(write.changes, now)
     try:
         await table.write([*write.actions, *counter_items.actions(changes)])
     finally:

@@ -52,14 +52,12 @@ class StatisticsKey(NamedTuple):
     """A product's comments in one language, which are counted; or in all of them (None).
 
     Those in all languages are the sum, and counted nowhere. With a ``generation``, the counters of
-    the rebuild of that number, which nobody is shown. With a ``shard``, a part of the counts: what
-    is counted is the sum of all parts and of the item without one.
+    the rebuild of that number, which nobody is shown.
     """
 
     product_id: str
     language: str | None = None
     generation: int | None = None
-    shard: int | None = None
 
 
 _ONE = {
@@ -91,13 +89,6 @@ def summed(changes: Iterable[Deltas]) -> Deltas:
 def in_generation(changes: Deltas, generation: int) -> Deltas:
     """Return the same changes, for the counters of a rebuild."""
     return {key._replace(generation=generation): change for key, change in changes.items()}
-
-
-def in_shard(changes: Deltas, shard: int | None) -> Deltas:
-    """Return the same changes, for one shard of each counter."""
-    if shard is None:
-        return changes
-    return {key._replace(shard=shard): change for key, change in changes.items()}
 
 
 def _counted(comment: Comment | None, sign: int) -> Deltas:

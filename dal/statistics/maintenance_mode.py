@@ -10,36 +10,27 @@ announcement, no transaction is on its way that was built by the announcement be
 
 A count of zero proves that there is no such comment only while every comment is counted and every
 write changes the counters: in mode transactional, on a table that is ``complete``, while no rebuild
-runs, and where counters have one shard. Whoever ends that state announces it, and waits
+runs. Whoever ends that state announces it, and waits
 SETTLE_SECONDS before acting on it. So a mode that was read at most 5 seconds ago holds until the
 page that asked has its counts.
-
-The item also says over how many shards the partitions of comments are spread, and whether the table
-has the index of authors. Who reads pages goes by what it said within the last 30 seconds, so a step
-of a move waits MOVE_SETTLE_SECONDS.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import compress
 from time import monotonic, time
-from typing import Any, TypeVar
+from typing import Any
 
-from dal.entities.declared import EVERY, INDEXES, OPTIONAL
-from dal.entities.shard_layout import PLAIN, ShardLayout
+from dal.entities.declared import INDEXES
 from dal.errors import (
     ConditionFailedError,
     ConflictError,
     StoreRefusedError,
     StoreUnavailableError,
 )
-from dal.statistics.counter_shards import ONE_COUNTER, CounterShards
 from dal.table import admin
 from dal.table.account import opened
 from dal.table.client import Table
-from dal.table.definition import differences
-from dal.table.index import Index
 from dal.table.item import ABSENT, Item, key_of, unchanged
 from dal.table.retries import retry
 
@@ -47,32 +38,23 @@ KEPT_SECONDS = 5.0
 SETTLE_SECONDS = 20.0
 """KEPT_SECONDS, the deadline of a transaction, its last attempt, and a margin."""
 
-LAYOUT_KEPT_SECONDS = 30.0
-MOVE_SETTLE_SECONDS = SETTLE_SECONDS - KEPT_SECONDS + LAYOUT_KEPT_SECONDS
-"""How long readers keep the number of shards, and when they and writers all act on another."""
+READERS_KEEP_SECONDS = 30.0
+"""How long readers of pages keep the item."""
 
 _RUNS = ("rebuilding", "upgrading")
-"""The attributes that are there while something runs."""
+"""Attributes that the item has while a rebuild or an upgrade runs."""
 
-_TRUE = (*_RUNS, "author_index")
-"""The attributes that are there or not."""
-
-_SHARDS = tuple(one.name for of in (ShardLayout, CounterShards) for one in fields(of))
-"""The attributes that say over how many shards comments and counters are spread; absent, over
-one."""
+_SHARDS = frozenset({"shards", "target", "step", "counter_shards", "counter_target"})
+"""Attributes of a table whose lists or counters an earlier version spread over shards."""
 
 KEY: Item = {"PK": {"S": "COUNTING"}, "SK": {"S": "COUNTING"}}
 
 
 _COMMANDS = {
     "a rebuild of the statistics": "stats rebuild",
-    "a move between numbers of shards": "table reshard",
     "an upgrade of the table": "table upgrade",
 }
 """What changes a table beside running servers, of which only one may, and the command of each."""
-
-
-_Shards = TypeVar("_Shards", ShardLayout, CounterShards)
 
 
 class MaintenanceMode(StrEnum):
@@ -96,19 +78,8 @@ class Maintenance:
     """When that was announced, in unix seconds."""
     counted_table: str = ""
     """The id of the table whose comments are all counted: a copy has another one."""
-    layout: ShardLayout = PLAIN
-    """Over how many shards comments are spread."""
     upgrading: bool = False
-    """Whether an upgrade gives items the keys that they lack, those of this layout."""
-    counters: CounterShards = ONE_COUNTER
-    """Over how many items the counts of a product and language are spread."""
-    author_index: bool = False
-    """Whether the table has the index of authors, with every comment in it."""
-
-    @property
-    def indexes(self) -> tuple[Index, ...]:
-        """What the table is to have."""
-        return EVERY if self.author_index else INDEXES
+    """Whether an upgrade gives items the keys that they lack."""
 
     @property
     def copied(self) -> bool:
@@ -131,14 +102,12 @@ class Maintenance:
         return self.mode is MaintenanceMode.TRANSACTIONAL or self.counted_table != ""
 
     @property
-    def up_to_date(self) -> bool:
-        """Whether counts hold every write that was acknowledged before they were read."""
-        return self.mode is MaintenanceMode.TRANSACTIONAL and self.complete and not self.rebuilding
-
-    @property
     def exact(self) -> bool:
-        """Whether a count of zero proves that there is no such comment."""
-        return self.up_to_date and self.counters.one_moment
+        """Whether counts hold every write that was acknowledged before they were read.
+
+        Only then a count of zero proves that there is no such comment.
+        """
+        return self.mode is MaintenanceMode.TRANSACTIONAL and self.complete and not self.rebuilding
 
 
 class MaintenanceStore:
@@ -165,13 +134,9 @@ class MaintenanceStore:
             kept = self._kept = await retry(self._read_in_time, "get_item")
         return kept[1]
 
-    async def layout(self) -> ShardLayout:
-        """Return how comments are spread, as the item said within the last 30 seconds."""
-        return (await self._lately()).layout
-
     async def _lately(self) -> Maintenance:
         kept = self._kept
-        if kept is not None and monotonic() - kept[0] < LAYOUT_KEPT_SECONDS:
+        if kept is not None and monotonic() - kept[0] < READERS_KEEP_SECONDS:
             return kept[1]
         with opened():  # it is not for the page alone that happens to need it first
             return await self.current()
@@ -179,10 +144,6 @@ class MaintenanceStore:
     async def counted(self) -> bool:
         """Return whether counts say something, as the item said within the last 30 seconds."""
         return (await self._lately()).counted
-
-    async def author_index(self) -> bool:
-        """Return whether authors have lists, as the item said within the last 30 seconds."""
-        return (await self._lately()).author_index
 
     async def _read_in_time(self) -> tuple[float, Maintenance]:
         """Return when the item was asked for, and what it said; it may be old when it comes."""
@@ -205,7 +166,7 @@ class MaintenanceStore:
         """Store ``read`` with some changes, and return it.
 
         Raises ConflictError when the item is no longer as it was read, and StoreRefusedError for
-        two of a rebuild, a move between numbers of shards, and an upgrade.
+        a rebuild and an upgrade at once.
         """
         announced = replace(read, **changes, since=int(time()))
         check_alone(announced)
@@ -223,9 +184,8 @@ class MaintenanceStore:
 
 
 def check_alone(state: Maintenance) -> None:
-    """Raise StoreRefusedError for two of a rebuild, a move between shards, and an upgrade."""
-    moving = state.layout.step > 0 or state.counters.moving
-    runs = state.rebuilding, moving, state.upgrading
+    """Raise StoreRefusedError for a rebuild and an upgrade at once."""
+    runs = state.rebuilding, state.upgrading
     names = list(compress(_COMMANDS, runs))
     if len(names) > 1:
         commands = " or ".join(f"`marginalia {_COMMANDS[name]}`" for name in names)
@@ -235,51 +195,27 @@ def check_alone(state: Maintenance) -> None:
         )
 
 
-async def create_table(table: Table, *, author_index: bool = False) -> bool:
-    """Create the table where there is none, complete from the start, maybe with ``OPTIONAL``.
+async def create_table(table: Table) -> bool:
+    """Create the table if it does not exist; a new table is complete from the start.
 
     On an endpoint without transactions it is in mode stream, also one that was there before.
     Return whether anything was missing: what an interrupted call left undone is done, too.
     """
-    created = await admin.create(table, EVERY if author_index else INDEXES)
+    created = await admin.create(table, INDEXES)
     expiry = await admin.let_expire(table)
     store = MaintenanceStore(table)
     state = await store.read()
     new = created or (state == Maintenance() and not await _any_item(table))
-    listed = {"author_index": True} if new and await _has(table, OPTIONAL) else {}
     if not await table.has_transactions():
         if state.mode is MaintenanceMode.STREAM:
             return created or expiry
         counted = {"mode": MaintenanceMode.STREAM, "rebuilding": False, "complete": False}
-        await store.announce(state, **counted, **listed)
+        await store.announce(state, **counted)
         return True
     if new:
-        await store.announce(state, complete=True, **listed)
+        await store.announce(state, complete=True)
         return True
     return expiry
-
-
-async def _has(table: Table, indexes: Sequence[Index]) -> bool:
-    """Return whether a table can be asked for what these indexes show."""
-    found = differences(await admin.describe(table), indexes)
-    return not (found.lacking or found.differing)
-
-
-async def announce_shards(table: Table, shards: int, counter_shards: int, *, new: bool) -> bool:
-    """Announce over how many shards a new table spreads comments and counters; False if others.
-
-    An old table's comments have to be moved. One shard is what any table may have that was not
-    asked for more.
-    """
-    store = MaintenanceStore(table)
-    state = await store.read()
-    asked = ShardLayout(shards), CounterShards(counter_shards)
-    if new and asked != (state.layout, state.counters) and not await _any_item(table):
-        layout, counters = asked
-        await store.announce(state, layout=layout, counters=counters)
-        return True
-    counted = counter_shards in (1, state.counters.counter_shards)
-    return counted and shards in (1, state.layout.shards)
 
 
 async def _any_item(table: Table) -> bool:
@@ -293,7 +229,7 @@ def unchanged_since(announced: Maintenance) -> dict[str, Any]:
 
 
 def _encode(state: Maintenance) -> Item:
-    true = {name: {"BOOL": True} for name in _TRUE if getattr(state, name)}
+    true = {name: {"BOOL": True} for name in _RUNS if getattr(state, name)}
     complete = {"complete": {"S": state.counted_table}} if state.counted_table else {}
     return {
         **KEY,
@@ -302,37 +238,25 @@ def _encode(state: Maintenance) -> Item:
         "since": {"N": str(state.since)},
         **true,
         **complete,
-        **_encoded(state.layout, PLAIN),
-        **_encoded(state.counters, ONE_COUNTER),
     }
-
-
-def _encoded(shards: _Shards, least: _Shards) -> Item:
-    """Return the numbers that are not those of one shard."""
-    return {
-        name: {"N": str(value)}
-        for name, value in asdict(shards).items()
-        if value != getattr(least, name)
-    }
-
-
-def _decoded(of: type[_Shards], item: Item) -> _Shards:
-    return of(**{one.name: int(item[one.name]["N"]) for one in fields(of) if one.name in item})
 
 
 def _decode(item: Item) -> Maintenance:
+    if not _SHARDS.isdisjoint(item):
+        raise StoreRefusedError(
+            "This table spreads its comments or counters over shards, which this version cannot "
+            "read: export its rows with the version that wrote them, and load them into a new one."
+        )
     return Maintenance(
         MaintenanceMode(item["mode"]["S"]),
         int(item["generation"]["N"]),
-        **{name: name in item for name in _TRUE},
+        **{name: name in item for name in _RUNS},
         since=int(item["since"]["N"]),
         counted_table=item.get("complete", {}).get("S", ""),
-        layout=_decoded(ShardLayout, item),
-        counters=_decoded(CounterShards, item),
     )
 
 
 def _as_read(read: Maintenance) -> dict[str, Any]:
     if read == Maintenance():
         return ABSENT
-    return unchanged(_encode(read), ("mode", "generation", "complete", *_TRUE, *_SHARDS))
+    return unchanged(_encode(read), ("mode", "generation", "complete", *_RUNS))

@@ -13,21 +13,14 @@ A comment whose write was acknowledged before the page was asked for is then cou
 read, so its segment is not empty there, and is read.
 """
 
-import math
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
-from functools import lru_cache, reduce
-from itertools import chain
-from operator import and_, itemgetter
+from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from cachetools import LRUCache
 
-from dal.entities.comment import ALL, COMMENT
+from dal.entities.comment import ALL
 from dal.entities.entity import Row
-from dal.model import RATINGS
-from dal.query.access_paths import MAX_SEGMENTS, AccessPath, access_paths
-from dal.query.access_patterns import query_of
 from dal.query.execution_stats import ExecutionStatistics
 from dal.query.protocols import LocatedPage, RangeRead, TableStatistics
 from dal.query.query import EqualityKey, Filters, Query, filters_of
@@ -35,11 +28,9 @@ from dal.statistics.counts import COUNTED_FIELDS, CommentStatistics
 from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.statistics.reader import StatisticsReader
 from dal.statistics.row_locations import LocatedRow, RowLocations
-from dal.table.concurrency import in_parallel
-from dal.table.index import Index
 from dal.table.item import bytes_of
 from dal.table.keys import INSTANT_LENGTH, parse_instant
-from dal.table.ranges import UNBOUNDED, Range, spanned
+from dal.table.ranges import UNBOUNDED, Range
 from dal.table.requests import QueryRequest, RunQuery
 
 KEPT_PRODUCTS = 10_000
@@ -54,9 +45,6 @@ _COMMON = tuple(name for name in ALL.attributes if name != ALL.partition_key)
 """What the rows of all indexes have in common; a partition key's bytes are counted as of ``all``,
 so that a product's rows are of one size whichever index they were read from."""
 
-
-_UNRATED = frozenset({"product", "language"})
-_ANY = frozenset(map(str, RATINGS))
 
 _NOTHING_READ = RowLocations()
 
@@ -102,8 +90,6 @@ class ProductStatisticsProvider:
         self._run = run
         self._reader = reader
         self._maintenance = maintenance
-        self.indexes: Sequence[Index] = COMMENT.indexes
-        """Those that are read, in their shards."""
         self._row_bytes: LRUCache[str, float] = LRUCache(KEPT_PRODUCTS)
         self._extents: LRUCache[str, tuple[str, str]] = LRUCache(KEPT_PRODUCTS)
         self.locations: LRUCache[str, RowLocations] = LRUCache(KEPT_LOCATIONS, RowLocations.weight)
@@ -144,8 +130,7 @@ class ProductStatisticsProvider:
         product = _product_of(query)
         locations = self.locations.get(product) or RowLocations()
         sizes = list[int]()
-        shards = self.indexes[0].shards
-        for read in reads if shards == 1 else joined(reads, shards):
+        for read in reads:
             known = locations.among(read.key, read.range)
             if known is not None and known[0] == sorted(row.position for row in read.rows):
                 sizes += known[1]  # most pages were read before
@@ -174,51 +159,13 @@ class ProductStatisticsProvider:
     async def _sample(
         self, product: str, spent: ExecutionStatistics, count: int, *, descending: bool
     ) -> Sequence[Row]:
-        """Return rows from one end of a product's comments, and some more of each other shard."""
-        query = by_index(query_of({"product": frozenset({product})}), self.indexes)
-        path = access_paths(self.indexes, query)[0]
-        each = -(-count // path.size)
-        key = path.index.sort_key
-
-        async def read(partition: str) -> list[Row]:
-            request = QueryRequest(path.index, partition, descending=descending, limit=each)
-            answer = await self._run(request)
-            spent.spend_planning(answer.capacity)
-            return [Row(item[key]["S"], item, {"product": product}) for item in answer.items]
-
-        rows = await in_parallel([read(segment.partition) for segment in path.segments])
-        return sorted(chain(*rows), key=itemgetter(0), reverse=descending)
-
-
-def by_index(query: Query, indexes: Sequence[Index]) -> Query:
-    """Return the same query, by all five ratings where it is by none and no index of its own fits.
-
-    That is so for some while rows move between shards. Comments that other programs rated other
-    than 1 to 5 are left out then. What is refused does not depend on shards.
-    """
-    filters = query.filters
-    if not filters.keys() <= _UNRATED:
-        return query
-    combinations = math.prod(map(len, filters.values()))
-    own = [AccessPath(one, query) for one in indexes if {*one.fields} == filters.keys()]
-    if any(path.fits for path in own) or combinations > MAX_SEGMENTS:
-        return query
-    if not own and len(_ANY) * combinations > MAX_SEGMENTS:  # a coarser index answers
-        return query
-    return replace(query, filters={**filters, "rating": _ANY})
-
-
-def joined(reads: Sequence[RangeRead], shards: int) -> Iterator[RangeRead]:
-    """Yield what was read of each key in all of its shards: the range that all were read in."""
-    by_key: dict[EqualityKey, dict[str, list[RangeRead]]] = {}
-    for read in reads:
-        by_key.setdefault(read.key, {}).setdefault(read.partition, []).append(read)
-    for key, by_shard in by_key.items():
-        if len(by_shard) == shards:
-            spans = [spanned([read.range for read in one]) for one in by_shard.values()]
-            span = reduce(and_, spans)
-            rows = [row for one in by_shard.values() for read in one for row in read.rows]
-            yield RangeRead(key, span, [row for row in rows if span.holds(row.position)])
+        """Return rows from one end of a product's comments."""
+        request = QueryRequest(
+            ALL, ALL.partition_of({"product": product}), descending=descending, limit=count
+        )
+        answer = await self._run(request)
+        spent.spend_planning(answer.capacity)
+        return [Row(item[ALL.sort_key]["S"], item, {"product": product}) for item in answer.items]
 
 
 def _product_of(query: Query) -> str:

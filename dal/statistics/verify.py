@@ -32,7 +32,7 @@ class ScannedCounts:
 
     counts: dict[StatisticsKey, RatingCounts] = field(default_factory=dict)
     stored: dict[StatisticsKey, StoredCounts] = field(default_factory=dict)
-    """The items of languages, in all shards, and of all languages, which only have a place."""
+    """The items of languages, and of all languages, which only have a place."""
 
     def add(self, items: Sequence[Item]) -> None:
         """Take in one page of a scan."""
@@ -95,32 +95,17 @@ async def verify(table: Table, seen: Progress, boards: Boards | None = None) -> 
 
 def differences(scanned: ScannedCounts) -> Mapping[tuple[StatisticsKey, str], Difference]:
     """Return what differs, by counter and attribute."""
-    parts: dict[StatisticsKey, list[StoredCounts]] = {key: [] for key in scanned.counts}
-    for key, one in scanned.stored.items():
-        if key.language is not None:
-            parts.setdefault(key._replace(shard=None), []).append(one)
-    return {
-        (one.key, one.what): one
-        for key, shards in parts.items()
-        for one in _of_one(key, shards, scanned.counts.get(key, RatingCounts()))
-    }
+    keys = scanned.counts.keys() | {key for key in scanned.stored if key.language is not None}
+    return {(one.key, one.what): one for key in keys for one in _of_one(key, scanned)}
 
 
-def _of_one(
-    key: StatisticsKey, shards: Sequence[StoredCounts], right: RatingCounts
-) -> Iterator[Difference]:
-    """Yield the differences of one counter from what is ``right``.
-
-    The sum of its counts is compared with those of the comments, and each total with the counts of
-    its own item, as one write changes both.
-    """
-    held = sum((one.counts for one in shards), RatingCounts())
-    pairs = zip(held.by_rating, right.by_rating, strict=True)
-    for rating, (stored, count) in enumerate(pairs, 1):
-        if stored != count:
-            yield Difference(key, f"rating {rating}", stored, count)
-    for one in shards:
-        if one.total != one.counts.of():
-            shard = one.key.shard
-            what = "total" if shard is None else f"total of shard {shard}"
-            yield Difference(key, what, one.total, one.counts.of())
+def _of_one(key: StatisticsKey, scanned: ScannedCounts) -> Iterator[Difference]:
+    """Yield how one item differs from the comments, and its total from its own counts."""
+    stored = scanned.stored.get(key)
+    held = RatingCounts() if stored is None else stored.counts
+    right = scanned.counts.get(key, RatingCounts())
+    for rating, (found, count) in enumerate(zip(held.by_rating, right.by_rating, strict=True), 1):
+        if found != count:
+            yield Difference(key, f"rating {rating}", found, count)
+    if stored is not None and stored.total != held.of():
+        yield Difference(key, "total", stored.total, held.of())

@@ -89,12 +89,6 @@ def global_for_local(description: Mapping[str, Any], indexes: Sequence[Index]) -
     return frozenset(there & {one.name for one in indexes if one.local})
 
 
-def has_any(description: Mapping[str, Any], indexes: Sequence[Index]) -> bool:
-    """Return whether a table has one of these global indexes, be it in the making."""
-    there = {one["IndexName"] for one in description.get("GlobalSecondaryIndexes", [])}
-    return not there.isdisjoint(one.name for one in indexes)
-
-
 def string_attribute(name: str) -> dict[str, str]:
     """Return the definition of a key attribute; all are strings."""
     return {"AttributeName": name, "AttributeType": "S"}

@@ -86,12 +86,6 @@ class Index:
             self.sort_key: {"S": self.prefix_of(values) + position},
         }
 
-    def in_shard(self, item: Item) -> str:
-        """Return the partition key of an item that may have that of another number of shards."""
-        parts, shard = self._parts(item), self._shard(item[self.sort_key]["S"])
-        key = f"{self.entity}#{self.between.join(parts)}"
-        return f"{key}#{shard}" if self.shards > 1 else key
-
     def values_of(self, item: Item) -> dict[str, str]:
         """Return the partition fields of an item that has this index's keys, of any shard."""
         return dict(zip(self.partition, map(unescape, self._parts(item)), strict=True))

@@ -1,4 +1,4 @@
-"""Adds global indexes to a table that holds items, or removes them: one at a time, as DynamoDB."""
+"""Adds global indexes to a table that holds items: one at a time, as DynamoDB requires."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -35,16 +35,6 @@ async def add_index(table: Table, definition: Mapping[str, Any], tell: Tell) -> 
         )
 
 
-async def remove_index(table: Table, name: str, tell: Tell) -> bool:
-    """Remove a global index, and wait until it is gone; False where there is none."""
-    removed = False
-    while name in await _settled(table, tell):
-        removed = True
-        deletion = {"Delete": {"IndexName": name}}
-        await _begin(table, name, tell, GlobalSecondaryIndexUpdates=[deletion])
-    return removed
-
-
 async def _begin(table: Table, name: str, tell: Tell, **change: Any) -> None:
     """Begin a change of the table's indexes, or wait a little where another one was begun."""
     try:
@@ -55,7 +45,7 @@ async def _begin(table: Table, name: str, tell: Tell, **change: Any) -> None:
 
 
 async def _settled(table: Table, tell: Tell) -> set[str]:
-    """Return the names of the table's global indexes, once none is being made or removed."""
+    """Return the names of the table's global indexes, once none is being created or deleted."""
     while True:
         description = await admin.describe(table)
         if description["TableStatus"] not in _AT_WORK:

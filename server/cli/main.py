@@ -57,9 +57,9 @@ COMMANDS = {
         ("add", "list_"),
     ),
     "table": Command(
-        "Create, upgrade or describe the table, spread it, or print its data model.",
+        "Create, upgrade or describe the table, or print its data model.",
         "marginalia table workbench > marginalia.json",
-        ("create", "upgrade", "describe", "reshard", "workbench"),
+        ("create", "upgrade", "describe", "workbench"),
     ),
     "stats": Command(
         "Rebuild, verify or follow the counts by rating and language.",

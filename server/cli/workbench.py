@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from dal.entities.declared import EVERY
+from dal.entities.declared import INDEXES
 from dal.table.definition import table_definition
 from dal.table.item import Item
 
@@ -20,7 +20,7 @@ _DESCRIPTION = (
 
 def workbench_model(table: str, samples: Sequence[Item], made: datetime) -> dict[str, Any]:
     """Return the model of a table of that name, in version 3.0 of the format."""
-    definition = table_definition(table, EVERY)
+    definition = table_definition(table, INDEXES)
     types = {
         one["AttributeName"]: one["AttributeType"] for one in definition["AttributeDefinitions"]
     }

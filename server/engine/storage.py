@@ -73,9 +73,8 @@ async def open_store(
 async def _checked(store: Store) -> Store:
     """Return a store that can be used, with what its clients must know of its indexes."""
     description = await admin.describe(store.table)
-    refuse_outdated(description, INDEXES)  # before what may be no table of ours is read
+    refuse_outdated(description, INDEXES)
     maintenance = await MaintenanceStore(store.table).read()
-    refuse_outdated(description, maintenance.indexes)
     if maintenance.copied:
         logger.warning("%s", _COPIED)  # a server's role may not ask whether anything expires
     streamed = maintenance.mode is MaintenanceMode.STREAM
@@ -93,8 +92,7 @@ async def _embedded(settings: Settings, *, share: bool) -> AsyncIterator[Store]:
         connection = TableAddress(settings.table, engine.endpoint_url, embedded=True)
         try:
             async with connect(connection) as table:
-                # Writes cost nothing here, so there is nothing to choose.
-                created = await create_table(table, author_index=True)
+                created = await create_table(table)
                 directory.begin()
                 place = f"{directory.database}, table {settings.table}"
                 yield Store(table, connection, place, engine.died, created, engine.own, directory)

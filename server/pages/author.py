@@ -1,4 +1,4 @@
-"""``/authors/{name}``: what one person has said, of any product, where the table lists it."""
+"""``/authors/{name}``: what one person has said, of any product."""
 
 from urllib.parse import urlencode
 

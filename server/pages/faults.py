@@ -10,7 +10,6 @@ from server.pages.i18n import gettext, gettext_noop
 
 _STATUSES = {
     "NOT_FOUND": 404,
-    "NOT_LISTED": 404,
     "UNAUTHENTICATED": 401,
     "FORBIDDEN": 403,
     "THROTTLED": 503,
@@ -24,7 +23,6 @@ _CODES = {
         "This link leads to a place in a list that is not there. Start from the beginning."
     ),
     "UNSUPPORTED_FILTER": gettext_noop("No list is kept that is filtered like this."),
-    "NOT_LISTED": gettext_noop("Comments are not listed by author here."),
     "QUERY_TOO_COSTLY": gettext_noop(
         "This is too much at once: choose fewer languages, ratings or rows."
     ),

@@ -126,7 +126,6 @@ class PageRequest:
             "ended": self.session.ended and told_of(self.session.ended),
             "notice": gettext(notice) if notice else None,
             "picture_origins": tuple(self.http.app.state.settings.picture_origins),
-            "authors": self.session.context.stores.comments.authors.listed,
             "loading": self.http.app.state.loading(),
             # What was typed would not come along from the answer to a form.
             "spoken_languages": LANGUAGES if self.http.method != "POST" else [],

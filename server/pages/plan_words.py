@@ -34,9 +34,6 @@ _REASONS: Mapping[str, str] = {
     "LACKS": gettext_noop("Its rows do not carry %(names)s."),
     "LAGS": gettext_noop("It may lag the table, and this list must not."),
     "TOO_MANY_RANGES": gettext_noop("It takes %(ranges)s key ranges; the most is %(most)s."),
-    "TOO_MANY_SHARDS": gettext_noop(
-        "It takes %(ranges)s key ranges in %(shards)s shards; the most is %(most)s."
-    ),
 }
 """The API's sentences by their codes; its values fill them in the order that they have here."""
 

@@ -36,7 +36,6 @@ class KnownProduct:
         known = ProductStatisticsProvider(
             self.engine, StatisticsReader(self.engine), cast("MaintenanceStore", _Complete())
         )
-        known.indexes = entity.indexes
         executor = Executor(self.engine, entity.indexes, known)
         self._pages = PageReader(executor, entity.decode_row, descending=True)
 

@@ -25,7 +25,6 @@ from server.settings import Settings
 from stream import lambda_handler
 from stream.follower import caught_up, open_follower
 from tests import oracle
-from tests.authors import upgraded
 from tests.conftest import Clients, fresh_table
 from tests.dal.repositories import first_release
 from tests.deploy.template import policies
@@ -103,8 +102,6 @@ def settings(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setenv(name, "test")
     monkeypatch.setattr("server.cli.commands.stats.SETTLE_SECONDS", 0)
     monkeypatch.setattr("server.cli.commands.table.SETTLE_SECONDS", 0)
-    monkeypatch.setattr("server.cli.commands.table.MOVE_SETTLE_SECONDS", 0)
-    monkeypatch.setattr("server.cli.commands.reshard.MOVE_SETTLE_SECONDS", 0)
     monkeypatch.setattr("dal.statistics.verify.PAUSE_SECONDS", 0)
     return Settings(endpoint_url=dynoxide_url, table=table.name)
 
@@ -122,7 +119,6 @@ def check(asked: Asked, role: str) -> None:
 
 async def test_serve(settings: Settings, asked: Asked, table: Table) -> None:
     await fill(Stores(table))
-    await upgraded(table)
     asked.clear()
     async with open_table(settings, share=False) as opened:
         stores = Stores(opened)
@@ -246,9 +242,6 @@ async def test_making_and_upgrading_a_table(
     await table.put_many([{name: mended[name] for name in mended if name != "GSI4PK"}])
     asked.clear()
     await run(replace(settings, table=older.name), "table", "upgrade", "--global-for-local")
-    await run(settings, "table", "upgrade", "--author-index")
-    await run(settings, "table", "upgrade", "--no-author-index")
     await run(replace(settings, table=f"{table.name}-new"), "table", "create")
-    await run(settings, "table", "reshard", "--shards", "2")
     asked.add(("BatchGetItem", "table"))  # of items that others change meanwhile
     check(asked, "Upgrade")

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from dal.entities.comment import comment_key
-from dal.entities.declared import EVERY, INDEXES
+from dal.entities.declared import INDEXES
 from dal.entities.order import order_key
 from dal.table.definition import table_definition
 from dal.table.index import EXPIRES, Index
@@ -15,23 +15,10 @@ from dal.table.streams import WHOLE_IMAGES
 from tests.deploy.template import policies, resources, template
 
 
-def chosen(parts: Any, conditions: set[str]) -> Any:
-    """What CloudFormation makes of a list under these conditions."""
-    if not isinstance(parts, list):
-        return parts
-    given = [
-        one["If"][1 if one["If"][0] in conditions else 2] if "If" in one else one for one in parts
-    ]
-    return [one for one in given if one != {"Ref": "AWS::NoValue"}]
-
-
-@pytest.mark.parametrize(
-    ("conditions", "indexes"), [(set[str](), INDEXES), ({"ListsAuthors"}, EVERY)]
-)
-def test_the_table_is_the_declared_one(conditions: set[str], indexes: tuple[Index, ...]) -> None:
-    made, declared = resources()["Table"]["Properties"], table_definition("", indexes)
+def test_the_table_is_the_declared_one(resources: dict[str, Resource]) -> None:
+    made, declared = resources["Table"]["Properties"], table_definition("", INDEXES)
     for part in declared.keys() - {"TableName"}:
-        assert chosen(made[part], conditions) == declared[part]
+        assert made[part] == declared[part]
     assert made["TimeToLiveSpecification"] == {"AttributeName": EXPIRES, "Enabled": True}
     stream = {"StreamEnabled": True, **made["StreamSpecification"]}
     assert stream == WHOLE_IMAGES
@@ -83,7 +70,7 @@ def test_an_alarm_sums_what_cloudwatch_lets_it() -> None:
 
 
 def test_every_global_index_is_watched() -> None:
-    declared = {one.name for one in EVERY if one.name is not None and not one.local}
+    declared = {one.name for one in INDEXES if one.name is not None and not one.local}
     for name in ("ThrottledReadsAlarm", "ThrottledWritesAlarm"):
         watched = {
             dimension["Value"]

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from dal.entities.declared import EVERY
+from dal.entities.declared import INDEXES
 from dal.entities.order import OPEN_SHARDS
 from dal.errors import NoIndexError
 from dal.query.access_patterns import ACCESS_PATTERNS, AccessPattern, query_of
@@ -33,8 +33,8 @@ async def table(request: pytest.FixtureRequest) -> AsyncIterator[Table]:
     name = f"test-{uuid.uuid4().hex}"
     url = request.getfixturevalue(request.param)
     async with connect(TableAddress(name, url, embedded=True)) as opened:
-        await admin.create(opened, EVERY)
-        await MaintenanceStore(opened).announce(Maintenance(), author_index=True)
+        await admin.create(opened, INDEXES)
+        await MaintenanceStore(opened).announce(Maintenance())
         await fill(Stores(opened))
         yield opened
 
@@ -48,7 +48,7 @@ def calls(table: Table) -> Calls:
 async def test_an_example_asks_what_the_page_says(table: Table, calls: Calls, name: str) -> None:
     pattern, reads = EXAMPLES[name].pattern, EXAMPLES[name].reads
     stores = Stores(table)  # nothing is remembered of the examples before
-    await stores.comments.maintenance.layout()  # every 30 seconds, not with every page
+    await stores.comments.maintenance.counted()  # every 30 seconds, not with every page
     run = runner(SCHEMA, stores)
     calls.clear()
     answer = await run(pattern.operation, pattern.viewer)
@@ -112,7 +112,7 @@ def test_an_access_pattern_names_the_index_of_its_fields(pattern: AccessPattern)
 
 def test_every_declared_index_answers_an_access_pattern() -> None:
     named = {id(pattern.index) for pattern in ACCESS_PATTERNS if pattern.index}
-    assert named == set(map(id, EVERY))
+    assert named == set(map(id, INDEXES))
 
 
 def test_a_query_without_an_access_pattern_is_refused_with_the_place_to_add_it() -> None:

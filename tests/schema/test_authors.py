@@ -1,16 +1,14 @@
-"""An author's comments, as a client asks for them: with the optional index, and without."""
+"""An author's comments, as a client asks for them."""
 
 import pytest
 from graphql import OperationDefinitionNode, parse
 from strawberry import Schema
 
-from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.stores import Stores
 from dal.table.client import Table
 from schema.cost import predicted
 from schema.visibility import is_public
 from tests import oracle
-from tests.authors import upgraded
 from tests.calls import calls_of
 from tests.schema.conftest import Run, runner
 
@@ -40,7 +38,6 @@ query ($username: String!, $first: Int, $after: String, $last: Int, $before: Str
 @pytest.fixture
 async def listing(schema: Schema, table: Table) -> Run:
     await Stores(table).comments.put_many(DATA)
-    await upgraded(table)
     return runner(schema, Stores(table))
 
 
@@ -71,7 +68,6 @@ async def test_a_page_with_products_and_a_plan_is_one_query(
 ) -> None:
     noted = Table(table._client, table.name)
     stores, calls = Stores(noted), calls_of(noted)
-    await stores.comments.maintenance.layout()
     calls.clear()
     run = runner(schema, stores)
     nodes = (
@@ -96,15 +92,6 @@ async def test_a_page_with_products_and_a_plan_is_one_query(
 async def test_what_is_wrong_is_said(listing: Run, variables: dict[str, object], code: str) -> None:
     (error,) = (await listing(PAGE, None, **variables))["errors"]
     assert error["extensions"]["code"] == code
-
-
-async def test_a_table_without_the_index_says_what_to_do(run: Run, table: Table) -> None:
-    assert not (await MaintenanceStore(table).read()).author_index
-    answer = await run(PAGE, None, username=NAME)
-    assert answer["data"] == {"author": {"username": NAME, "comments": None}}
-    (error,) = answer["errors"]
-    assert error["extensions"]["code"] == "NOT_LISTED"
-    assert "`marginalia table upgrade --author-index`" in error["message"]
 
 
 def test_an_authors_page_costs_one_read_and_is_everybodys(schema: Schema) -> None:

@@ -22,7 +22,6 @@ from resolvers.request.context import Context, Viewer
 from schema.fragments import operations_of
 from tests import bulk, organizations
 from tests.analytics.oracle import write_export
-from tests.authors import upgraded
 from tests.schema.conftest import STAFF
 from tests.schema.paths import asked_by
 from tests.strategies import comment, order
@@ -112,7 +111,6 @@ async def told(schema: Schema, text: str, context: Context, *, plainly: int) -> 
 async def full(table: Table) -> Stores:
     stores = Stores(table)
     await bulk.fill(table, COMMENTS)
-    await upgraded(table)
     await organizations.fill(stores)
     for number in range(3):
         await stores.orders.place(order(order_id=f"o{number}", status=OrderStatus.PLACED))

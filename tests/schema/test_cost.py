@@ -9,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strawberry.types.base import StrawberryObjectDefinition
 
-from dal.entities.shard_layout import ShardLayout
-from dal.query.access_paths import MAX_QUERIES
 from dal.stores import Stores
 from dal.table.client import Table
 from resolvers.request.context import Context
@@ -237,58 +235,6 @@ async def test_the_cost_is_shown_to_who_asks_for_it(table: Table) -> None:
         },
     }
     assert len(calls) == plan["requests"] + plan["planningRequests"] > 0
-
-
-LANGUAGES = ["de", "en", "fr", "es", "it", "ja", "ar", "nl", "sv", "da", "fi", "pl"]
-
-
-@pytest.mark.parametrize(("ratings", "languages"), [(1, 3), (3, 5), (4, 4), (5, 12)])
-async def test_a_page_of_many_shards_is_predicted_within_what_it_may_ask(
-    table: Table, ratings: int, languages: int
-) -> None:
-    """Beyond it, a coarser index is read."""
-    stores = Stores(table)
-    maintenance = stores.comments.maintenance
-    await maintenance.announce(await maintenance.read(), layout=ShardLayout(16))
-    await maintenance.current()
-    text = (
-        "query ($r: [Int!], $l: [String!]) { product(productId: 42) {"
-        " comments(rating: $r, language: $l, planBy: FULL_PAGES) { nodes { id } } } }"
-    )
-    answer = await SCHEMA.execute(
-        text.replace("42", '"42"'),
-        {"r": list(range(1, ratings + 1)), "l": LANGUAGES[:languages]},
-        context_value=Context(STAFF, stores, explain=True),
-        operation_extensions={"cost": True},
-    )
-    assert answer.errors is None
-    assert answer.extensions is not None
-    cost = answer.extensions["cost"]
-    assert 0 < cost["actual"]["requests"] <= cost["predicted"]["requests"] <= MAX_QUERIES
-    if ratings * languages * 16 <= MAX_QUERIES:
-        assert cost["actual"]["requests"] == cost["predicted"]["requests"]
-
-
-@pytest.mark.parametrize("shards", [4, 16])
-async def test_each_shard_of_a_list_is_told_and_refuses_nothing(table: Table, shards: int) -> None:
-    stores = Stores(table)
-    maintenance = stores.comments.maintenance
-    await maintenance.announce(await maintenance.read(), layout=ShardLayout(shards))
-    await stores.comments.put_many([comment(f"c{n}", product_id="42") for n in range(30)])
-    pages = " ".join(
-        f'p{n}: product(productId: "42") {{ comments {{ nodes {{ id }} plan {{ requests }} }} }}'
-        for n in range(20)
-    )
-    answer = await SCHEMA.execute(
-        f"{{ {pages} }}",
-        context_value=Context(STAFF, stores, explain=True),
-        operation_extensions={"cost": True},
-    )
-    assert answer.errors is None
-    assert answer.data is not None
-    assert answer.extensions is not None
-    requests = sum(one["comments"]["plan"]["requests"] for one in answer.data.values())
-    assert answer.extensions["cost"]["predicted"]["requests"] == requests == 20 * shards
 
 
 async def test_an_account_has_gets_batches_and_writes(table: Table) -> None:

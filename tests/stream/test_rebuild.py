@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from dal import errors
-from dal.entities.shard_layout import ShardLayout
 from dal.repositories.comments import CommentRepository
 from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
 from dal.statistics.rebuild.announce import rebuild as rebuild_transactional
@@ -196,16 +195,3 @@ async def test_a_stream_of_others_is_left_on(table: Table, shows: str) -> None:
     await admin._switch_stream(table, {"StreamEnabled": True, "StreamViewType": shows})
     await end(table)
     assert latest_stream(await admin.describe(table)) is not None
-
-
-async def test_refused_during_a_move_it_announces_nothing(table: Table, streams: Streams) -> None:
-    store = MaintenanceStore(table)
-    moving = await store.announce(
-        await store.read(),
-        mode=MaintenanceMode.TRANSACTIONAL,
-        complete=True,
-        layout=ShardLayout().next(4),
-    )
-    with pytest.raises(errors.StoreRefusedError, match="cannot run at once"):
-        await rebuild(table, streams, at_once, ignore)
-    assert await store.read() == moving

@@ -32,13 +32,10 @@ from dal.model import (
     Ticket,
 )
 from dal.query.pagination import Slice
-from dal.repositories.author_pages import AuthorSelection
-from dal.repositories.comments import Selection
+from dal.repositories.comments import AuthorSelection, Selection
 from dal.repositories.orders import OrderSelection
-from dal.repositories.upgrade import drop_author_index, upgrade
-from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
+from dal.statistics.maintenance_mode import MaintenanceMode
 from dal.stores import Stores
-from dal.table import admin
 from dal.table.client import Table
 from dal.table.service import Service
 from server.engine.storage import open_table
@@ -139,7 +136,6 @@ _TICKET = Ticket(
 )
 _A, _B, _C, _D = comment("a", 3), comment("b", 5), comment("c", 3), comment("d", 5)
 _E, _F = comment("e", 3), comment("f", 5)
-_G, _H = comment("h", 3), comment("i", 5)
 _KEYED = _C._replace(comment_id=idempotency.comment_id(_C.username, "c"))
 _ANY, _ONE, _TWO = (
     Selection(PRODUCT),
@@ -147,14 +143,6 @@ _ANY, _ONE, _TWO = (
     Selection(PRODUCT, frozenset({1, 2})),
 )
 _FROM_THE_MIDDLE = Slice(20, after=comment_position(comment("stored", 1, number=400)))
-
-
-def _ignore(*_: object) -> None:
-    """Show no progress."""
-
-
-async def _nobody() -> None:
-    """Wait for other users of the table, where there are none."""
 
 
 def _anybody(_: Comment) -> None:
@@ -217,6 +205,13 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         Operation("a page of 20 of one language and rating", _read(_ONE), _first(_ONE)),
         Operation("a page of 20 of two ratings", _read(_TWO), _first(_TWO)),
         Operation("how many there are", lambda one: one.comments.total(_ANY)),
+        Operation(
+            "a page of 20 of an author",
+            lambda one: one.comments.page_of_author(AuthorSelection("ann"), Slice(20)),
+            lambda one: one.comments.put_many(
+                [each._replace(username="ann") for each in stored("ann", 40)]
+            ),
+        ),
         Operation("a comment by its id", lambda one: one.comments.get(_A.comment_id)),
         Operation(
             "the statistics of a product",
@@ -270,24 +265,6 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
     ),
 }
 
-BY_AUTHOR: Mapping[str, Sequence[Operation]] = {
-    "Comments where they are listed by author, too": (
-        Operation("add one rated 1 to 4", lambda one: one.comments.add(_G)),
-        Operation("add one rated 5", lambda one: one.comments.add(_H)),
-        Operation("edit a text", _edit(_G, text="The lid is loose.")),
-        Operation("edit a rating, 3 to 4", _edit(_G, rating=4)),
-        Operation("delete one rated 1 to 4", _delete(_G)),
-        Operation(
-            "a page of 20 of an author",
-            lambda one: one.comments.authors.page(AuthorSelection("ann"), Slice(20)),
-            lambda one: one.comments.put_many(
-                [each._replace(username="ann") for each in stored("ann", 40)]
-            ),
-        ),
-    ),
-}
-"""Operations on a table with the optional index, which writes of comments pay for."""
-
 
 def stored(name: str, count: int) -> list[Comment]:
     """Return comments of all ratings in two languages."""
@@ -297,8 +274,6 @@ def stored(name: str, count: int) -> list[Comment]:
 
 async def measure(table: Table) -> AsyncIterator[Line]:
     """Do every operation on an empty table, and yield what each has consumed."""
-    # An embedded one has it from the beginning.
-    await drop_author_index(table, _ignore, _nobody)
     await _fill(Stores(table))
     meter: list[Meter] = []
 
@@ -307,34 +282,15 @@ async def measure(table: Table) -> AsyncIterator[Line]:
         return meter[0]
 
     metered = table.through(put_before)
-    for declared in (OPERATIONS, BY_AUTHOR):
-        if declared is BY_AUTHOR:
-            await _list_authors(table)
-            await admin.describe(metered)
-        stores = Stores(metered)
-        for section, operations in declared.items():
-            for one in operations:
-                if one.before is not None:
-                    await one.before(stores)
-                await stores.comments.maintenance.current()
-                meter[0].reset()
-                await one.act(stores)
-                yield Line(section, one.name, *meter[0].counted(one.times))
-
-
-async def _list_authors(table: Table) -> None:
-    """Add the optional index, and count in each write again."""
-    maintenance = MaintenanceStore(table)
-    state = await maintenance.read()
-    await maintenance.announce(state, mode=MaintenanceMode.TRANSACTIONAL, complete=True)
-    await upgrade(
-        table,
-        global_for_local=False,
-        author_index=True,
-        tell=_ignore,
-        seen=_ignore,
-        wait_for_writers=_nobody,
-    )
+    stores = Stores(metered)
+    for section, operations in OPERATIONS.items():
+        for one in operations:
+            if one.before is not None:
+                await one.before(stores)
+            await stores.comments.maintenance.current()
+            meter[0].reset()
+            await one.act(stores)
+            yield Line(section, one.name, *meter[0].counted(one.times))
 
 
 async def _fill(stores: Stores) -> None:

@@ -6,12 +6,12 @@ index projects, and two where its keys change. A read is 1 RCU for each started 
 where it may lag.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from dal.entities.declared import EVERY, INDEXES
+from dal.entities.declared import INDEXES
 from dal.table.definition import table_definition
 from dal.table.item import Item
 from dal.table.service import Service
@@ -58,7 +58,7 @@ class _Shown:
 
 def _shown() -> list[_Shown]:
     """Return the declared indexes."""
-    definition = table_definition("declared", EVERY)
+    definition = table_definition("declared", INDEXES)
     primary = [one["AttributeName"] for one in definition["KeySchema"]]
     found = []
     for kind in ("LocalSecondaryIndexes", "GlobalSecondaryIndexes"):
@@ -71,9 +71,6 @@ def _shown() -> list[_Shown]:
 
 
 _INDEXES = _shown()
-
-_EVERYWHERE = frozenset(str(one.name) for one in INDEXES)
-"""The names of the indexes that every table has."""
 
 
 def size_of(item: Item) -> int:
@@ -104,17 +101,10 @@ def read_units(size: int, *, consistent: bool) -> float:
     return max(1, ceil(size / _READ_UNIT)) * (1.0 if consistent else 0.5)
 
 
-def written_units(
-    old: Item | None,
-    new: Item | None,
-    *,
-    transaction: bool,
-    indexes: Collection[str] = _EVERYWHERE,
-) -> int:
-    """Return what one item's change consumes, its rows of ``indexes`` included."""
+def written_units(old: Item | None, new: Item | None, *, transaction: bool) -> int:
+    """Return what one item's change consumes, its rows of all indexes included."""
     table = write_units(old, new) if old or new else 1
-    shown = (index.units(old, new) for index in _INDEXES if index.name in indexes)
-    return table * (1 + transaction) + sum(shown)
+    return table * (1 + transaction) + sum(index.units(old, new) for index in _INDEXES)
 
 
 class Meter:
@@ -128,7 +118,6 @@ class Meter:
         self.endpoint_url = service.endpoint_url
         self.worked_out = Consumed()
         self.told = Consumed()
-        self._indexes: Collection[str] = _EVERYWHERE
 
     def reset(self) -> None:
         """Begin anew."""
@@ -140,11 +129,8 @@ class Meter:
 
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Do an operation, and note what it has consumed both ways."""
-        if operation == "describe_table":
-            answer = await self._service.call(operation, arguments)
-            indexes = answer["Table"]["GlobalSecondaryIndexes"]
-            self._indexes = _EVERYWHERE | {one["IndexName"] for one in indexes}
-            return answer
+        if operation == "describe_table":  # consumes nothing
+            return await self._service.call(operation, arguments)
         keys = list(_written_keys(operation, arguments))
         before = await self._images(arguments, keys)
         answer = await self._service.call(operation, arguments)
@@ -160,7 +146,6 @@ class Meter:
                     old,
                     new,
                     transaction=operation == "transact_write_items",
-                    indexes=self._indexes,
                 )
                 for old, new in zip(before, after, strict=True)
             )

@@ -1,16 +1,14 @@
 """The cutover: each statistics item gets the counts of a rebuild's counter, in one transaction.
 
-All shards of a counter are in one transaction, as their sum is what is shown; one at a time where
-others keep writing. It checks that the counter is as read, and leaves the rebuild's number in the
-item, ``rebuilt`` (N), which keeps the counter from being cut over again. Then the products are put
-in their places on leaderboards, and their counters deleted: who is interrupted before does both
-again. Writes that still change the rebuild's counters make the counter anew then, with a part of
-the counts. Shards that nobody writes any more are deleted.
+Where other transactions keep conflicting, counters are cut over one at a time. Each transaction
+checks that the counter is as read, and stores the rebuild's number in the item as ``rebuilt`` (N),
+so the counter is cut over once. Then the products are put in their places on leaderboards, and
+their counters deleted; a cutover that is interrupted before does both again. Writes that still
+change the rebuild's counters recreate such a counter, with a part of the counts.
 """
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
-from itertools import groupby
 
 from dal.errors import ConditionFailedError, ConflictError, StoreRefusedError
 from dal.statistics import counter_items
@@ -19,6 +17,7 @@ from dal.statistics.counter_items import REBUILD_PARTS, rebuild_partition
 from dal.statistics.counts import StatisticsKey
 from dal.statistics.maintenance_mode import Maintenance, unchanged_since
 from dal.table.client import Table
+from dal.table.concurrency import batched
 from dal.table.index import TABLE
 from dal.table.item import Action, Item, key_of, unchanged
 from dal.table.requests import QueryRequest, answers
@@ -35,7 +34,7 @@ async def cut_over(table: Table, announced: Maintenance) -> None:
     """
     boards = Boards(table)
     keys = [key async for key in counter_keys(table, announced.generation)]
-    for batch in _together(keys):
+    for batch in batched(keys, _TOGETHER):
         try:
             await _cut_over(table, announced, batch)
         except ConflictError:
@@ -45,19 +44,6 @@ async def cut_over(table: Table, announced: Maintenance) -> None:
                 )
         await boards.put_right({counter_items.decode(key)[0].product_id for key in batch})
         await table.write([{"Delete": {"Key": key}} for key in batch])
-
-
-def _together(keys: Iterable[Item]) -> Iterator[list[Item]]:
-    """Yield keys, which are in order, in batches with all shards of a counter."""
-    batch: list[Item] = []
-    for _, shards in groupby(keys, key=lambda key: _shown(key)._replace(shard=None)):
-        found = list(shards)
-        if batch and len(batch) + len(found) > _TOGETHER:
-            yield batch
-            batch = []
-        batch += found
-    if batch:
-        yield batch
 
 
 async def counter_keys(table: Table, generation: int) -> AsyncIterator[Item]:
@@ -105,8 +91,6 @@ def _shown(counter: Item) -> StatisticsKey:
 
 def _actions(counter: Item, announced: Maintenance) -> list[Action]:
     key, generation = _shown(counter), {"N": str(announced.generation)}
-    if key.shard is not None and not announced.counters.written(key.shard):
-        return [{"Delete": {"Key": counter_items.item_key(key)}}]  # of a number that is no more
     numbers = counter_items.numbers_of(counter_items.decode(counter)[1])
     values = {f":{name}": {"N": str(number)} for name, number in numbers.items()}
     counts = ", ".join(f"{name} = :{name}" for name in numbers)

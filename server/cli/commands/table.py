@@ -9,17 +9,13 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
-from dal.entities.shard_layout import LAST, ShardLayout
-from dal.repositories.upgrade import Upgraded, drop_author_index
+from dal.entities.declared import INDEXES
+from dal.repositories.upgrade import Upgraded
 from dal.repositories.upgrade import upgrade as upgrade_table
-from dal.statistics.counter_shards import ONE_COUNTER
-from dal.statistics.counter_shards import CounterShards as CounterLayout
 from dal.statistics.maintenance_mode import (
-    MOVE_SETTLE_SECONDS,
     SETTLE_SECONDS,
     Maintenance,
     MaintenanceStore,
-    announce_shards,
     create_table,
 )
 from dal.table import admin
@@ -28,21 +24,17 @@ from dal.table.index_creation import Tell
 from dal.table.pace import Pace
 from dal.table.streams import latest_stream
 from server.cli import options
-from server.cli.commands.reshard import CounterShards, Shards, reshard
 from server.cli.workbench import workbench_model
 from server.demo.samples import sample_items
 from server.engine.storage import open_store
-from server.errors import CommandError
 from server.progress import ProgressBar
 from server.settings import Settings
 
-__all__ = ["create", "describe", "reshard", "upgrade", "workbench"]
+__all__ = ["create", "describe", "upgrade", "workbench"]
 
 _EXPIRES = "Expiry is on: DynamoDB deletes records whose time is over."
 _KEPT = "Expiry is off, so records of requests pile up: run `marginalia table create`."
 _UPGRADING = "An upgrade is not done: `marginalia table upgrade` goes on with it."
-_AUTHORS = "Comments are listed by author, too."
-_NO_AUTHORS = "Comments are not listed by author: `marginalia table upgrade --author-index`."
 _STREAM = "The stream of changes is on."
 _COPIED = (
     "It is a copy (a restored backup, an import) of the table whose comments were counted: no "
@@ -54,17 +46,6 @@ _NO_STREAM = "The stream of changes is off; only counts in stream mode need it."
 @options.of_store
 def create(
     *,
-    shards: Shards = 1,
-    counter_shards: CounterShards = 1,
-    author_index: Annotated[
-        bool,
-        typer.Option(
-            "--author-index",
-            envvar="MARGINALIA_AUTHOR_INDEX",
-            help="Give it the index byAuthor, too: comments are then listed by author, and each "
-            "costs a write unit more.",
-        ),
-    ] = False,
     settings: Settings,
 ) -> None:
     """Create the table with its indexes; an existing one is left as it is.
@@ -73,7 +54,7 @@ def create(
 
     The embedded engine's table needs no such step: it is created when it is first opened.
     """
-    made = asyncio.run(_create(settings, shards, counter_shards, author_index=author_index))
+    made = asyncio.run(_create(settings))
     typer.echo(
         f"Table {settings.table} is created."
         if made
@@ -93,23 +74,6 @@ def upgrade(
             "orders then lag their writes by a moment.",
         ),
     ] = False,
-    author_index: Annotated[
-        bool,
-        typer.Option(
-            "--author-index",
-            envvar="MARGINALIA_AUTHOR_INDEX",
-            help="Add the index byAuthor, too, by which comments are listed by author. Each "
-            "comment costs a write unit more with it.",
-        ),
-    ] = False,
-    no_author_index: Annotated[
-        bool,
-        typer.Option(
-            "--no-author-index",
-            envvar="MARGINALIA_NO_AUTHOR_INDEX",
-            help="Remove the index byAuthor, and do nothing else.",
-        ),
-    ] = False,
     write_units: options.WriteUnits = None,
     settings: Settings,
 ) -> None:
@@ -119,17 +83,11 @@ def upgrade(
     that they lack. Interrupted, it is begun again with the same command. Where DynamoDB cannot
     change what would have to be changed it says so, and changes nothing.
     """
-    if no_author_index:
-        dropped = asyncio.run(_drop_author_index(settings))
-        what = "is gone" if dropped else "was not there; nothing was changed"
-        typer.echo(f"Table {settings.table}: the index byAuthor {what}.")
-        return
     done = asyncio.run(
         _upgrade(
             settings,
             write_units,
             global_for_local=global_for_local,
-            author_index=author_index,
         )
     )
     typer.echo(
@@ -159,17 +117,12 @@ def describe(
     Console().print(_grid(description))
     typer.echo(_EXPIRES if expires else _KEPT)
     typer.echo(_STREAM if latest_stream(description) else _NO_STREAM)
-    if lacking := differences(description, maintenance.indexes).lacking:
+    if lacking := differences(description, INDEXES).lacking:
         typer.echo(f"It lacks {listed(lacking)}: run `marginalia table upgrade`.")
-    typer.echo(_AUTHORS if maintenance.author_index else _NO_AUTHORS)
     if maintenance.upgrading:
         typer.echo(_UPGRADING)
     if maintenance.copied:
         typer.echo(_COPIED)
-    if not maintenance.layout.plain:
-        typer.echo(_shards(maintenance.layout))
-    if maintenance.counters != ONE_COUNTER:
-        typer.echo(_counter_shards(maintenance.counters))
 
 
 def workbench(*, table: options.TableName = options.DEFAULTS.table) -> None:
@@ -181,40 +134,13 @@ def workbench(*, table: options.TableName = options.DEFAULTS.table) -> None:
     typer.echo(json.dumps(model, indent=2, ensure_ascii=False))
 
 
-async def _create(
-    settings: Settings, shards: int, counter_shards: int, *, author_index: bool
-) -> bool:
+async def _create(settings: Settings) -> bool:
     async with open_store(settings, share=True, usable=False) as store:
-        made = store.created or await create_table(store.table, author_index=author_index)
-        if author_index and not (await MaintenanceStore(store.table).read()).author_index:
-            raise CommandError(
-                f"Table {settings.table} exists, and has no index byAuthor: run `marginalia table "
-                "upgrade --author-index`."
-            )
-        if not await announce_shards(store.table, shards, counter_shards, new=made):
-            asked = {"--shards": shards, "--counter-shards": counter_shards}
-            flags = " ".join(f"{name} {number}" for name, number in asked.items() if number > 1)
-            raise CommandError(
-                f"Table {settings.table} exists, and has other numbers of shards: run `marginalia "
-                f"table reshard {flags}`."
-            )
-        return made
-
-
-async def _drop_author_index(settings: Settings) -> bool:
-    async with open_store(settings, share=True, usable=False) as store:
-        with ProgressBar(store.table.name, None) as progress:
-
-            async def wait_for_readers() -> None:
-                if not store.alone:
-                    progress.say(f"Waiting {MOVE_SETTLE_SECONDS:.0f} s until nobody reads it.")
-                    await asyncio.sleep(MOVE_SETTLE_SECONDS)
-
-            return await drop_author_index(store.table, _changes_of(progress), wait_for_readers)
+        return store.created or await create_table(store.table)
 
 
 async def _upgrade(
-    settings: Settings, write_units: float | None, *, global_for_local: bool, author_index: bool
+    settings: Settings, write_units: float | None, *, global_for_local: bool
 ) -> Upgraded:
     async with open_store(settings, share=True, usable=False) as store:
         store.table.pace = Pace(write_units)
@@ -229,7 +155,6 @@ async def _upgrade(
             return await upgrade_table(
                 store.table,
                 global_for_local=global_for_local,
-                author_index=author_index,
                 tell=_changes_of(progress),
                 seen=lambda items: progress.update(items, f"{items:,} items seen"),
                 wait_for_writers=wait_for_writers,
@@ -252,25 +177,6 @@ async def _describe(settings: Settings) -> tuple[dict[str, Any], bool, Maintenan
     async with open_store(settings, share=True, usable=False) as store:
         maintenance = await MaintenanceStore(store.table).read()
         return await admin.describe(store.table), await admin.expires(store.table), maintenance
-
-
-def _shards(layout: ShardLayout) -> str:
-    if layout.step:
-        return (
-            f"Comments move from {layout.shards} to {layout.target} shards, step {layout.step} of "
-            f"{LAST}: `marginalia table reshard --shards {layout.target}` goes on with it."
-        )
-    return f"Comments stand in {layout.shards} shards of each list."
-
-
-def _counter_shards(counters: CounterLayout) -> str:
-    if counters.moving:
-        target = counters.counter_target
-        return (
-            f"Counters change from {counters.counter_shards} to {target} shards: `marginalia table "
-            f"reshard --counter-shards {target}` goes on with it."
-        )
-    return f"Counters have {counters.counter_shards} shards."
 
 
 def _grid(description: dict[str, Any]) -> Grid:

@@ -20,6 +20,8 @@ def test_an_item_is_laid_out_as_the_design_says() -> None:
         "GSI4PK": {"S": "PRODUCT#42%2Fen"},
         "GSISK": {"S": position},
         "GSI5PK": {"S": "AUTHOR#ana"},
+        "product": {"S": "42/en"},
+        "createdAt": {"S": "2020-02-27T00:00:00.000000Z"},
         "rating": {"N": "4"},
         "language": {"S": "pt-BR"},
     }

@@ -1,10 +1,8 @@
 """What else could have been read, and why it was not."""
 
-from dataclasses import replace
-
 import pytest
 
-from dal.entities.comment import COMMENT
+from dal.entities.comment import BY_LANGUAGE_AND_RATING, COMMENT
 from dal.entities.order import ORDER
 from dal.errors import NoIndexError, TooManySegmentsError
 from dal.query.access_paths import access_paths
@@ -30,7 +28,9 @@ async def weighed(selection: Selection, product: KnownProduct) -> dict[str, Alte
 async def test_every_index_that_answers_is_weighed_and_the_cheapest_is_chosen() -> None:
     found = await weighed(SEVERAL, KnownProduct(COMMENT, ROWS))
     costs = {name: one.cost for name, one in found.items()}
+    assert costs.pop("byAuthor") is None
     assert set(costs) == {"all", "byLang", "byRating", "byLangAndRating"}
+    del found["byAuthor"]
     (chosen,) = [one for one in found.values() if one.chosen]
     assert chosen.cost == min(cost for cost in costs.values() if cost is not None)
     assert chosen.reason == "The least cost, by how many rows there are."
@@ -63,7 +63,8 @@ async def test_without_statistics_the_rule_is_told() -> None:
     assert (first.index, first.cost) == ("byLangAndRating", None)
     assert first.reason == "Nothing is known of the rows: the least is left to filter."
     assert {one.reason for one in others} == {
-        "Not weighed: more is left to filter than by byLangAndRating."
+        "Not weighed: more is left to filter than by byLangAndRating.",
+        "It is divided by author, which nobody asked for.",
     }
 
 
@@ -96,7 +97,7 @@ async def test_each_index_says_why(selection: Selection, index: str, reason: str
     try:
         found = await weighed(selection, KnownProduct(COMMENT, ROWS))
     except TooManySegmentsError:
-        assert str(refusal(COMMENT.indexes[-1], selection.query())) == reason
+        assert str(refusal(BY_LANGUAGE_AND_RATING, selection.query())) == reason
     else:
         assert found[index].reason == reason
 
@@ -118,18 +119,10 @@ def test_an_index_is_refused_exactly_where_it_is_no_access_path(
         assert (refusal(index, query) is None) == (index in answering), index.name
 
 
-@pytest.mark.parametrize(
-    ("shards", "languages", "reason"),
-    [
-        (4, 60, ""),
-        (4, 61, "It takes 61 key ranges; the most is 60."),
-        (16, 15, ""),
-        (16, 16, "It takes 256 key ranges in 16 shards; the most is 240."),
-    ],
-)
-def test_over_shards_the_limit_that_is_exceeded_is_told(
-    shards: int, languages: int, reason: str
-) -> None:
-    index = replace(COMMENT.indexes[-1], shards=shards)
-    wanted = frozenset(f"l{number}" for number in range(languages))
-    assert str(refusal(index, Selection("42", frozenset({5}), wanted).query()) or "") == reason
+def test_the_limit_that_is_exceeded_is_shown() -> None:
+    wanted = [frozenset(f"l{number}" for number in range(size)) for size in (60, 61)]
+    shown = [
+        refusal(BY_LANGUAGE_AND_RATING, Selection("42", frozenset({5}), one).query())
+        for one in wanted
+    ]
+    assert [str(one or "") for one in shown] == ["", "It takes 61 key ranges; the most is 60."]

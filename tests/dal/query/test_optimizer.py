@@ -9,7 +9,7 @@ from dal.entities.organization import USERS_OF_ORGANIZATION
 from dal.entities.ticket import TICKETS_OF_USER
 from dal.errors import NoIndexError, TooManySegmentsError
 from dal.model import RATINGS
-from dal.query.access_paths import MAX_SEGMENTS, access_paths
+from dal.query.access_paths import MAX_SEGMENTS
 from dal.query.plan import Plan, Segment
 from dal.query.query import Filters, Query
 from dal.repositories.comments import Selection
@@ -294,21 +294,6 @@ def test_over_many_shards_a_coarser_index_is_cheaper() -> None:
     assert spread.index.name == "all"
     assert len(spread.segments) == 16
     assert over_shards(16, {1}).index.name == "byRating"
-
-
-def test_what_is_refused_does_not_depend_on_shards() -> None:
-    with pytest.raises(TooManySegmentsError, match="61 partitions"):
-        access_paths(
-            [replace(index, shards=4) for index in COMMENT.indexes], _wide(61, None).query()
-        )
-    wide = access_paths(
-        [replace(index, shards=16) for index in COMMENT.indexes], _wide(12, 4).query()
-    )
-    assert {path.index.name: path.size for path in wide} == {
-        "all": 16,
-        "byLang": 192,
-        "byRating": 64,
-    }
 
 
 @pytest.mark.parametrize("row_bytes", [200, 400, 900])

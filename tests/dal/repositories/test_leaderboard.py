@@ -2,14 +2,11 @@
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.entities import declared
-from dal.entities import leaderboard as entity
 from dal.entities.leaderboard import rank_position
 from dal.model import Comment
 from dal.query.pagination import Slice
@@ -18,7 +15,6 @@ from dal.repositories.comments import CommentRepository
 from dal.repositories.leaderboard import RANKED, RANKS_BYTES
 from dal.statistics.counter_items import encode
 from dal.statistics.counts import RatingCounts, StatisticsKey
-from dal.statistics.verify import verify
 from dal.table.client import Table
 from tests import oracle
 from tests.strategies import FEW, comment
@@ -205,20 +201,6 @@ class Board:
         return positions, wanted[2] if cut.backward else wanted[1]
 
 
-def spread(monkeypatch: pytest.MonkeyPatch, shards: int) -> None:
-    """Declare another number of shards for both boards."""
-    whole, of_language = (replace(one, shards=shards) for one in declared.LEADERBOARDS)
-    monkeypatch.setattr(entity, "LEADERS", whole)
-    monkeypatch.setattr(entity, "LEADERS_BY_LANGUAGE", of_language)
-    monkeypatch.setattr(leaderboard, "LEADERBOARDS", (whole, of_language))
-
-
-@pytest.fixture(params=[1, 4, pytest.param(16, marks=pytest.mark.soak)])
-def shards(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    spread(monkeypatch, request.param)
-    return int(request.param)
-
-
 products = st.sampled_from(["a", "b", "c", "a/b", "a#", "é", "\ue000", "😀"])
 
 
@@ -230,14 +212,12 @@ products = st.sampled_from(["a", "b", "c", "a/b", "a#", "é", "\ue000", "😀"])
     st.lists(st.tuples(products, st.booleans()), max_size=6),
 )
 async def test_each_page_is_exact_while_products_rise_and_fall(
-    shards: int,
     table: Table,
     fives: list[str],
     size: int,
     backward: bool,
     changes: list[tuple[str, bool]],
 ) -> None:
-    assert entity.LEADERS.shards == shards
     board = Board(table)
     for product in fives:
         await board.add(product)
@@ -272,27 +252,3 @@ async def test_a_rank_down_the_board_costs_no_more_than_a_thousand_rows(
         assert [node.rank for node in page.nodes] == [rank]
         costs.append(page.stats.consumed_capacity)
     assert costs[1] == costs[2] <= 0.5 + RANKS_BYTES / 4096 / 2
-
-
-@pytest.mark.parametrize("number", [4, 16])
-async def test_a_board_in_shards_is_the_same_board(
-    each_table: Table, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
-    """Products move there when somebody looks; each page asks every shard."""
-    store = CommentRepository(each_table)
-    await store.put_many(rows_of(COUNTS))
-    await store.boards.finish()
-    spread(monkeypatch, number)
-    store = CommentRepository(each_table)
-    assert await read(store) == []
-    assert await verify(each_table, lambda _: None, store.boards) == []
-    assert store.boards.moved == 2 * len(ORDER)
-    for language in (None, "en"):
-        assert await read(store, language) == listed(COUNTS, ORDER)
-    assert await read(store, size=2, backward=True) == listed(COUNTS, ORDER)[-2:]
-    await store.add(comment("new", product_id="d", rating=5))
-    await store.boards.finish()
-    page = await store.leaderboard.page(None, Slice(3), ranked=False)
-    assert page.stats.requests == number
-    after = page.edges[-1].position
-    assert await read(store, after=after, size=3) == [(4, "b", 10), (5, "a", 9), (6, "日本", 2)]

@@ -9,17 +9,15 @@ from typing import Any
 
 import pytest
 
-from dal.entities.comment import COMMENT, KEYED, comment_key, id_in, is_comment
+from dal.entities.comment import COMMENT, KEYED, comment_key, is_comment
 from dal.entities.declared import INDEXES
 from dal.entities.order import ORDER, ORDERS_BY_DATE
 from dal.entities.organization import ORGANIZATION_USER
-from dal.entities.shard_layout import PLAIN, ShardLayout
 from dal.entities.ticket import TICKET
 from dal.errors import StoreRefusedError
 from dal.model import OrderStatus
 from dal.repositories.comments import CommentRepository, Selection
 from dal.repositories.orders import OrderRepository, OrderSelection
-from dal.repositories.reshard import reshard
 from dal.repositories.upgrade import Upgraded, upgrade
 from dal.statistics.maintenance_mode import KEY, Maintenance, MaintenanceStore
 from dal.statistics.rebuild.announce import rebuild
@@ -37,7 +35,7 @@ from tests.strategies import TIES, order
 from tests.writers import Engine, Killed, ignore
 
 COMMENTS = oracle.make_comments("4/2", 90, seed=5)
-ADDED = ["byDate", "byStatusDate", "GSI1", "openOrders"]
+ADDED = ["byDate", "byStatusDate", "byAuthor", "GSI1", "openOrders"]
 
 
 @pytest.fixture(autouse=True)
@@ -87,7 +85,9 @@ async def test_the_first_releases_table_is_exact_after_an_upgrade(absent: Table)
     await first_release.create(absent, COMMENTS)
     with pytest.raises(StoreRefusedError, match="run `marginalia table upgrade`"):
         refuse_outdated(await admin.describe(absent), INDEXES)
-    assert await upgraded(absent) == Upgraded(ADDED, expiry=True, items=0, uncounted=True)
+    assert await upgraded(absent) == Upgraded(
+        ADDED, expiry=True, items=len(COMMENTS), uncounted=True
+    )
 
     description = await admin.describe(absent)
     refuse_outdated(description, INDEXES)
@@ -149,9 +149,17 @@ async def test_items_get_the_keys_that_they_lack(absent: Table) -> None:
     tombstone = {**comment_key("gone"), KEYED: {"S": "digest"}}
     await absent.put_many([*older, strange, tombstone])
     done = await upgraded(absent)
-    assert done.indexes == ["byDate", "byStatusDate", "all", "byRating", "GSI1", "openOrders"]
+    assert done.indexes == [
+        "byDate",
+        "byStatusDate",
+        "all",
+        "byRating",
+        "byAuthor",
+        "GSI1",
+        "openOrders",
+    ]
     assert done.items == len(COMMENTS) + 4
-    comments = [without(COMMENT.encode(one), "GSI5PK") for one in COMMENTS]  # nobody asked for it
+    comments = [COMMENT.encode(one) for one in COMMENTS]
     for item in (*whole.values(), strange, tombstone, *comments):
         assert await absent.get({"PK": item["PK"], "SK": item["SK"]}) == item
     await walk_all(absent, COMMENTS)
@@ -270,12 +278,11 @@ async def test_indexes_are_made_one_at_a_time_and_waited_for(old: Table) -> None
     await first_release.create(old, COMMENTS[:5])
     service, told = SlowIndexes(old._client), list[str]()
     await upgraded(Table(service, old.name), told=told)
-    assert service.begun == ["GSI1", "openOrders", "byDate", "byStatusDate"]
-    assert told[:4] == [
-        "GSI1: waits for another change of the table",
-        "GSI1: creating",
-        "GSI1: creating, its items are being copied",
-        "GSI1: creating, its items are being copied",
+    assert service.begun == ["byAuthor", "GSI1", "openOrders", "byDate", "byStatusDate"]
+    assert told[:3] == [
+        "byAuthor: waits for another change of the table",
+        "byAuthor: creating",
+        "byAuthor: creating, its items are being copied",
     ]
 
 
@@ -334,31 +341,14 @@ async def test_a_running_rebuild_is_waited_for(table: Table) -> None:
     await unchanged_by(table, "A rebuild of the statistics is not done")
 
 
-async def test_keys_go_by_the_number_of_shards(table: Table) -> None:
-    maintenance = MaintenanceStore(table)
-    state = await maintenance.announce(await maintenance.read(), layout=PLAIN.next(4))
-    with pytest.raises(StoreRefusedError, match="table reshard --shards 4`, then run this again"):
-        await upgraded(table)
-    four = ShardLayout(4)
-    state = await maintenance.announce(state, layout=four)
-    whole = {row.comment_id: COMMENT.encode(row) for row in COMMENTS[:8]}
-    whole = {name: item | four.keys(item) for name, item in whole.items()}
-    await table.put_many([without(item, "GSI2PK", "GSI3PK") for item in whole.values()])
-    assert (await upgraded(table)).items == len(whole)
-    found = await table.get_many([comment_key(name) for name in whole])
-    assert {id_in(item): item for item in found} == whole
-
-
-async def test_neither_a_move_nor_a_rebuild_begins_before_an_upgrade_ends(table: Table) -> None:
-    """The one would leave items with keys of before, the other count what nobody could read."""
+async def test_no_rebuild_begins_before_an_upgrade_ends(table: Table) -> None:
+    """It would count comments that no reader could see."""
     await table.put_many([without(COMMENT.encode(one), "GSI4PK") for one in COMMENTS[:8]])
     waits = 0
 
     async def wait() -> None:
         nonlocal waits
         waits += 1
-        with pytest.raises(StoreRefusedError, match="let the one that runs end"):
-            await reshard(table, 4, nobody, ignore)
         with pytest.raises(StoreRefusedError, match="`marginalia table upgrade`"):
             await rebuild(table, nobody, ignore)
         if waits == 1:
@@ -372,11 +362,8 @@ async def test_neither_a_move_nor_a_rebuild_begins_before_an_upgrade_ends(table:
     with pytest.raises(Killed):
         await upgrade_once()
     maintenance = MaintenanceStore(table)
-    with pytest.raises(StoreRefusedError, match="cannot run at once"):
-        await reshard(table, 4, nobody, ignore)
     await maintenance.announce(await maintenance.read(), complete=True)
     assert (await upgrade_once()).items == 8
     assert waits == 2
-    assert await reshard(table, 4, nobody, ignore)
     await rebuild(table, nobody, ignore)
     await walk_all(table, COMMENTS[:8])

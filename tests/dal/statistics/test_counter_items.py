@@ -17,8 +17,8 @@ def statistics_of(items: Iterable[Item]) -> CommentStatistics:
 
 
 generations, shards = st.none() | st.integers(1, 10**6), st.none() | st.integers(0, 15)
-keys = st.builds(StatisticsKey, identifiers, st.none(), generations, shard=st.none()) | st.builds(
-    StatisticsKey, identifiers, st.sampled_from(LANGUAGES), generations, shards
+keys = st.builds(StatisticsKey, identifiers, st.none(), generations) | st.builds(
+    StatisticsKey, identifiers, st.sampled_from(LANGUAGES), generations
 )
 counts = st.builds(RatingCounts, st.tuples(*[st.integers(0, 10**6)] * 5))
 changes = st.builds(RatingCounts, st.tuples(*[st.integers(-3, 4)] * 5)).filter(
@@ -115,20 +115,6 @@ def test_statistics_that_agree_are_sound() -> None:
 )
 def test_statistics_that_disagree_are_not_sound(item: Item) -> None:
     assert not statistics_of([item]).sound
-
-
-def test_shards_are_one_count_and_one_of_them_may_be_below_zero() -> None:
-    one, two, three = (
-        counter_items.encode(EN._replace(shard=shard), RatingCounts(held))
-        for shard, held in [(None, (0, 0, 0, 0, 2)), (0, (3, 0, 0, 0, -1)), (15, (0, 0, 0, 1, 0))]
-    )
-    assert [item["SK"]["S"] for item in (one, two, three)] == ["S#en", "S#en#0", "S#en#15"]
-    assert ["GSIPK" in item for item in (one, two, three)] == [True, False, False]
-    found = statistics_of([one, two, three])
-    assert found.by_language == {"en": RatingCounts((3, 0, 0, 1, 1))}
-    assert found.sound
-    assert not statistics_of([two]).sound, "less than none"
-    assert not statistics_of([one, two | {"count_total": {"N": "3"}}]).sound
 
 
 def test_no_change_has_a_condition() -> None:

@@ -97,6 +97,17 @@ async def test_what_is_said_is_what_is_read(each_table: Table) -> None:
             await each_table.write([unchanged_since(replace(said, generation=99))])
 
 
+@pytest.mark.parametrize("attribute", ["shards", "step", "counter_shards", "counter_target"])
+async def test_a_table_with_shards_is_refused(table: Table, attribute: str) -> None:
+    announced = await say(table, complete=True)
+    item = await table.get(maintenance_mode.KEY)
+    assert item is not None
+    await table.put_many([{**item, attribute: {"N": "4"}}])
+    with pytest.raises(errors.StoreRefusedError, match="over shards, which this version cannot"):
+        await MaintenanceStore(table).read()
+    assert announced.complete
+
+
 async def test_of_two_who_say_something_one_is_refused(each_table: Table) -> None:
     store = MaintenanceStore(each_table)
     read = await store.read()

@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from dal.entities.declared import EVERY
+from dal.entities.declared import INDEXES
 from dal.table.client import Table
 from dal.table.definition import table_definition
 from server.cli.commands.table import workbench
@@ -44,7 +44,7 @@ def test_it_has_the_parts_of_the_public_format(model: dict[str, Any]) -> None:
 
 
 def test_its_indexes_are_those_of_the_table(model: dict[str, Any]) -> None:
-    definition = table_definition("shop", EVERY)
+    definition = table_definition("shop", INDEXES)
     declared = [*definition["LocalSecondaryIndexes"], *definition["GlobalSecondaryIndexes"]]
     shown = model["DataModel"][0]["GlobalSecondaryIndexes"]
     assert [one["IndexName"] for one in shown] == [one["IndexName"] for one in declared]

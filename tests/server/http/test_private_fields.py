@@ -24,7 +24,6 @@ from dal.stores import Stores
 from dal.table.client import Table
 from schema.build import build_schema
 from schema.visibility import PUBLIC
-from tests.authors import upgraded
 from tests.organizations import ACME, ADMIN, TICKETS, fill
 from tests.server.http.test_persisted import serving
 from tests.server.serving import ADD, bearer, jwt_of
@@ -102,7 +101,6 @@ OPERATIONS = operations()
 @pytest.fixture(scope="module")
 async def answers(table: Table) -> dict[str, dict[str, httpx.Response]]:
     """The answer to each operation, for everybody; the rows are there."""
-    await upgraded(table)  # or comments of an author are refused
     stores = Stores(table)
     await fill(stores)
     await stores.users.put_profiles({OWNER: Profile(full_name="Ann", email="a@b.org")})

@@ -32,7 +32,7 @@ COMMENTS = [
 @pytest.fixture(scope="module")
 async def listing(clients: Clients, dynoxide_url: str) -> Table:
     table = Table(await clients.of(dynoxide_url), "pages-by-author")
-    await create_table(table, author_index=True)
+    await create_table(table)
     await stored(
         table,
         [
@@ -104,16 +104,3 @@ async def test_what_is_not_there(
     assert answer.status_code == status
     assert said in Parsed(answer.text).text
     assert 'content="noindex"' in answer.text
-
-
-async def test_where_authors_are_not_listed_nothing_leads_there(
-    client: httpx.AsyncClient, table: Table
-) -> None:
-    await stored(table, [COMMENT._replace(comment_id="lone", product_id="lone")])
-    for address in ("/products/lone", "/comments/lone"):
-        page = await opened(client, address)
-        assert led_to(page, "/authors/") == []
-        assert "ann" in page.text
-    answer = await client.get("/authors/ann")
-    assert answer.status_code == 404
-    assert "Comments are not listed by author here." in Parsed(answer.text).text

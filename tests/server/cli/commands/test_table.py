@@ -10,13 +10,11 @@ from dal.entities.declared import INDEXES
 from dal.errors import StoreRefusedError
 from dal.repositories.comments import CommentRepository, Selection
 from dal.repositories.orders import OrderRepository, OrderSelection
-from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.table import admin
 from dal.table.client import Table, TableAddress, connect
 from server.cli.main import build
 from server.engine.engine import embedded_engine
 from server.engine.storage import open_store
-from server.errors import CommandError
 from server.settings import Settings
 from tests import oracle
 from tests.dal.repositories import first_release
@@ -52,12 +50,12 @@ async def test_a_table_of_the_first_release_is_upgraded_and_served(
         await asyncio.to_thread(run, "table", "upgrade", *of(settings))
     await asyncio.to_thread(run, "table", "describe", *of(settings))
     said = capsys.readouterr().out
-    assert "It lacks the indexes byDate, byStatusDate, GSI1, openOrders: run `mar" in said
+    assert "It lacks the indexes byDate, byStatusDate, byAuthor, GSI1, openOrders: run" in said
     options = ("--global-for-local", "--write-units", "500", *of(settings))
     await asyncio.to_thread(run, "table", "upgrade", *options)
     said = capsys.readouterr().out
     assert said.splitlines() == [
-        f"Table {settings.table} is what this version reads: 4 indexes added, 0 items given keys.",
+        f"Table {settings.table} is what this version reads: 5 indexes added, 30 items given keys.",
         "Its comments are not all counted: run `marginalia stats rebuild`.",
     ]
     await asyncio.to_thread(run, "stats", "rebuild", *of(settings))
@@ -91,47 +89,6 @@ async def test_an_older_table_of_the_embedded_engine_is_refused_at_the_first_sta
             Selection("42"), oracle.next_cut(5, None, backward=False)
         )
     assert len(page.edges) == 3
-
-
-async def test_shards_are_announced_for_a_table_without_comments_alone(
-    settings: Settings,
-) -> None:
-    """This one has comments, and no expiry, which is set on the way."""
-    with pytest.raises(CommandError, match="run `marginalia table reshard --shards 4`"):
-        await asyncio.to_thread(run, "table", "create", "--shards", "4", *of(settings))
-    new = replace(settings, table=f"{settings.table}-new")
-    await asyncio.to_thread(run, "table", "create", "--shards", "4", *of(new))
-    async with open_store(new, share=False) as store:
-        assert (await MaintenanceStore(store.table).read()).layout.shards == 4
-
-
-async def test_the_index_of_authors_is_added_and_removed_by_a_live_tables_upgrade(
-    table: Table,
-    settings: Settings,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("server.cli.commands.table.MOVE_SETTLE_SECONDS", 0)
-    mine = of(replace(settings, table=table.name))
-
-    async def said(*arguments: str) -> str:
-        capsys.readouterr()
-        await asyncio.to_thread(run, "table", *arguments, *mine)
-        return capsys.readouterr().out
-
-    with pytest.raises(CommandError, match=r"no index byAuthor: run `marg.* upgrade --author-ind"):
-        await said("create", "--author-index")
-    assert "not listed by author: `marginalia table upgrade --author-index`" in await said(
-        "describe"
-    )
-    assert "1 indexes added, 0 items given keys" in await said("upgrade", "--author-index")
-    monkeypatch.setenv("MARGINALIA_AUTHOR_INDEX", "false")  # as for `table create`
-    assert "is what this version reads: 0 indexes added" in await said("upgrade")
-    monkeypatch.delenv("MARGINALIA_AUTHOR_INDEX")
-    assert "Comments are listed by author, too." in await said("describe")
-    assert "exists already" in await said("create", "--author-index")
-    assert "the index byAuthor is gone." in await said("upgrade", "--no-author-index")
-    assert "was not there; nothing was changed." in await said("upgrade", "--no-author-index")
 
 
 async def test_the_restore_drill(
