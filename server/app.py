@@ -17,7 +17,7 @@ from schema.build import ExecutableSchema, build_schema
 from schema.trusted_documents import TrustedDocuments
 from server.analytics.asking import analytics_of
 from server.auth.authenticator import Authenticator
-from server.auth.demo_account import DemoAccount
+from server.auth.demo_account import DEMO_USER, DemoAccount
 from server.engine.data_directory import DataDirectory
 from server.errors import CommandError
 from server.health import health_routes
@@ -167,8 +167,6 @@ def _pages(
 
 
 def _demo_account(authenticator: Authenticator) -> DemoAccount:
-    from server.demo.orders import DEMO_USER  # noqa: PLC0415 - most servers have no demo
-
     return DemoAccount(DEMO_USER, authenticator)
 
 

@@ -1,6 +1,6 @@
 """What a server says of itself once it listens."""
 
-from server.auth.demo_account import DEMO_LIFETIME
+from server.auth.demo_account import DEMO_LIFETIME, DEMO_USER
 from server.settings import Settings
 
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a browser opens instead
@@ -27,7 +27,6 @@ def banner(
         lines.append(f"  Metrics   {metrics}")
     if settings.demo and secret is not None:
         from server.auth.jwt import make_token  # noqa: PLC0415 - a start needs neither
-        from server.demo.orders import DEMO_USER  # noqa: PLC0415 - see above
 
         encoded = make_token(secret, username=DEMO_USER, roles=[], lifetime=DEMO_LIFETIME)
         lines += [

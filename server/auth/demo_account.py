@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from server.auth.authenticator import Authenticator
 
+DEMO_USER = "demo"
 DEMO_LIFETIME = timedelta(days=7)
 
 

@@ -4,13 +4,26 @@ The format knows no local indexes. They stand among the global ones, with the ta
 key: the pictures are right, but a table must not be made from the model.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from dal.entities.comment import COMMENT
 from dal.entities.declared import INDEXES
+from dal.entities.order import ORDER, purchases
+from dal.entities.organization import ORGANIZATION_USER, encode_organization
+from dal.entities.product import encode_details
+from dal.entities.ticket import TICKET
+from dal.model import OrderStatus
+from dal.repositories.users import encode_profile
+from dal.statistics import counter_items
+from dal.statistics.counts import deltas, summed
 from dal.table.definition import table_definition
 from dal.table.item import Item
+from server.demo.load import read_demo
+
+_EACH = 3
+"""Samples of each kind of item."""
 
 _DESCRIPTION = (
     "Made by `marginalia table workbench`. Local secondary indexes, which this format cannot say: "
@@ -79,3 +92,38 @@ def _keys(part: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, Any]:
 
 def _attribute(name: str, types: Mapping[str, str]) -> dict[str, str]:
     return {"AttributeName": name, "AttributeType": types[name]}
+
+
+def sample_items() -> list[Item]:
+    """Return some of the demo's items: comments with their statistics, orders, an organisation."""
+    return [*_of_comments(), *_of_customers(), *_of_organizations()]
+
+
+def _of_comments() -> Iterator[Item]:
+    comments = read_demo("comments")[-_EACH:]
+    yield from map(COMMENT.encode, comments)
+    for key, counts in summed(deltas(None, comment) for comment in comments).items():
+        yield counter_items.encode(key, counts)
+    products = dict(read_demo("products"))
+    for product_id in dict.fromkeys(comment.product_id for comment in comments):
+        yield encode_details(product_id, products[product_id])
+
+
+def _of_customers() -> Iterator[Item]:
+    orders = read_demo("orders")
+    shown = [next(one for one in orders if one.status is status) for status in OrderStatus]
+    profiles = dict(read_demo("profiles"))
+    for username in sorted({order.username for order in shown}):
+        yield encode_profile(username, profiles[username])
+    for order in shown:
+        yield ORDER.encode(order)
+        yield from purchases(order)
+
+
+def _of_organizations() -> Iterator[Item]:
+    roster = min(read_demo("organizations"), key=lambda one: len(one.users))
+    yield encode_organization(roster.organization)
+    yield from map(ORGANIZATION_USER.encode, roster.users)
+    name = roster.organization.name
+    tickets = [one for one in read_demo("tickets") if one.organization == name]
+    yield from map(TICKET.encode, tickets[:_EACH])

@@ -1,17 +1,88 @@
-"""The demo's data on its way into a table, while a server answers already."""
+"""Loads the demo data from its files, one of each kind, while a server already answers."""
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from importlib import resources
+from typing import Any
+
+import orjson
 
 from dal.errors import DalError
+from dal.model import Comment
 from dal.stores import Stores
 from dal.table.client import Table
-from server.demo import is_loaded, load_demo
-from server.demo.comments import demo_size
+from server.importer.file_kinds import FILE_KINDS, FileKindName
+from server.importer.writer import Writer
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 logger = logging.getLogger(__name__)
+
+COMMENTS = 5_000
+"""Comments in the file. The progress bar shows them before the file is read."""
+
+_MARK = "demo"
+_BATCH = 250
+
+
+def read_demo(kind: FileKindName) -> list[Any]:
+    """Return the objects of one kind, in the order of the file, as ``load`` would make them."""
+    file = resources.files("server.demo") / f"{kind}.jsonl.zst"
+    declared = FILE_KINDS[kind]
+    return [
+        declared.make(
+            {
+                one.name: one.parse(one.name, cells[one.name])
+                for one in declared.fields
+                if cells[one.name] not in (None, "")
+            }
+        )
+        for cells in map(orjson.loads, zstd.decompress(file.read_bytes()).splitlines())
+    ]
+
+
+def demo_comments() -> list[Comment]:
+    """Return the demo's comments."""
+    return read_demo("comments")
+
+
+async def is_loaded(stores: Stores) -> bool:
+    """Return whether the table has had all of the demo's data."""
+    return await stores.markers.marked(_MARK)
+
+
+async def load_demo(stores: Stores, tell: Callable[[int, int], None]) -> bool:
+    """Write the demo data once per table; True if this call wrote it.
+
+    ``tell`` gets the number of comments written, and of all comments. A load that was interrupted
+    is completed by the next call. Comments that are deleted after the load stay deleted. Raises
+    DalError.
+    """
+    if await is_loaded(stores):
+        return False
+    comments = await asyncio.to_thread(demo_comments)
+    await stores.products.put_many(dict(read_demo("products")))
+    tell(0, len(comments))
+    async with Writer(stores.comments.put_many) as writer:
+        for start in range(0, len(comments), _BATCH):
+            batch = comments[start : start + _BATCH]
+            await writer.write({comment.comment_id: comment for comment in batch})
+            tell(writer.written, len(comments))
+        await writer.finish()
+        tell(writer.written, len(comments))
+    await stores.comments.boards.finish()
+    await stores.users.put_profiles(dict(read_demo("profiles")))
+    await stores.orders.put_many(read_demo("orders"))
+    await stores.organizations.put_many(read_demo("organizations"))
+    await stores.tickets.put_many(read_demo("tickets"))
+    await stores.markers.mark(_MARK)
+    return True
 
 
 class DemoLoad:
@@ -31,7 +102,7 @@ class DemoLoad:
         if await is_loaded(self._stores):
             yield
             return
-        self._so_far = 0, demo_size()
+        self._so_far = 0, COMMENTS
         loading = asyncio.create_task(self._run())
         try:
             yield
@@ -50,14 +121,14 @@ class DemoLoad:
         from server.progress import ProgressBar  # noqa: PLC0415 - a twentieth of every start
 
         boards = self._stores.comments.boards
-        with ProgressBar("Demo data", demo_size()) as bar:
+        with ProgressBar("Demo data", COMMENTS) as bar:
 
             def tell(written: int, total: int) -> None:
                 self._so_far = written, total
                 bar.update(written, f"{written:,} comments")
 
             try:
-                bar.say(f"Demo data: loading {demo_size():,} comments, orders and tickets.")
+                bar.say(f"Demo data: loading {COMMENTS:,} comments, orders and tickets.")
                 boards.start()
                 await load_demo(self._stores, tell)
                 bar.say("Demo data: loaded.")

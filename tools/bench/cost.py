@@ -38,7 +38,7 @@ from dal.statistics.table_statistics import ProductStatisticsProvider
 from dal.table.client import Table
 from dal.table.index import Index
 from dal.table.item import bytes_of
-from server.demo.comments import demo_comments
+from server.demo.load import demo_comments
 from server.engine.storage import open_table
 from server.settings import Settings
 

@@ -24,8 +24,7 @@ from dal.table.index_creation import Tell
 from dal.table.pace import Pace
 from dal.table.streams import latest_stream
 from server.cli import options
-from server.cli.workbench import workbench_model
-from server.demo.samples import sample_items
+from server.cli.workbench import sample_items, workbench_model
 from server.engine.storage import open_store
 from server.progress import ProgressBar
 from server.settings import Settings

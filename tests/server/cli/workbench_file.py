@@ -3,8 +3,7 @@
 import json
 from datetime import UTC, datetime
 
-from server.cli.workbench import workbench_model
-from server.demo.samples import sample_items
+from server.cli.workbench import sample_items, workbench_model
 from tests.engines import ROOT
 
 FILE = ROOT / "docs/nosql-workbench.json"

@@ -15,9 +15,7 @@ from dal.repositories.outcome import Outcome
 from dal.stores import Stores
 from dal.table.client import Table
 from live.broker import InProcessBroker
-from server.demo import is_loaded
-from server.demo.comments import demo_comments, demo_size
-from server.demo.load import DemoLoad
+from server.demo.load import DemoLoad, demo_comments, is_loaded
 from server.serving import application
 from server.settings import Settings
 
@@ -50,9 +48,8 @@ def held(monkeypatch: pytest.MonkeyPatch, some: list[Comment]) -> Held:
         held.begun.set()
         return outcome
 
-    monkeypatch.setattr("server.demo._BATCH", 125)
-    monkeypatch.setattr("server.demo.demo_comments", lambda: some)
-    monkeypatch.setattr("server.demo.load.demo_size", lambda: 5_000)
+    monkeypatch.setattr("server.demo.load._BATCH", 125)
+    monkeypatch.setattr("server.demo.load.demo_comments", lambda: some)
     monkeypatch.setattr(CommentRepository, "put_many", held_back)
     return held
 
@@ -61,10 +58,6 @@ async def until_loaded(load: DemoLoad, table: Table) -> None:
     async with asyncio.timeout(60):
         while load.so_far() is not None:
             await is_loaded(Stores(table))
-
-
-def test_their_number_is_known_before_they_are_made() -> None:
-    assert demo_size() == len(demo_comments()) == 5_000
 
 
 async def test_pages_are_there_while_it_is_loaded_and_say_how_far(
