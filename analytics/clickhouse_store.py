@@ -7,7 +7,7 @@ from 1970 to 2105, by the second; comments of other years are left out.
 import re
 import secrets
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,8 @@ import orjson
 
 from analytics import dialects, queries
 from analytics.dialects import END, FIRST
-from analytics.documents import BASE, FOLLOWING, encoded, state_of
 from analytics.errors import NOT_FILLED, AnalyticsFailedError, AnalyticsUnavailableError
-from analytics.store import Base, ChangedComment, Following, Question, Result, State
+from analytics.store import Export, Question, Result
 
 SECONDS = 60.0
 """For one request; a question has a deadline of its own."""
@@ -31,10 +30,6 @@ BATCH = 50_000
 """Rows of an export that one request inserts."""
 
 _COLUMNS = "id String, product_id String, rating UInt8, language String, created_at DateTime('UTC')"
-_CHANGES = (
-    f"CREATE TABLE IF NOT EXISTS %s_changes ({_COLUMNS}, sequence String, run String, "
-    "deleted UInt8) ENGINE = MergeTree() PARTITION BY run ORDER BY id"
-)
 _STATE = (
     "CREATE TABLE IF NOT EXISTS %s_state (name String, text String, number UInt64) "
     "ENGINE = ReplacingMergeTree(number) ORDER BY name"
@@ -57,55 +52,41 @@ class ClickHouseStore:
         self._prefix = re.sub(r"\W", "_", prefix, flags=re.ASCII)
         self._client = httpx.AsyncClient(timeout=SECONDS)
 
-    async def state(self) -> State:
-        """Return what the tables hold."""
+    async def export(self) -> Export | None:
+        """Return the export that the tables hold."""
         try:
             answer = await self._select(
-                f"SELECT name, argMax(text, number) FROM {self._prefix}_state GROUP BY name"
+                f"SELECT argMax(text, number) FROM {self._prefix}_state GROUP BY name"
             )
         except _NoTableError:
-            return State()
-        return state_of(dict(answer["data"]))
+            return None
+        return next((Export.decode(text) for (text,) in answer["data"]), None)
 
-    async def ask(self, question: Question, state: State) -> Result:
-        """Answer a question; of a later export where that of ``state`` is gone."""
+    async def ask(self, question: Question, export: Export) -> Result:
+        """Answer a question of an export, or of a later one that replaced it meanwhile."""
         try:
-            return await self._ask(question, state)
+            return await self._ask(question, export)
         except _NoTableError:
-            state = await self.state()
+            later = await self.export() or export
         try:
-            return await self._ask(question, state)
+            return await self._ask(question, later)
         except _NoTableError as error:
             raise AnalyticsUnavailableError(NOT_FILLED) from error
 
-    async def _ask(self, question: Question, state: State) -> Result:
-        if state.base is None:
-            raise AnalyticsUnavailableError(NOT_FILLED)
-        run = state.following.run if state.changed and state.following else None
-        changes = f"{self._prefix}_changes" if run else None
-        sql = dialects.clickhouse(question(queries.comments(state.base.name, changes, run)))
+    async def _ask(self, question: Question, export: Export) -> Result:
+        sql = dialects.clickhouse(question(queries.comments(export.name)))
         answer = await self._select(sql)
         return Result(answer["data"], sql, answer["statistics"]["rows_read"])
 
-    async def kept(self) -> Collection[str]:
-        """Return nothing: changes stay until their run is over."""
-        return ()
-
-    async def fill(
-        self,
-        parquet: Path,
-        began: datetime,
-        stream: str | None,
-        covered: Collection[str] = (),  # noqa: ARG002 - see ``kept``
-    ) -> Base:
-        """Insert an export into a table of its own, then let that count and drop the others."""
+    async def fill(self, parquet: Path, began: datetime) -> Export:
+        """Insert an export into its own table, then let that count and drop the others."""
         try:
-            return await self._fill(parquet, began, stream)
+            return await self._fill(parquet, began)
         except _NoTableError as error:
             raise AnalyticsUnavailableError(REPLACED) from error
 
-    async def _fill(self, parquet: Path, began: datetime, stream: str | None) -> Base:
-        await self._make_tables()
+    async def _fill(self, parquet: Path, began: datetime) -> Export:
+        await self._do(_STATE % self._prefix)
         name = f"{self._prefix}_base_{secrets.token_hex(8)}"
         await self._do(
             f"CREATE TABLE {name} ({_COLUMNS}) ENGINE = MergeTree() ORDER BY (product_id, id)"
@@ -114,55 +95,24 @@ class ClickHouseStore:
         for batch in _exported(parquet):
             rows += len(batch)
             await self._insert(name, batch)
-        base = Base(began, name, rows, stream)
-        await self._keep(BASE, encoded(base))
+        export = Export(began, name, rows)
+        row = {"name": "base", "text": export.encode().decode(), "number": time.time_ns()}
+        await self._insert(f"{self._prefix}_state", [row])
         await self._drop_outdated(name)
-        return base
+        return export
 
     async def _drop_outdated(self, kept: str) -> None:
-        """Drop the exports before ``kept``, and the changes of runs that are over."""
+        """Drop the exports before ``kept``."""
         tables = await self._select(
             "SELECT name FROM system.tables WHERE database = currentDatabase() "
             f"AND match(name, '^{self._prefix}_base_[0-9a-f]{{16}}$') AND name != '{kept}'"
         )
         for (old,) in tables["data"]:
             await self._do(f"DROP TABLE IF EXISTS {old}")
-        following = (await self.state()).following
-        runs = await self._select(f"SELECT DISTINCT run FROM {self._prefix}_changes")
-        for (run,) in runs["data"]:
-            if following is None or run != following.run:
-                await self._do(f"ALTER TABLE {self._prefix}_changes DROP PARTITION '{run}'")
-
-    async def append(self, run: str, changes: Sequence[ChangedComment]) -> None:
-        """Insert changes of a run; a row that comes again says the same."""
-        await self._make_tables()
-        rows = [
-            {
-                **_comment(change.id, *change[2:5], change.created_at or FIRST),
-                "sequence": change.sequence,
-                "run": run,
-                "deleted": int(change.created_at is None or not _in_range(change.created_at)),
-            }
-            for change in changes
-        ]
-        await self._insert(f"{self._prefix}_changes", rows)
-
-    async def follow(self, following: Following) -> None:
-        """Keep how far a run is."""
-        await self._make_tables()
-        await self._keep(FOLLOWING, encoded(following))
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()
-
-    async def _make_tables(self) -> None:
-        for table in (_CHANGES, _STATE):
-            await self._do(table % self._prefix)
-
-    async def _keep(self, name: str, text: bytes) -> None:
-        row = {"name": name, "text": text.decode(), "number": time.time_ns()}
-        await self._insert(f"{self._prefix}_state", [row])
 
     async def _insert(self, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
         lines = b"\n".join(orjson.dumps(row) for row in rows)

@@ -18,31 +18,9 @@ COLUMNS = ("product_id", "rating", "language", "created_at")
 _PRODUCT, _RATING, _LANGUAGE, _CREATED = map(exp.column, COLUMNS)
 
 
-def comments(base: str, changes: str | None, run: str | None) -> exp.Subquery:
-    """Return the relation of all comments: those exported, as the changes of a run left them.
-
-    Of a comment's changes the last in the stream's order counts.
-    """
-    exported = select(*COLUMNS).from_(base)
-    if changes is None:
-        return exported.subquery("comments")
-    of_run = exp.column("run").eq(exp.Literal.string(run))
-    changed = select("id").from_(changes).where(of_run)
-    # The names differ from the columns': ClickHouse takes an alias for the column inside too.
-    last = {name: f"last_{name}" for name in (*COLUMNS, "deleted")}
-    newest = (
-        select("id", *[_latest(name).as_(alias) for name, alias in last.items()])
-        .from_(changes)
-        .where(of_run)
-        .group_by("id")
-        .subquery("newest")
-    )
-    kept = select(*[exp.column(last[name]).as_(name) for name in COLUMNS]).from_(newest)
-    return (
-        exported.where(exp.column("id").isin(query=changed).not_())
-        .union(kept.where(exp.column(last["deleted"]).eq(0)), distinct=False)
-        .subquery("comments")
-    )
+def comments(base: str) -> exp.Subquery:
+    """Return the relation of all comments of an export."""
+    return select(*COLUMNS).from_(base).subquery("comments")
 
 
 def trend(
@@ -109,10 +87,6 @@ def movers(
         .order_by(exp.column("move").desc(), _PRODUCT.copy())
         .limit(limit)
     )
-
-
-def _latest(name: str) -> exp.ArgMax:
-    return exp.ArgMax(this=exp.column(name), expression=exp.column("sequence"))
 
 
 def _sum(condition: exp.Condition, value: int | exp.Expression) -> exp.Sum:

@@ -79,15 +79,11 @@ class TrendPoint:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where an answer comes from, and what it took.
-
-    ``rows_exported`` are those of the export; ``changed`` is whether changes since count too.
-    """
+    """The store and SQL of an answer, and what it took; ``rows_exported`` are all rows there."""
 
     store: str
     sql: str
     rows_exported: int
-    changed: bool
     rows_read: int
     milliseconds: float
 

@@ -30,7 +30,7 @@ from analytics.questions import (
     TrendPoint,
     TrendQuestion,
 )
-from analytics.store import AnalyticsStore, Question, State
+from analytics.store import AnalyticsStore, Export, Question
 from dal.errors import InvalidArgumentError
 from dal.model import Product
 
@@ -66,7 +66,7 @@ class Analytics:
         than a trend may have before the end. InvalidArgumentError where there are more.
         """
         async with self._asking() as asked:
-            key = question, asked.version
+            key = question, asked.export
             if key not in self._kept:
                 self._kept[key] = await _trend(asked, question)
             return self._kept[key]  # type: ignore[no-any-return]
@@ -77,7 +77,7 @@ class Analytics:
         InvalidArgumentError unless the earlier one lies before the later one.
         """
         async with self._asking() as asked:
-            key = question, asked.version
+            key = question, asked.export
             if key not in self._kept:
                 self._kept[key] = await _movers(asked, question)
             return self._kept[key]  # type: ignore[no-any-return]
@@ -106,35 +106,26 @@ class Analytics:
         async with self._opening:
             if self._store is None:
                 self._store = await self._open()
-        state = await self._store.state()
-        if state.as_of is None:
+        export = await self._store.export()
+        if export is None:
             raise AnalyticsUnavailableError(NOT_FILLED)
-        return _Asked(self._store, state, state.as_of)
+        return _Asked(self._store, export)
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A store as it was when something was asked of it."""
+    """A store with the export that it held when the question came."""
 
     store: AnalyticsStore
-    state: State
-    as_of: datetime
-
-    @property
-    def version(self) -> object:
-        """What differs when the store holds something else."""
-        following = self.state.following
-        return self.state.base, following and (following.run, following.caught_up)
+    export: Export
 
     async def rows(self, question: Question) -> tuple[Sequence[Sequence[Any]], Source]:
         """Return the rows of a question, and where they come from."""
         started = time.perf_counter()
-        result = await self.store.ask(question, self.state)
+        result = await self.store.ask(question, self.export)
         took = (time.perf_counter() - started) * 1000
-        base = self.state.base
-        exported = base.rows if base else 0
         return result.rows, Source(
-            self.store.name, result.sql, exported, self.state.changed, result.rows_read, took
+            self.store.name, result.sql, self.export.rows, result.rows_read, took
         )
 
 
@@ -159,7 +150,7 @@ async def _trend(asked: _Asked, question: TrendQuestion) -> Trend:
         TrendPoint(start_of(span.interval, number), *[counts[number]] if number in counts else ())
         for number in _numbers(span, counts)
     ]
-    return Trend(span.interval, points, asked.as_of, source)
+    return Trend(span.interval, points, asked.export.began, source)
 
 
 def _numbers(span: Span, found: dict[int, Any]) -> range:
@@ -177,7 +168,7 @@ def _numbers(span: Span, found: dict[int, Any]) -> range:
 async def _movers(asked: _Asked, question: MoversQuestion) -> Movers:
     from analytics import queries  # noqa: PLC0415 - as above
 
-    periods = _periods(question, asked.as_of)
+    periods = _periods(question, asked.export.began)
     rows, source = await asked.rows(
         lambda comments: queries.movers(
             comments, question.by, periods, limit=question.limit, at_least=question.at_least
@@ -187,7 +178,7 @@ async def _movers(asked: _Asked, question: MoversQuestion) -> Movers:
         Mover(Product(product_id), Totals(*map(int, sums[:2])), Totals(*map(int, sums[2:])))
         for product_id, *sums in rows
     ]
-    return Movers(*periods, products, asked.as_of, source)
+    return Movers(*periods, products, asked.export.began, source)
 
 
 def _periods(question: MoversQuestion, as_of: datetime) -> tuple[Period, Period]:

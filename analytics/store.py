@@ -1,15 +1,12 @@
-"""What an analytics store does, and what it says of how fresh it is.
+"""What an analytics store does: it holds the rows of one export, and answers questions of them."""
 
-A store holds the rows of an export (*base*), and beside them the changes of comments since, which
-a follower of the table's stream appends. The changes of one *run* of following are without a gap:
-they begin before the export did, and go up to the run's watermark.
-"""
-
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
+
+import orjson
 
 Question = Callable[[Any], Any]
 """From the relation of all comments to an expression of sqlglot; see ``analytics.queries``."""
@@ -18,77 +15,25 @@ Row = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
-    """An export: when it began, what it is called in the store, and how many rows it has.
+class Export:
+    """An export: when it began, its name in the store, and the number of its rows.
 
-    ``stream`` is the table's stream that was followed then, None without one.
+    Every change before ``began`` is in it.
     """
 
     began: datetime
     name: str
     rows: int
-    stream: str | None = None
 
+    def encode(self) -> bytes:
+        """Return the export as JSON."""
+        return orjson.dumps(asdict(self))
 
-@dataclass(frozen=True, slots=True)
-class Following:
-    """A run of following a stream: of each shard the last record that is kept, and if it is done.
-
-    All changes between ``began`` and ``caught_up`` are kept.
-    """
-
-    run: str
-    stream: str
-    began: datetime
-    caught_up: datetime
-    shards: Mapping[str, tuple[str | None, bool]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """What a store holds; without a base, nothing that can be asked."""
-
-    base: Base | None = None
-    following: Following | None = None
-
-    @property
-    def as_of(self) -> datetime | None:
-        """The instant up to which every change is surely in; None without a base.
-
-        It stands still while nobody follows the stream.
-        """
-        if self.base is None:
-            return None
-        if self.following is None or not self.changed:
-            return self.base.began
-        return self.following.caught_up
-
-    @property
-    def changed(self) -> bool:
-        """Whether the changes count: not before they reach beyond the beginning of the export.
-
-        Until then they could take a comment back to what it was before.
-        """
-        return (
-            self.base is not None
-            and self.following is not None
-            and self.following.stream == self.base.stream
-            and self.following.began <= self.base.began <= self.following.caught_up
-        )
-
-
-class ChangedComment(NamedTuple):
-    """A comment as a record of the stream left it; ``created_at`` is None of one that is gone.
-
-    Of one comment, the change of the greatest ``sequence`` came last: it is a text of fixed width.
-    """
-
-    id: str
-    sequence: str
-    product_id: str
-    rating: int
-    language: str
-    created_at: datetime | None
+    @classmethod
+    def decode(cls, text: bytes | str) -> "Export":
+        """Return the export that ``encode`` wrote."""
+        fields = orjson.loads(text)
+        return cls(datetime.fromisoformat(fields["began"]), fields["name"], fields["rows"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,34 +50,16 @@ class AnalyticsStore(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is, in a word."""
+        """The engine's name."""
 
-    async def state(self) -> State:
-        """Return what it holds."""
+    async def export(self) -> Export | None:
+        """Return the export that it holds; None before the first."""
 
-    async def ask(self, question: Question, state: State) -> Result:
-        """Answer a question of what it held at ``state``."""
+    async def ask(self, question: Question, export: Export) -> Result:
+        """Answer a question of an export, or of a later one if that is gone."""
 
-    async def kept(self) -> Collection[str]:
-        """Return what holds the changes of now, if that may go once a later export counts."""
-
-    async def fill(
-        self,
-        parquet: Path,
-        began: datetime,
-        stream: str | None,
-        covered: Collection[str] = (),
-    ) -> Base:
-        """Put an export in the place of the one before, at once for whoever asks.
-
-        ``covered`` is what was ``kept`` before it began: those changes are in it.
-        """
-
-    async def append(self, run: str, changes: Sequence[ChangedComment]) -> None:
-        """Keep changes of a run for good; one that comes again changes nothing."""
-
-    async def follow(self, following: Following) -> None:
-        """Keep how far a run is; changes of other runs may go."""
+    async def fill(self, parquet: Path, began: datetime) -> Export:
+        """Replace the export by a Parquet file, at once for all later questions."""
 
     async def close(self) -> None:
-        """Let go of what it has open."""
+        """Close files and connections."""

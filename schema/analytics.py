@@ -12,10 +12,7 @@ from dal import model
 from resolvers import analytics
 from schema.statistics import RatingCount
 
-_AS_OF = (
-    "Every change of a comment up to this instant is in the answer, and later ones may be. It goes "
-    "on while `marginalia stats follow` runs; otherwise it is when the data was last exported."
-)
+_AS_OF = "When the data was last exported. Every earlier change of a comment is in the answer."
 
 
 @strawberry.type(description="Where an answer of analytics comes from, and what it took.")
@@ -25,7 +22,6 @@ class AnalyticsSource:
     store: str = strawberry.field(description="`DuckDB` or `ClickHouse`.")
     sql: str = strawberry.field(description="The question as it was asked.")
     rows_exported: int = strawberry.field(description="The comments of the last export.")
-    changed: bool = strawberry.field(description="Whether changes since then were put over these.")
     rows_read: int = strawberry.field(description="How many rows the store read for it.")
     milliseconds: float = strawberry.field(
         description="What it took when it was asked; answers are kept until the data changes."

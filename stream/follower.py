@@ -6,7 +6,7 @@ watermark says so. Nothing is kept but what the checkpoints hold, so it may be k
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from time import monotonic
@@ -14,7 +14,6 @@ from time import monotonic
 from dal.errors import (
     ChangesLostError,
     ConflictError,
-    DalError,
     IteratorExpiredError,
     StoreRefusedError,
     StoreUnavailableError,
@@ -29,7 +28,6 @@ from dal.table.error_codes import CHANGES_LOST
 from dal.table.streams import Streams
 from stream.applier import Applier
 from stream.checkpoints import Checkpoint, Checkpoints, label_of
-from stream.fan_out import NOT_KEPT, FanOut
 from stream.instrumentation import FOLLOWER_INSTRUMENTS
 from stream.records import made_at, sequence_of
 from stream.sink import Sink
@@ -41,9 +39,6 @@ LISTING = timedelta(seconds=10)
 WATERMARK = timedelta(seconds=10)
 SKIPPING = timedelta(hours=1)
 """How often to list the shards, to raise the watermark, and to save what changes nothing."""
-
-TRIED_AGAIN = 30.0
-"""Seconds between attempts to open a log."""
 
 READ_EVERY = 0.4
 """Seconds between rounds that leave little behind: with it two readers of a shard, which is the
@@ -64,13 +59,6 @@ SWITCHED_OFF = (
     "run `marginalia stats rebuild` to begin another."
 )
 
-LOG_LOST = (
-    "the stream no longer has what came next: run `marginalia analytics refresh` to begin anew."
-)
-
-OpenLog = Callable[[], Awaitable[Sink | None]]
-"""Opens a log where it stands; None where there is none yet."""
-
 _TRANSIENT = (ThrottledError, StoreUnavailableError, ConflictError)
 
 _log = logging.getLogger(__name__)
@@ -86,11 +74,8 @@ class _ShardReader:
     latest: str | None = None
 
 
-async def follow(table: Table, streams: Streams, open_log: OpenLog | None = None) -> None:
-    """Keep the table's counters up with its stream until cancelled, and a log beside them.
-
-    A log reads on its own until it has all; from then on one reading serves both. One that fails,
-    or is not there yet, is opened again and again.
+async def follow(table: Table, streams: Streams) -> None:
+    """Keep the table's counters up with its stream until cancelled.
 
     Raises StoreRefusedError where no stream was begun, it was switched off, or the maintenance mode
     is no longer stream, and ChangesLostError when records are gone before they were applied. When
@@ -99,19 +84,11 @@ async def follow(table: Table, streams: Streams, open_log: OpenLog | None = None
     boards = Boards(table)
     follower = await open_follower(table, streams, boards=boards)
     boards.start()
-    opening = open_log and asyncio.create_task(_log_with_all(table, streams, open_log))
     pause = READ_EVERY
     try:
         while True:
             began = monotonic()
             try:
-                if opening and opening.done():
-                    log = opening.result()
-                    follower = await open_follower(table, streams, beside=log, boards=boards)
-                    opening = None
-                elif open_log and not opening and follower.log_failed:
-                    again = _log_with_all(table, streams, open_log, later=True)
-                    opening = asyncio.create_task(again)
                 busy = await follower.round()
             except _TRANSIENT as error:
                 _log.warning("%s", error)
@@ -122,39 +99,7 @@ async def follow(table: Table, streams: Streams, open_log: OpenLog | None = None
                     continue
             await asyncio.sleep(max(0.0, began + pause - monotonic()))
     finally:
-        if opening:
-            opening.cancel()
-            await asyncio.wait([opening])
         await boards.finish()
-
-
-async def _log_with_all(
-    table: Table, streams: Streams, open_log: OpenLog, *, later: bool = False
-) -> Sink:
-    """Return a log that has all that is in the stream; what keeps it from that is told once."""
-    told = ""
-    while True:
-        if later:
-            await asyncio.sleep(TRIED_AGAIN)
-        later = True
-        try:
-            log = await open_log()
-            if log is not None:
-                await _read_all(Follower(streams, await _stream_of(table), log))
-                return log
-        except DalError as error:
-            why = LOG_LOST if isinstance(error, ChangesLostError) else str(error)
-            if why != told:
-                _log.warning(NOT_KEPT, why)
-            told = why
-
-
-async def _read_all(follower: "Follower") -> None:
-    while not follower.caught_up:
-        busy = await follower.round()
-        if not (follower.behind or follower.caught_up):
-            # Where nothing came, a closed shard's child is not listed yet.
-            await asyncio.sleep(READ_EVERY if busy else LONGEST_PAUSE)
 
 
 async def open_follower(
@@ -162,23 +107,17 @@ async def open_follower(
     streams: Streams,
     clock: Callable[[], datetime] | None = None,
     *,
-    beside: Sink | None = None,
     boards: Boards | None = None,
 ) -> "Follower":
     """Return a follower of the table's stream; StoreRefusedError where there is none.
 
     ``boards`` is told whose places on leaderboards change.
     """
-    arn = await _stream_of(table)
-    applier = Applier(table, Checkpoints(table, label_of(arn)), MaintenanceStore(table), boards)
-    return Follower(streams, arn, FanOut(applier, beside) if beside else applier, clock)
-
-
-async def _stream_of(table: Table) -> str:
     arn = await admin.stream(table)
     if arn is None:
         raise StoreRefusedError(NOT_BEGUN)
-    return arn
+    applier = Applier(table, Checkpoints(table, label_of(arn)), MaintenanceStore(table), boards)
+    return Follower(streams, arn, applier, clock)
 
 
 async def caught_up(table: Table) -> datetime:
@@ -212,16 +151,6 @@ class Follower:
         self._complete = False
         self.behind = False
         """Whether the latest round left records that it could have read: an answer was full."""
-
-    @property
-    def log_failed(self) -> bool:
-        """Whether there was a log beside the counters, which is to be opened again."""
-        return isinstance(self._sink, FanOut) and self._sink.failed
-
-    @property
-    def caught_up(self) -> bool:
-        """Whether at some time nothing of the stream was left."""
-        return self._raised is not None
 
     async def round(self) -> bool:
         """Read each open shard once and apply what it has; False when nothing was left."""

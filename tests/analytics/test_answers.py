@@ -1,12 +1,10 @@
-"""Trends and movers equal the oracle's on both stores, whatever came since the export."""
+"""Trends and movers equal the oracle's on both stores."""
 
-import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from analytics.change_log import ChangeLog, new_run
 from analytics.periods import Interval, Span
 from analytics.questions import MovedBy, MoversQuestion, TrendQuestion
 from analytics.service import Analytics
@@ -76,8 +74,6 @@ async def assert_same(analytics: Analytics, comments: list[Comment]) -> int:
             ]
             assert found == oracle.movers(comments, interval, by, days, 2)
             compared += len(found)
-    # What is gone is nobody's: it keeps no row under the values that its change has in their place.
-    assert not (await analytics.trend(TrendQuestion("", Span(Interval.DAY)))).points
     return compared
 
 
@@ -85,35 +81,14 @@ async def assert_same(analytics: Analytics, comments: list[Comment]) -> int:
 async def test_random_histories_with_edits_and_deletions(
     store: AnalyticsStore, tmp_path: Path, seed: int
 ) -> None:
-    steps = written(seed, 120)
-    chance = random.Random(seed)
-    exported = 70
-    log = ChangeLog(store, new_run("s", {}, EXPORTED - timedelta(hours=1)))
-    parquet = oracle.write_export(tmp_path / "export.parquet", living(steps[:exported]))
-    base = await store.fill(parquet, EXPORTED, "s")
-    assert base.rows == len(living(steps[:exported]))
+    comments = living(written(seed, 120))
+    parquet = oracle.write_export(tmp_path / "export.parquet", comments)
+    export = await store.fill(parquet, EXPORTED)
+    assert export.rows == len(comments)
+    assert await store.export() == export
     analytics = asked_of(store)
-    # The run begins before the export, and batches come again, older ones after newer ones too.
-    place = 30
-    while place < len(steps):
-        start = chance.randrange(max(30, place - 8), place + 1)
-        place = min(len(steps), place + chance.randrange(1, 20))
-        await log.keep("shard", str(place), changes_of(steps, start, place), done=False)
-    await log.keep("shard", "40", changes_of(steps, 30, 40), done=False)
-    # Until the run is beyond the export, its changes would take comments back.
     assert (await analytics.trend(TrendQuestion("x", Span(Interval.DAY)))).as_of == EXPORTED
-    assert await assert_same(analytics, living(steps[:exported])) > 100
-    await log.catch_up(EXPORTED + timedelta(minutes=1))
-    assert (await analytics.trend(TrendQuestion("x", Span(Interval.DAY)))).as_of > EXPORTED
-    assert await assert_same(analytics, living(steps)) > 100
-
-
-def changes_of(steps: list[Step], start: int, end: int) -> list[tuple[str, str, Comment | None]]:
-    """Steps as a stream's records tell them; their numbers are of 1 to 3 digits, filled up."""
-    return [
-        ((step.new or step.old).comment_id, str(number).rjust(40, "0"), step.new)  # type: ignore[union-attr]
-        for number, step in enumerate(steps[start:end], start)
-    ]
+    assert await assert_same(analytics, comments) > 100
 
 
 async def test_a_trend_is_of_whole_periods_and_of_so_many(
@@ -123,7 +98,7 @@ async def test_a_trend_is_of_whole_periods_and_of_so_many(
     comments = [
         Comment(f"c{number}", "p", "u", 5, "en", "", "", day) for number, day in enumerate(days)
     ]
-    await store.fill(oracle.write_export(tmp_path / "e.parquet", comments), EXPORTED, None)
+    await store.fill(oracle.write_export(tmp_path / "e.parquet", comments), EXPORTED)
     analytics = asked_of(store)
 
     async def points(start: datetime | None, end: datetime | None, interval: Interval) -> list[str]:

@@ -1,7 +1,7 @@
-"""ClickHouse's tables: years that it has no dates for, exports and runs that are over."""
+"""ClickHouse's tables: years that it has no dates for, and exports that are replaced."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +10,9 @@ import pytest
 
 from analytics import clickhouse_store as clickhouse_module
 from analytics import queries
-from analytics.change_log import ChangeLog, new_run
 from analytics.clickhouse_store import ClickHouseStore
 from analytics.errors import AnalyticsUnavailableError
 from analytics.periods import Interval
-from analytics.store import State
 from tests.analytics import oracle
 from tests.analytics.test_answers import EXPORTED
 from tests.analytics.test_duckdb_store import COMMENT, counts, filled
@@ -26,35 +24,19 @@ async def test_comments_of_years_without_dates_are_left_out(
     early = COMMENT._replace(comment_id="e", created_at=datetime(1969, 12, 31, tzinfo=UTC))
     late = COMMENT._replace(comment_id="l", created_at=datetime(2150, 1, 1, tzinfo=UTC))
     parquet = oracle.write_export(tmp_path / "e.parquet", [COMMENT, early, late])
-    assert (await clickhouse_store.fill(parquet, EXPORTED, "s")).rows == 1
-    log = ChangeLog(clickhouse_store, new_run("s", {}, EXPORTED - timedelta(hours=1)))
-    changes = [("e", "1", early), ("l", "2", late)]
-    await log.keep(
-        "shard", "2", [(one, "0" + number, to) for one, number, to in changes], done=False
-    )
-    await log.catch_up(EXPORTED)
+    assert (await clickhouse_store.fill(parquet, EXPORTED)).rows == 1
     assert await counts(clickhouse_store) == [(0, 0, 0, 0, 1)]
 
 
-async def test_exports_and_runs_that_are_over_are_dropped(
+async def test_earlier_exports_are_dropped(
     clickhouse_store: ClickHouseStore, clickhouse_url: str, tmp_path: Path
 ) -> None:
     for _ in range(2):
-        run = new_run("s", {}, EXPORTED - timedelta(hours=1))
-        await clickhouse_store.follow(run)
-        log = ChangeLog(clickhouse_store, run)
-        await log.keep("shard", "1", [("c", "1", COMMENT._replace(rating=2))], done=False)
         await filled(clickhouse_store, tmp_path)
-
-    def told(sql: str) -> list[str]:
-        return httpx.post(clickhouse_url, content=sql).text.split()
-
-    prefix = clickhouse_store._prefix
-    tables = [one for one in told("SHOW TABLES") if one.startswith(prefix)]
-    assert len(tables) == 3
-    assert told(f"SELECT DISTINCT run FROM {prefix}_changes") == [run.run]
-    await log.catch_up(EXPORTED)
-    assert await counts(clickhouse_store) == [(0, 1, 0, 0, 0)]
+    async with httpx.AsyncClient() as client:
+        tables = (await client.post(clickhouse_url, content="SHOW TABLES")).text.split()
+    assert len([one for one in tables if one.startswith(clickhouse_store._prefix)]) == 2
+    assert await counts(clickhouse_store) == [(0, 0, 0, 0, 1)]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +50,7 @@ async def test_a_missing_table_is_known_by_what_old_and_new_releases_say(said: s
     store = ClickHouseStore("http://127.0.0.1:1", "t")
     answer = httpx.MockTransport(lambda _: httpx.Response(404, text=said))
     store._client = httpx.AsyncClient(transport=answer)
-    assert await store.state() == State()
+    assert await store.export() is None
     await store.close()
 
 
@@ -104,12 +86,14 @@ async def test_bounds_beyond_its_dates_hold_all_that_it_has(
     clickhouse_store: ClickHouseStore, tmp_path: Path
 ) -> None:
     await filled(clickhouse_store, tmp_path)
-    state = await clickhouse_store.state()
+    export = await clickhouse_store.export()
+    assert export is not None
 
     async def found(*years: int) -> list[int]:
         start, end = (datetime(year, 1, 1, tzinfo=UTC) for year in years)
         result = await clickhouse_store.ask(
-            lambda relation: queries.trend(relation, "p", Interval.MONTH, (start, end), None), state
+            lambda relation: queries.trend(relation, "p", Interval.MONTH, (start, end), None),
+            export,
         )
         return [int(row[-1]) for row in result.rows]
 

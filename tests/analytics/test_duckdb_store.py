@@ -1,10 +1,10 @@
-"""The embedded store's files: compacted, replaced while they are read, broken, away."""
+"""The embedded store's files: replaced while they are read, broken, away."""
 
 import asyncio
 import os
 import resource
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,13 @@ import duckdb
 import pytest
 
 from analytics import queries
-from analytics.change_log import ChangeLog, new_run
-from analytics.directory import AnalyticsDirectory
-from analytics.duckdb_store import COMPACTED, DuckDBStore
+from analytics.duckdb_store import DuckDBStore
 from analytics.errors import AnalyticsUnavailableError
 from analytics.opening import open_store
 from analytics.periods import Interval, Span
 from analytics.questions import TrendQuestion
 from analytics.service import MOST_WAITING, Analytics
-from analytics.store import AnalyticsStore, Question, Result, State
+from analytics.store import AnalyticsStore, Export, Question, Result
 from dal.model import Comment
 from tests.analytics import oracle
 from tests.analytics.test_answers import EXPORTED, asked_of
@@ -31,54 +29,22 @@ ASKED = TrendQuestion("p", Span(Interval.MONTH))
 
 async def filled(store: AnalyticsStore, folder: Path, *comments: Comment) -> None:
     parquet = oracle.write_export(folder / "export.parquet", comments or [COMMENT])
-    await store.fill(parquet, EXPORTED, "s")
+    await store.fill(parquet, EXPORTED)
 
 
 async def counts(store: AnalyticsStore) -> list[tuple[int, ...]]:
     return [tuple(point.counts) for point in (await asked_of(store).trend(ASKED)).points]
 
 
-async def test_many_changes_become_one_file(duckdb_store: DuckDBStore, tmp_path: Path) -> None:
-    await filled(duckdb_store, tmp_path)
-    run = new_run("s", {}, EXPORTED - timedelta(hours=1))
-    log = ChangeLog(duckdb_store, run)
-    for number in range(COMPACTED + 2):
-        change = (f"c{number % 3}", f"{number:040}", COMMENT._replace(rating=number % 5 + 1))
-        await log.keep("shard", str(number), [change], done=False)
-    last = ("c", f"{COMPACTED + 2:040}", None)
-    await log.keep("shard", str(COMPACTED + 2), [last], done=False)
-    await log.catch_up(EXPORTED)
-    folder = tmp_path / "an 'odd' name" / "changes" / run.run
-    assert sorted(file.suffix for file in folder.iterdir()) == [".jsonl", ".jsonl", ".parquet"]
-    expected = [0] * 5
-    for number in range(COMPACTED - 1, COMPACTED + 2):
-        expected[number % 5] += 1
-    assert await counts(duckdb_store) == [tuple(expected)]
-
-
-async def test_what_was_compacted_is_not_compacted_again_with_every_sixteen_files(
-    duckdb_store: DuckDBStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("analytics.duckdb_store.COMPACTED", 2)
-    run = new_run("s", {}, EXPORTED - timedelta(hours=1))
-    log = ChangeLog(duckdb_store, run)
-    found = []
-    for number in range(9):
-        await log.keep("shard", str(number), [(f"{number}", f"{number:040}", COMMENT)], done=False)
-        folder = tmp_path / "an 'odd' name" / "changes" / run.run
-        found.append(sum(one.suffix == ".parquet" for one in folder.iterdir()))
-    assert found == [0, 0, 1, 1, 1, 2, 2, 2, 1]
-
-
 async def test_an_export_is_replaced_while_somebody_asks(
     duckdb_store: DuckDBStore, tmp_path: Path
 ) -> None:
     await filled(duckdb_store, tmp_path)
-    before = await duckdb_store.state()
+    before = await duckdb_store.export()
+    assert before is not None
     await filled(duckdb_store, tmp_path, COMMENT, COMMENT._replace(comment_id="d"))
     (kept,) = (tmp_path / "an 'odd' name").glob("base-*")
-    assert before.base is not None
-    assert kept.name != before.base.name
+    assert kept.name != before.name
 
     result = await duckdb_store.ask(
         lambda comments: queries.trend(comments, "p", Interval.DAY, (None, None), None), before
@@ -95,8 +61,8 @@ async def test_broken_files_are_told_in_a_sentence(
     with pytest.raises(AnalyticsUnavailableError, match=r"`marginalia analytics refresh` makes"):
         await counts(duckdb_store)
     (tmp_path / "an 'odd' name" / "base.json").write_text("{")
-    with pytest.raises(AnalyticsUnavailableError, match="makes them anew"):
-        await duckdb_store.state()
+    with pytest.raises(AnalyticsUnavailableError, match="makes them again"):
+        await duckdb_store.export()
 
 
 async def test_what_was_never_filled_or_installed_says_how(
@@ -133,10 +99,10 @@ class SlowStore:
         self.go = asyncio.Event()
         self.asked = 0
 
-    async def ask(self, question: Question, state: State) -> Result:
+    async def ask(self, question: Question, export: Export) -> Result:
         self.asked += 1
         await self.go.wait()
-        return await self._store.ask(question, state)
+        return await self._store.ask(question, export)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
@@ -188,7 +154,7 @@ async def test_no_room_for_the_file_leaves_what_was_there(
     resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, hard))
     try:
         with pytest.raises(AnalyticsUnavailableError, match="make room and try again"):
-            await duckdb_store.fill(parquet, EXPORTED, "s")
+            await duckdb_store.fill(parquet, EXPORTED)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert await counts(duckdb_store) == [(0, 0, 0, 0, 1)]
@@ -207,38 +173,8 @@ async def test_files_are_on_the_disk_before_what_they_replace_goes(
 
     monkeypatch.setattr("os.fsync", fsync)
     await filled(duckdb_store, tmp_path)
-    run = new_run("s", {}, EXPORTED)
-    for number in range(COMPACTED + 1):
-        await ChangeLog(duckdb_store, run).keep(
-            "shard", str(number), [("c", f"{number:040}", COMMENT)], done=False
-        )
     kept = [one for one in (tmp_path / "an 'odd' name").rglob("*") if one.is_file()]
     assert [one.name for one in kept if one.stat().st_ino not in synced] == []
-
-
-async def test_changes_are_kept_though_somebody_else_compacts_them_meanwhile(
-    duckdb_store: DuckDBStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await filled(duckdb_store, tmp_path)
-    log = ChangeLog(duckdb_store, new_run("s", {}, EXPORTED - timedelta(hours=1)))
-    list_files = AnalyticsDirectory.change_files
-
-    def of_another_meanwhile(directory: AnalyticsDirectory, run: str) -> list[Path]:
-        files = list_files(directory, run)
-        if len(files) > COMPACTED:
-            monkeypatch.undo()
-            with duckdb.connect() as database:
-                duckdb_store._compact(database, run, files)
-        return files
-
-    monkeypatch.setattr(AnalyticsDirectory, "change_files", of_another_meanwhile)
-    for number in range(COMPACTED + 1):
-        change = ("c", f"{number:040}", COMMENT._replace(rating=number % 5 + 1))
-        await log.keep("shard", str(number), [change], done=False)
-    await log.catch_up(EXPORTED)
-    assert await counts(duckdb_store) == [(0, 1, 0, 0, 0)]
-    (kept,) = (tmp_path / "an 'odd' name" / "changes").glob("*/*")
-    assert kept.suffix == ".parquet"
 
 
 async def test_duckdb_spills_beside_its_files_and_fetches_nothing(

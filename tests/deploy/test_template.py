@@ -1,7 +1,5 @@
 """What the template makes is what the code reads, writes and expects."""
 
-from typing import Any
-
 import pytest
 import yaml
 
@@ -9,14 +7,14 @@ from dal.entities.comment import comment_key
 from dal.entities.declared import INDEXES
 from dal.entities.order import order_key
 from dal.table.definition import table_definition
-from dal.table.index import EXPIRES, Index
+from dal.table.index import EXPIRES
 from dal.table.item import Item
 from dal.table.streams import WHOLE_IMAGES
 from tests.deploy.template import policies, resources, template
 
 
-def test_the_table_is_the_declared_one(resources: dict[str, Resource]) -> None:
-    made, declared = resources["Table"]["Properties"], table_definition("", INDEXES)
+def test_the_table_is_the_declared_one() -> None:
+    made, declared = resources()["Table"]["Properties"], table_definition("", INDEXES)
     for part in declared.keys() - {"TableName"}:
         assert made[part] == declared[part]
     assert made["TimeToLiveSpecification"] == {"AttributeName": EXPIRES, "Enabled": True}

@@ -34,7 +34,7 @@ COMMENTS = [
 BOTH = """{ product(productId: "42") {
     statistics { total }
     trend(interval: MONTH, language: "EN") { points { start count average } asOf
-        source { store rowsExported changed } } } }"""
+        source { store rowsExported } } } }"""
 
 Ask = Callable[..., Awaitable[Answer]]
 
@@ -42,7 +42,7 @@ Ask = Callable[..., Awaitable[Answer]]
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[DuckDBStore]:
     store = DuckDBStore(tmp_path / "analytics")
-    await store.fill(write_export(tmp_path / "e.parquet", COMMENTS), EXPORTED, None)
+    await store.fill(write_export(tmp_path / "e.parquet", COMMENTS), EXPORTED)
     yield store
     await store.close()
 
@@ -78,7 +78,7 @@ async def test_one_document_asks_both_stores(ask: Ask) -> None:
     assert product["statistics"] == {"total": 6}
     trend = product["trend"]
     assert trend["asOf"] == "2026-01-01T00:00:00+00:00"
-    assert trend["source"] == {"store": "DuckDB", "rowsExported": 60, "changed": False}
+    assert trend["source"] == {"store": "DuckDB", "rowsExported": 60}
     wanted = [one for one in COMMENTS if one.product_id == "42" and one.language == "en"]
     by_month = [[one.rating for one in wanted if one.created_at.month == n] for n in (1, 2)]
     assert [(one["count"], one["average"]) for one in trend["points"]] == [

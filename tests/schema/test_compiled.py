@@ -123,7 +123,7 @@ async def asked(tmp_path: Path) -> AsyncIterator[Analytics]:
     """Answers of the same comments, which moved from none to some in the last month."""
     store = DuckDBStore(tmp_path / "analytics")
     later = max(one.created_at for one in COMMENTS) + timedelta(days=31)
-    await store.fill(write_export(tmp_path / "export.parquet", COMMENTS), later, None)
+    await store.fill(write_export(tmp_path / "export.parquet", COMMENTS), later)
 
     async def open_store() -> AnalyticsStore:
         return store

@@ -23,7 +23,7 @@ from analytics.questions import (
     TrendQuestion,
 )
 from analytics.service import Analytics
-from analytics.store import Base
+from analytics.store import Export
 from dal.model import rules
 from dal.table import admin
 from server.analytics.asking import analytics_of
@@ -57,15 +57,14 @@ Every = Annotated[
 
 @options.of_store
 def refresh(*, analytics_url: options.AnalyticsUrl = None, settings: Settings) -> None:
-    """Export all comments and answer from these from now on, also while servers run.
+    """Export all comments and answer from them from now on, also while servers run.
 
-    Where the statistics are kept from the table's stream, 'marginalia stats follow' keeps them up
-    from then on.
+    Later changes are in the answers after the next refresh: run it from a timer.
     """
-    base = asyncio.run(_refresh(replace(settings, analytics_url=analytics_url)))
+    export = asyncio.run(_refresh(replace(settings, analytics_url=analytics_url)))
     typer.echo(
-        f"Table {settings.table}: analytics has {base.rows:,} comments as of "
-        f"{base.began:%Y-%m-%d %H:%M:%S} UTC."
+        f"Table {settings.table}: analytics has {export.rows:,} comments as of "
+        f"{export.began:%Y-%m-%d %H:%M:%S} UTC."
     )
 
 
@@ -143,8 +142,8 @@ def movers(
     Console().print(_movers_grid(interval, found))
 
 
-async def _refresh(settings: Settings) -> Base:
-    from server.analytics.keeping import refresh  # noqa: PLC0415 - imports stream, DuckDB
+async def _refresh(settings: Settings) -> Export:
+    from server.analytics.refresh import refresh  # noqa: PLC0415 - imports DuckDB
 
     async with open_store(settings, share=True) as store:
         total = (await admin.describe(store.table))["ItemCount"] or None

@@ -170,13 +170,12 @@ async def _follow(settings: Settings) -> None:
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     try:
         async with open_store(settings, share=True) as store:
-            await _follow_store(settings, store)
+            await _follow_store(store)
     except asyncio.CancelledError:
         return
 
 
-async def _follow_store(settings: Settings, store: Store) -> None:
-    from server.analytics.keeping import CommentLogs  # noqa: PLC0415 - see above
+async def _follow_store(store: Store) -> None:
     from stream.follower import caught_up, follow  # noqa: PLC0415 - see above
 
     if (await MaintenanceStore(store.table).read()).mode is MaintenanceMode.TRANSACTIONAL:
@@ -188,8 +187,7 @@ async def _follow_store(settings: Settings, store: Store) -> None:
         reached = await caught_up(store.table)
         since = f"{reached:%Y-%m-%d %H:%M:%S} UTC"
         typer.echo(f"Counting the changes of {store.place} since {since}. Ctrl-C ends.")
-        logs = CommentLogs(settings, store.table)
-        following = asyncio.ensure_future(follow(store.table, streams, logs.open))
+        following = asyncio.ensure_future(follow(store.table, streams))
         try:
             ends: list[asyncio.Future[Any]] = [following, store.died]
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -199,7 +197,6 @@ async def _follow_store(settings: Settings, store: Store) -> None:
         finally:
             following.cancel()
             await asyncio.wait([following])
-            await logs.close()
 
 
 def _grid(found: list[Difference]) -> Grid:

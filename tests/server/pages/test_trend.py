@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from analytics.duckdb_store import DuckDBStore
-from analytics.store import Question, Result, State
+from analytics.store import Export, Question, Result
 from dal.model import Comment
 from dal.table.client import Table
 from server.app import create_app
@@ -49,7 +49,7 @@ async def folder(table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """A data directory with the exported comments, and all the time there is to ask of it."""
     monkeypatch.setattr("server.pages.trend.PATIENCE", 10.0)
     store = DuckDBStore(tmp_path / "analytics" / table.name)
-    await store.fill(write_export(tmp_path / "e.parquet", COMMENTS), EXPORTED, None)
+    await store.fill(write_export(tmp_path / "e.parquet", COMMENTS), EXPORTED)
     await store.close()
     return tmp_path
 
@@ -86,7 +86,7 @@ async def test_a_page_is_the_same_for_as_long_as_it_shows_the_same(
     for seconds in (0, 20, 60):
         store = DuckDBStore(folder / "analytics" / table.name)
         parquet = write_export(tmp_path / "e.parquet", COMMENTS)
-        await store.fill(parquet, EXPORTED + timedelta(seconds=seconds), None)
+        await store.fill(parquet, EXPORTED + timedelta(seconds=seconds))
         await store.close()
         tags.append((await page(table, folder)).headers["etag"])
     assert tags[0] == tags[1] != tags[2]
@@ -114,7 +114,7 @@ async def test_nothing_is_drawn_where_analytics_is_absent_or_away(
 async def test_a_page_does_not_wait_for_a_slow_drawing(
     table: Table, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def ask(_: DuckDBStore, question: Question, state: State) -> Result:
+    async def ask(_: DuckDBStore, question: Question, export: Export) -> Result:
         await asyncio.sleep(60)
         raise AssertionError
 

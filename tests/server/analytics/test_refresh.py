@@ -1,0 +1,55 @@
+"""The analytics store is filled by an export of a real table."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from analytics.periods import Interval, Span
+from analytics.questions import Trend, TrendQuestion
+from dal.model import Comment
+from dal.stores import Stores
+from dal.table.client import Table, TableAddress
+from server.analytics.asking import analytics_of
+from server.analytics.refresh import refresh
+from server.engine.storage import Store
+from server.settings import Settings
+from tests.analytics import oracle
+from tests.stream.histories import PRODUCTS, history
+
+
+@pytest.fixture
+def settings(table: Table, tmp_path: Path) -> Settings:
+    return Settings(data_dir=tmp_path, table=table.name)
+
+
+async def trends(settings: Settings) -> dict[str, Trend]:
+    analytics = analytics_of(settings)
+    try:
+        return {
+            product: await analytics.trend(TrendQuestion(product, Span(Interval.DAY)))
+            for product in PRODUCTS
+        }
+    finally:
+        await analytics.close()
+
+
+async def test_answers_are_those_of_the_last_refresh_and_say_when_it_was(
+    stores: Stores, table: Table, settings: Settings
+) -> None:
+    address = TableAddress(table.name, table._client.endpoint_url, embedded=True)
+    store = Store(table, address, "a test", asyncio.get_running_loop().create_future())
+    made = [step.new for step in history(7, 40) if step.new and not step.old]
+    comments: list[Comment] = []
+    for some in (made[:10], made[10:]):
+        await stores.comments.put_many(some)
+        comments += some
+        export = await refresh(settings, store, lambda _: None)
+        found = await trends(settings)
+        assert {trend.as_of for trend in found.values()} == {export.began}
+        for product, trend in found.items():
+            points = [(point.start, point.counts) for point in trend.points]
+            assert points == oracle.trend(comments, product, Interval.DAY)
+    await stores.comments.delete(made[0].comment_id, lambda _: None)
+    assert await trends(settings) == found, "later changes wait for the next refresh"
+    assert not [one.name for one in settings.data_dir.iterdir() if one.name != "analytics"]
