@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from dal import errors
-from dal.table import breaker, gate
+from dal.table import breaker, gate, retries
 from dal.table.breaker import CircuitBreaker
 from dal.table.deadline import Deadline, deadline
 from dal.table.failure_log import FailureLog
@@ -132,6 +132,29 @@ async def test_an_answer_is_no_outage(opened: Gate, answer: errors.DalError) -> 
     assert store.calls == 30
 
 
+async def test_a_store_that_hangs_opens_the_circuit(
+    opened: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(breaker, "PROBE_SECONDS", 60)
+    monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 0.01)
+    for _ in range(breaker.FAILURES):
+        with pytest.raises(errors.StoreUnavailableError, match="did not answer within"):
+            await opened.call("query", asyncio.Event().wait)
+    with pytest.raises(errors.CircuitOpenError):
+        await opened.call("query", asyncio.Event().wait)
+
+
+async def test_a_refusal_closes_the_circuit(opened: Gate, clock: list[float]) -> None:
+    for _ in range(breaker.FAILURES):
+        with pytest.raises(errors.StoreUnavailableError):
+            await opened.call("query", Store(GONE))
+    assert opened.circuit_open
+    clock[0] += breaker.PROBE_SECONDS
+    with pytest.raises(errors.ConditionFailedError):
+        await opened.call("put_item", Store(errors.ConditionFailedError([0])))
+    assert not opened.circuit_open
+
+
 async def test_who_leaves_neither_opens_nor_closes_the_circuit(
     opened: Gate, clock: list[float]
 ) -> None:
@@ -228,6 +251,22 @@ def test_a_storm_is_a_line_a_second_for_each_kind(caplog: pytest.LogCaptureFixtu
     last = caplog.records[-1]
     assert (last.levelno, last.exc_info) == (logging.WARNING, None)
     assert {"operation": "scan", "attempt": 2, "suppressed": 999}.items() <= vars(last).items()
+
+
+async def test_each_attempt_that_fails_is_logged(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retries, "log_failure", FailureLog().note)
+    answers: list[errors.DalError] = [errors.ThrottledError("Busy."), GONE]
+
+    async def attempt() -> None:
+        if answers:
+            raise answers.pop()
+
+    await retry(attempt, "get_item")
+    first, second = [record.getMessage() for record in caplog.records]
+    assert "operation=get_item error=StoreUnavailableError attempt=1" in first
+    assert "operation=get_item error=ThrottledError attempt=2" in second
 
 
 @pytest.mark.parametrize(
