@@ -10,12 +10,17 @@ import ssl
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from http import HTTPStatus
+from socket import SOCK_STREAM
 from typing import NamedTuple, cast
 
+from aiohappyeyeballs import start_connection
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 CONNECT_SECONDS = 1.5
 """The limit of opening a connection, TLS included."""
+
+NEXT_ADDRESS_SECONDS = 0.25
+"""After so long without a connection the next address of the host is tried too (RFC 8305)."""
 
 IDLE_SECONDS = 12.0
 """After so long without a request a connection is not used again: it may be gone unnoticed."""
@@ -169,9 +174,13 @@ class Connections:
         return None
 
     async def _opened(self) -> Connection:
-        origin = self._origin
+        origin, loop = self._origin, asyncio.get_running_loop()
         async with asyncio.timeout(CONNECT_SECONDS):
-            _, connection = await asyncio.get_running_loop().create_connection(
-                Connection, origin.host, origin.port, ssl=origin.tls
+            addresses = await loop.getaddrinfo(origin.host, origin.port, type=SOCK_STREAM)
+            # Not by create_connection, which knows happy_eyeballs_delay in asyncio, not in uvloop.
+            sock = await start_connection(addresses, happy_eyeballs_delay=NEXT_ADDRESS_SECONDS)
+            name = None if origin.tls is None else origin.host
+            _, connection = await loop.create_connection(
+                Connection, sock=sock, ssl=origin.tls, server_hostname=name
             )
         return connection

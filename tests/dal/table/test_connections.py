@@ -1,10 +1,13 @@
 """Connections that are kept, against servers that do what no engine does on demand."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
+import uvloop
 
 from dal.table import connections
 from dal.table.connections import Connections, Origin, UnansweredError
@@ -259,3 +262,52 @@ async def test_a_connection_that_was_idle_for_long_is_not_used(
 async def test_nobody_there_is_an_error_of_the_system() -> None:
     with pytest.raises(ConnectionRefusedError):
         await Connections(Origin("127.0.0.1", free_port())).ask(REQUEST, again=True)
+
+
+# --- hosts with several addresses ---
+
+
+@contextlib.contextmanager
+def swallowing(host: str, port: int) -> Iterator[None]:
+    """Listen with a full backlog: further packets to open a connection are dropped."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(socket.create_server((host, port), backlog=0))
+        for _ in range(4):
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex((host, port))
+        yield
+
+
+@pytest.fixture
+def resolved(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """What every host name resolves to from now on."""
+    addresses: list[tuple[str, int]] = []
+    tcp = socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, ""
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [(*tcp, to) for to in addresses])
+    return addresses
+
+
+async def test_an_address_that_swallows_packets_is_passed_by(
+    server: Server, resolved: list[tuple[str, int]]
+) -> None:
+    resolved += [("127.0.0.2", server.port), ("127.0.0.1", server.port)]
+    with swallowing("127.0.0.2", server.port):
+        kept = Connections(Origin("dynamodb.example", server.port))
+        assert await ask(kept) == "1"
+        kept.close()
+
+
+async def test_the_servers_own_event_loop_connects_too(server: Server) -> None:
+    async def answered() -> str:
+        kept = Connections(Origin("localhost", server.port))
+        try:
+            return await ask(kept)
+        finally:
+            kept.close()
+
+    def run() -> str:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(answered())
+
+    assert await asyncio.to_thread(run) == "1"
