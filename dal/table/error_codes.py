@@ -109,8 +109,17 @@ def unusable(error: Exception) -> errors.StoreRefusedError:
     return errors.StoreRefusedError(f"The AWS settings do not work: {error}")
 
 
-def unreachable(endpoint_url: str) -> errors.StoreUnavailableError:
-    """Return the error of a request that has no answer."""
+def unreachable(
+    endpoint_url: str, failure: BaseException | None = None
+) -> errors.StoreUnavailableError:
+    """Return the error of a request that has no answer, because of ``failure``."""
+    while failure is not None:
+        if reason := getattr(failure, "verify_message", ""):
+            return errors.StoreUnavailableError(
+                f"The certificate of {endpoint_url} is not trusted ({reason.rstrip('.')}): check "
+                "the endpoint and the proxy, or name your own authority's file in AWS_CA_BUNDLE."
+            )
+        failure = failure.__cause__ or failure.__context__
     return errors.StoreUnavailableError(
         f"DynamoDB does not answer at {endpoint_url}: check that it runs and can be reached."
     )

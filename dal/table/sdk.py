@@ -3,20 +3,31 @@
 The only module that calls it. botocore's own retries are off, so that there is one policy.
 """
 
+import asyncio
+import logging
 import os
+import ssl
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
 import aioboto3
-from aiobotocore.session import get_session
+from aiobotocore.config import AioConfig
+from aiobotocore.credentials import (
+    AioDeferredRefreshableCredentials,
+    AioRefreshableCredentials,
+)
+from aiobotocore.httpsession import AIOHTTPSession
+from aiobotocore.session import AioSession
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.httpsession import get_cert_path
 from botocore.utils import get_environ_proxies
 
+from dal.errors import CredentialsExpiredError
 from dal.table.answers import check_answer
 from dal.table.connections import CONNECT_SECONDS
 from dal.table.embedded import EMBEDDED, LOCAL
@@ -24,6 +35,17 @@ from dal.table.error_codes import dal_error, unreachable, unusable
 from dal.table.gate import CONNECTIONS
 from dal.table.retries import DEADLINE
 from dal.table.signature import Credentials
+
+logger = logging.getLogger(__name__)
+
+REFRESH_EVERY = 30.0
+"""Seconds between two requests for new credentials while the present ones are good."""
+
+REFRESH_SECONDS = 10.0
+"""The limit of one such request, the attempts of the SDK included."""
+
+# It logs a traceback for each refresh that fails, where LastingCredentials logs a line.
+logging.getLogger("aiobotocore.credentials").setLevel(logging.ERROR)
 
 
 class AwsSdk:
@@ -43,17 +65,14 @@ class AwsSdk:
         except ClientError as error:
             raise dal_error(error.response) from error
         except (BotoConnectionError, HTTPClientError) as error:
-            raise unreachable(self.endpoint_url) from error
+            raise unreachable(self.endpoint_url, error) from error
         except BotoCoreError as error:
             raise unusable(error) from error
         return answer
 
     async def credentials(self) -> Credentials:
-        """Return what requests are signed with now; taken anew before it expires."""
-        try:
-            found = await self._credentials.get_frozen_credentials()
-        except BotoCoreError as error:
-            raise unusable(error) from error
+        """Return what requests are signed with now; raises DalError once it has expired."""
+        found = await self._credentials.get_frozen_credentials()
         return Credentials(found.access_key, found.secret_key, found.token)
 
     @property
@@ -104,14 +123,14 @@ async def open_sdk(
 
 
 def _session() -> tuple[Any, aioboto3.Session]:
-    session = get_session()
+    session = _VerifiedSession()
     return session, aioboto3.Session(botocore_session=session)
 
 
 def _embedded_session() -> tuple[Any, aioboto3.Session]:
     """An engine on this machine depends on no profile or settings file of its surroundings."""
     nothing: tuple[Any, ...] = (None, [], os.devnull, None)
-    session = get_session(
+    session = _VerifiedSession(
         {"profile": (None, [], None, None), "config_file": nothing, "credentials_file": nothing}
     )
     return session, aioboto3.Session(
@@ -120,3 +139,94 @@ def _embedded_session() -> tuple[Any, aioboto3.Session]:
         aws_access_key_id=EMBEDDED.access_key,
         aws_secret_access_key=EMBEDDED.secret_key,
     )
+
+
+class _VerifiedSession(AioSession):  # type: ignore[misc]
+    """A session whose clients verify TLS, also those with which it fetches its credentials."""
+
+    def create_client(self, *arguments: Any, config: Any = None, **settings: Any) -> Any:
+        """Open a client; a merge drops the class of HTTP sessions, so it is set afterwards."""
+        verified = AioConfig().merge(config or AioConfig())
+        verified.http_session_cls = _VerifiedHttp
+        return super().create_client(*arguments, config=verified, **settings)
+
+    async def get_credentials(self) -> Any:
+        """Return the credentials of the settings; None where there are none."""
+        found = await super().get_credentials()
+        temporary = isinstance(found, AioRefreshableCredentials)
+        if temporary and not isinstance(found, LastingCredentials):
+            found = self._credentials = LastingCredentials(found)
+        return found
+
+
+class _VerifiedHttp(AIOHTTPSession):  # type: ignore[misc]
+    """HTTP that verifies the certificate and the host name of every endpoint.
+
+    aiobotocore's class checks no host name, behind a proxy no certificate, and with an empty
+    AWS_CA_BUNDLE neither. It loads the authorities into the contexts that are made here.
+    """
+
+    def __init__(self, *, verify: Any, **settings: Any) -> None:
+        super().__init__(verify=verify or True, **settings)
+
+    def _get_ssl_context(self) -> ssl.SSLContext:
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+    def _setup_proxy_ssl_context(self, _proxy_url: str) -> ssl.SSLContext:
+        return self._get_ssl_context()
+
+
+class LastingCredentials(AioDeferredRefreshableCredentials):  # type: ignore[misc]
+    """Temporary credentials that are used until they expire, also while their endpoint is down.
+
+    botocore refreshes within a request, and for the last ten minutes fails a request whose refresh
+    fails. Here a task refreshes, and requests wait for it only without good credentials.
+    """
+
+    def __init__(self, found: AioRefreshableCredentials) -> None:
+        self.__dict__.update(vars(found))
+        self._refreshing: asyncio.Task[Exception | None] | None = None
+        self._next_refresh = 0.0
+
+    async def get_frozen_credentials(self) -> Any:
+        """Return what requests are signed with; raises DalError without good credentials."""
+        if not self.refresh_needed():
+            return self._frozen_credentials
+        expired = self.refresh_needed(0)
+        if expired or time.monotonic() >= self._next_refresh:
+            if self._refreshing is None or self._refreshing.done():
+                self._refreshing = asyncio.create_task(self._refreshed())
+                self._next_refresh = time.monotonic() + REFRESH_EVERY
+            if expired and (failure := await asyncio.shield(self._refreshing)) is not None:
+                raise self._error(failure) from failure
+        return self._frozen_credentials
+
+    async def get_account_id(self) -> Any:
+        """Return the account, which botocore may put into the name of an endpoint."""
+        return (await self.get_frozen_credentials()).account_id
+
+    async def _refreshed(self) -> Exception | None:
+        try:
+            async with asyncio.timeout(REFRESH_SECONDS):
+                await self._protected_refresh(is_mandatory=True)
+        except Exception as error:  # noqa: BLE001 - providers run programs and read files
+            if not self.refresh_needed(0):
+                logger.warning(
+                    "The AWS credentials cannot be refreshed (%s). They are used until they "
+                    "expire.",
+                    _reason(error),
+                )
+            return error
+        return None
+
+    def _error(self, failure: Exception) -> Exception:
+        if self._frozen_credentials is None:
+            return unusable(failure)
+        return CredentialsExpiredError(
+            f"The AWS credentials have expired and cannot be refreshed ({_reason(failure)}): check "
+            "where they come from."
+        )
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split()) or "no answer"

@@ -95,7 +95,7 @@ class Wire:
         try:
             answer = await self._connections.ask(request, again=operation in _READS)
         except OSError as error:
-            raise unreachable(self.endpoint_url) from error
+            raise unreachable(self.endpoint_url, error) from error
         if answer.status < HTTPStatus.BAD_REQUEST:
             return whole_answer(name, answer.status, answer.body, answer.checksum)
         raise dal_error(error_response(answer.status, answer.body))
@@ -104,7 +104,7 @@ class Wire:
         credentials = await self._sdk.credentials()
         instant = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         headers = [("content-type", _TYPE), ("host", self._host), ("x-amz-date", instant)]
-        if credentials.token is not None:
+        if credentials.token:
             headers.append(("x-amz-security-token", credentials.token))
         headers.append(("x-amz-target", f"DynamoDB_20120810.{name}"))
         signed = authorization(credentials, self._scope, "POST", "/", headers, body)
