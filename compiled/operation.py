@@ -62,6 +62,11 @@ class CompiledOperation:
         except NotCoveredError:
             return None
 
+    def prepare(self) -> None:
+        """Compile the operation now if the next ``execute`` would."""
+        if self._left <= 0:
+            self.selection  # noqa: B018 - it is kept
+
     async def execute(
         self,
         variables: Mapping[str, Any] | None = None,

@@ -15,6 +15,7 @@ from schema.cost import Cost, QueryTooCostlyError
 from schema.documents import CheckedDocument, DocumentCache, Operation
 from schema.errors import log_faults
 from schema.limits import faults_of_variables
+from schema.processor_time import charged
 
 PACED_VALUES = 2_000
 """An answer of more gives others turns of the event loop while it is made."""
@@ -81,11 +82,15 @@ class Execution:
                 "A subscription has many answers: ask by WebSocket with the protocol "
                 "graphql-transport-ws, or with 'Accept: text/event-stream'."
             )
-        errors = (
-            checked.errors or faults_of_variables(self._variables) or self._too_costly(operation)
-        )
-        if errors:
-            return CoreResult(None, errors)
+        with charged():
+            errors = (
+                checked.errors
+                or faults_of_variables(self._variables)
+                or self._too_costly(operation)
+            )
+            if errors:
+                return CoreResult(None, errors)
+            operation.compiled.prepare()
         with opened() as self._account:
             return await operation.compiled.execute(
                 self._variables,

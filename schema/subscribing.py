@@ -18,6 +18,7 @@ from schema.documents import DocumentCache, Operation
 from schema.errors import log_faults
 from schema.execution import chosen
 from schema.limits import faults_of_variables
+from schema.processor_time import charged
 
 MAX_REQUESTS = 5
 """Requests to DynamoDB for one event of one client: a field or two that are read anew."""
@@ -78,7 +79,8 @@ class Subscribing:
             raise RefusedSubscriptionError(errors)
         if operation.node.operation is not OperationType.SUBSCRIPTION:
             raise GraphQLError("Only subscriptions are answered here: send the rest by POST.")
-        _check_cost(operation, self._variables)
+        with charged():
+            _check_cost(operation, self._variables)
         return operation
 
     async def _answered(

@@ -88,7 +88,9 @@ class HttpServer(uvicorn.Server):
     """
 
     def __init__(self, app: ASGIApp, settings: Settings, greeting: str) -> None:
-        admission = self._admission = Admission(app, settings.max_concurrency)
+        admission = self._admission = Admission(
+            app, settings.max_concurrency, settings.trusted_proxies
+        )
         self._connections = Connections(
             admission, _most_connections(settings), request_timeout=settings.request_timeout
         )

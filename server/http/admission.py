@@ -3,16 +3,20 @@
 One process on one core serves so many requests a second. Whatever is let in beyond that makes all
 of them slower, until clients give up on answers that the server still works for. So a fixed number
 runs at once, as many wait as are likely to be served in time, and the rest are told to come back.
-A burst waits in any case: what a waiting request costs is its memory.
+A burst waits in any case: what a waiting request costs is its memory. Clients take turns: one that
+has a thousand requests waiting delays another client's request by one of them.
 """
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import Callable
-from typing import NamedTuple
+from collections import OrderedDict, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn._types import HTTPScope
+
+from server.http.clients import Clients
 
 logger = logging.getLogger(__name__)
 
@@ -62,10 +66,58 @@ def is_health(path: str) -> bool:
     return path == "/health" or path.startswith("/health/")
 
 
-class _Waiting(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiting:
+    """A request that waits for its turn."""
+
+    client: str | None
     since: float
     serve: Callable[[], bool]
     refuse: Callable[[], object]
+
+
+class _Queue:
+    """The requests that wait: clients in turn, and each client's requests as they came."""
+
+    def __init__(self) -> None:
+        self._by_age: OrderedDict[_Waiting, None] = OrderedDict()
+        self._by_client: OrderedDict[str | None, deque[_Waiting]] = OrderedDict()
+        """The next in turn first."""
+
+    def __len__(self) -> int:
+        return len(self._by_age)
+
+    def add(self, one: _Waiting) -> None:
+        """Have a request wait behind the others of its client."""
+        self._by_age[one] = None
+        self._by_client.setdefault(one.client, deque()).append(one)
+
+    def oldest(self) -> _Waiting:
+        """Return the request that waits for longest."""
+        return next(iter(self._by_age))
+
+    def ahead_of(self, client: str | None) -> int:
+        """Return how many requests are served before the next one of a client, at most."""
+        own = len(self._by_client.get(client, ())) + 1
+        return min(len(self), own * len(self._by_client))
+
+    def take(self) -> _Waiting:
+        """Return the request whose turn it is, which waits no longer."""
+        return self._remove(next(iter(self._by_client)))
+
+    def take_oldest(self) -> _Waiting:
+        """Return the request that has waited for longest, which waits no longer."""
+        return self._remove(self.oldest().client)
+
+    def _remove(self, client: str | None) -> _Waiting:
+        """Remove the oldest request of a client, whose next turn is after those of all others."""
+        requests = self._by_client[client]
+        one = requests.popleft()
+        del self._by_age[one]
+        self._by_client.move_to_end(client)
+        if not requests:
+            del self._by_client[client]
+        return one
 
 
 class _Place:
@@ -89,16 +141,17 @@ class Admission:
     process, and one more is let in.
     """
 
-    def __init__(self, app: ASGIApp, most: int) -> None:
+    def __init__(self, app: ASGIApp, most: int, trusted_proxies: Sequence[str]) -> None:
         self._app = app
         self._most = most
+        self._clients = Clients(trusted_proxies)
         self._running = 0
         self._pace = PACE
         """Seconds from one end of a request to the next while others wait: a mean of late. Where
         none wait, it says how long the store takes or how often clients ask."""
         self._since = 0.0
         """When a request ended last."""
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting = _Queue()
         self._looking: asyncio.TimerHandle | None = None
         self.refused = 0
         """Requests that were refused so far."""
@@ -122,24 +175,28 @@ class Admission:
         """Whether requests wait for their turn."""
         return bool(self._waiting)
 
-    def ask(self, path: str, serve: Callable[[], bool], refuse: Callable[[], object]) -> None:
+    def ask(
+        self, scope: HTTPScope, serve: Callable[[], bool], refuse: Callable[[], object]
+    ) -> None:
         """Call one of two: ``serve``, for health at once, or after ``PAUSE`` seconds ``refuse``.
 
         ``serve`` runs the application, and returns False when the client has left.
         """
         loop = asyncio.get_running_loop()
-        if self._running < self._most or is_health(path):
+        if self._running < self._most or is_health(scope["path"]):
             self._running += serve()
-        elif self._may_wait(now := loop.time()):
-            self._waiting.append(_Waiting(now, serve, refuse))
+            return
+        one = _Waiting(self._clients.of(scope), loop.time(), serve, refuse)
+        if self._may_wait(one):
+            self._waiting.add(one)
             self._look_later()
         else:
-            self._refusal = max(loop.time() + PAUSE, self._refusal + 1 / REFUSALS)
+            self._refusal = max(one.since + PAUSE, self._refusal + 1 / REFUSALS)
             loop.call_at(self._refusal, self._refuse, refuse)
 
-    def _may_wait(self, now: float) -> bool:
-        longest = now - self._waiting[0].since if self._waiting else 0.0
-        return longest < BURST or len(self._waiting) < WAIT / self._pace
+    def _may_wait(self, one: _Waiting) -> bool:
+        longest = one.since - self._waiting.oldest().since if self._waiting else 0.0
+        return longest < BURST or self._waiting.ahead_of(one.client) < WAIT / self._pace
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request that was let in; then let in the next."""
@@ -171,16 +228,16 @@ class Admission:
     def _look(self, due: float) -> None:
         self._looking = None
         now = asyncio.get_running_loop().time()
-        while self._waiting and now - self._waiting[0].since > LONGEST:
-            self._refuse(self._waiting.popleft().refuse)
+        while self._waiting and now - self._waiting.oldest().since > LONGEST:
+            self._refuse(self._waiting.take_oldest().refuse)
         on_time = now - due < ON_TIME
         if on_time and self._waiting and self._running < self._most * MOST_WAITING:
             self._let_in()
         self._look_later()
 
     def _let_in(self) -> None:
-        """Serve the one that waits for longest."""
-        self._running += self._waiting.popleft().serve()
+        """Serve the one whose turn it is."""
+        self._running += self._waiting.take().serve()
 
     def _refuse(self, refuse: Callable[[], object]) -> None:
         refuse()

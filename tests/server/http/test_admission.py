@@ -5,6 +5,7 @@ import logging
 import time
 
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from server.http import admission
 from server.settings import Settings
@@ -12,6 +13,8 @@ from tests.server.http.listening import GET, HEALTH, Client, Echo, clients, list
 
 POST = b"POST /page HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
 ONE = Settings(max_concurrency=1)
+ANOTHER = POST.replace(b"Host", b"X-Forwarded-For: 203.0.113.9\r\nHost").replace(b"abc", b"xyz")
+"""A request that the proxy of the tests forwards for another client."""
 
 
 @pytest.fixture(autouse=True)
@@ -124,6 +127,65 @@ async def test_whoever_has_waited_for_too_long_is_told(monkeypatch: pytest.Monke
         app.held.set()
         assert (await busy.answer())[0] == 200
         assert await client.ask(POST) == (200, "/page:abc")
+
+
+class Bodies(Echo):
+    """Keeps the bodies of requests in the order in which they were served."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bodies: list[bytes] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def keeping() -> object:
+            message = await receive()
+            self.bodies += filter(None, [message.get("body")])
+            return message
+
+        await super().__call__(scope, keeping, send)  # type: ignore[arg-type]
+
+
+async def test_one_client_s_many_requests_delay_another_s_by_one_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(admission, "BURST", 60)
+    app = Bodies()
+    async with (
+        listening(app, ONE) as port,
+        clients(port, 31) as (busy, *many),
+        clients(port, 2) as (first, second),
+    ):
+        await running(app, busy)
+        for client in many:
+            client.writer.write(POST)
+        await asyncio.sleep(0.2)
+        for client in (first, second):
+            client.writer.write(ANOTHER)
+        await asyncio.sleep(0.1)
+        app.held.set()
+        answers = [await client.answer() for client in (first, second, *many)]
+        assert [status for status, _ in answers] == [200] * 32
+    turns = [b"abc", b"xyz", b"abc", b"xyz"]
+    assert app.bodies == [*turns, *[b"abc"] * 28]
+
+
+async def test_a_client_that_fills_the_queue_leaves_room_for_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(admission, "WAIT", 3)
+    monkeypatch.setattr(admission, "PACE", 1)
+    app = Echo()
+    async with listening(app, ONE) as port, clients(port, 8) as (busy, other, *many):
+        await running(app, busy)
+        for client in many:
+            client.writer.write(POST)
+        refused = [await client.answer() for client in many[3:]]
+        assert [status for status, _ in refused] == [503] * 3
+        other.writer.write(ANOTHER)
+        await asyncio.sleep(0.1)
+        app.held.set()
+        assert await other.answer() == (200, "/page:xyz")
+        assert [(await client.answer())[0] for client in many[:3]] == [200] * 3
 
 
 async def test_a_slow_store_is_no_reason_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:

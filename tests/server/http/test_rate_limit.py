@@ -1,13 +1,27 @@
 """Clients that ask more often than they may."""
 
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from itertools import count
+
 import httpx
 import pytest
+from starlette.types import ASGIApp, Receive, Scope, Send
 from throttled.store import MemoryStore
+from websockets.exceptions import ConnectionClosed
 
+from dal.table.client import Table
+from schema import processor_time
+from schema.processor_time import charged
+from server.app import create_app
+from server.auth.authenticator import Authenticator
 from server.http import rate_limit
-from server.http.rate_limit import RateLimitMiddleware
+from server.http.rate_limit import TOO_MANY_MESSAGES, RateLimitMiddleware
 from server.settings import Settings
+from tests.schema.documents import chain
 from tests.server.http.listening import Echo, listening
+from tests.server.http.subscribing import heard, say, socket
+from tests.server.serving import SECRET
 
 PROXIES = ("127.0.0.1", "10.0.0.0/8")
 
@@ -98,3 +112,104 @@ async def test_the_client_is_whom_a_trusted_proxy_names() -> None:
         assert await asked(port, "203.0.113.10") == 200
     async with listening(app, Settings(trusted_proxies=["10.0.0.1"])) as port:
         assert await asked(port, "203.0.113.9") == 200  # from 127.0.0.1, which this app trusts
+
+
+class Costly(Echo):
+    """An application whose requests each have a document that takes some processor time."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with charged():
+            pass
+        await super().__call__(scope, receive, send)
+
+
+def clock(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Have ``seconds`` pass whenever the clock of documents is read."""
+    times: Iterator[float] = count(0.0, seconds)
+    monkeypatch.setattr(processor_time, "thread_time", times.__next__)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "seen"),
+    [
+        (0.0019, [200] * 4),
+        (0.101, [200, 200, 429, 429]),  # 50 requests more, of 100
+        (1.01, [200, 429, 429, 429]),
+    ],
+)
+async def test_processor_time_of_documents_counts_as_requests(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, seen: list[int]
+) -> None:
+    clock(monkeypatch, seconds)
+    app = RateLimitMiddleware(Costly(), "100/min", PROXIES)
+    assert await statuses(app, "203.0.113.9") == seen
+    assert (await statuses(app, "203.0.113.10"))[0] == 200
+
+
+async def test_a_client_owes_a_burst_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock(monkeypatch, 3_600)
+    app = RateLimitMiddleware(Costly(), "100/min", PROXIES)
+    async with client_of(app, "203.0.113.9") as client:
+        assert (await client.get("/page")).status_code == 200
+        answer = await client.get("/page")
+    assert 58 <= int(answer.headers["retry-after"]) <= 61
+    assert "A document that the server has not seen counts" in answer.text
+
+
+async def test_what_is_owed_to_a_slow_rate_is_paid_in_its_own_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock(monkeypatch, 0.0041)  # two requests more
+    app = RateLimitMiddleware(Costly(), "2/min", PROXIES)
+    async with client_of(app, "203.0.113.9") as client:
+        assert (await client.get("/page")).status_code == 200
+        answer = await client.get("/page")
+    assert 58 <= int(answer.headers["retry-after"]) <= 60
+
+
+def whole(table: Table) -> ASGIApp:
+    """Return the server's application, which lets one client send 100 requests a minute."""
+    settings = Settings(rate_limit="100/min")
+    return create_app(settings, table=table, authenticator=Authenticator(secret=lambda: SECRET))
+
+
+@asynccontextmanager
+async def stranger(table: Table) -> AsyncIterator[httpx.AsyncClient]:
+    transport = httpx.ASGITransport(whole(table), client=("203.0.113.9", 50_000))
+    async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+        yield client
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_client_that_sends_ever_new_documents_is_refused(table: Table, method: str) -> None:
+    """60 documents of 100 fragments are within the rate, and take a second of processor time."""
+
+    async def seen(*comments: str) -> list[int]:
+        async with stranger(table) as client:
+            texts = [chain(60, f"{method} {comment}") for comment in comments]
+            options = [
+                {"json": {"query": one}} if method == "POST" else {"params": {"query": one}}
+                for one in texts
+            ]
+            answers = [await client.request(method, "/graphql", **one) for one in options]  # type: ignore[arg-type]
+            return [answer.status_code for answer in answers]
+
+    new = await seen(*map(str, range(60)))
+    assert new == sorted(new)  # the debt is honoured before another document is parsed
+    assert new.count(429) > 10
+    assert await seen(*["the same"] * 60) == [200] * 60
+
+
+async def test_a_client_that_sends_ever_new_documents_by_websocket_is_cut_off(table: Table) -> None:
+    forwarded = {"X-Forwarded-For": "203.0.113.9"}
+    async with listening(whole(table), Settings()) as port:
+        url = f"http://127.0.0.1:{port}"
+        async with socket(url, additional_headers=forwarded) as connection:
+            asked = 0
+            with suppress(ConnectionClosed):
+                for asked in range(60):
+                    payload = {"query": chain(60, f"WebSocket {asked}")}
+                    await say(connection, type="subscribe", id="1", payload=payload)
+                    assert (await heard(connection))["type"] == "error"
+            assert connection.close_code == TOO_MANY_MESSAGES
+            assert asked < 50
