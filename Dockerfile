@@ -45,9 +45,12 @@ RUN /opt/marginalia/bin/python -m server.npm_files /node_modules
 FROM ${PYTHON}
 ARG ENGINE
 COPY --from=python /opt/marginalia /opt/marginalia
+# The kernel spares the first process of a container most signals, that of a blocked event loop too.
+RUN apt-get update && apt-get install --yes --no-install-recommends tini && rm -r /var/lib/apt/lists/*
 ENV PATH=/opt/marginalia/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     MARGINALIA_DATA_DIR=/data \
+    MARGINALIA_EXIT_WHEN_BLOCKED=true \
     MARGINALIA_ENGINE=$ENGINE
 # A named volume takes over this directory's owner.
 RUN useradd --no-log-init --uid 10001 --home-dir /data marginalia && install --directory --owner marginalia --mode 0700 /data
@@ -57,4 +60,5 @@ VOLUME /data
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
     CMD ["python", "-c", "import os, urllib.request; urllib.request.urlopen('http://127.0.0.1:' + os.environ.get('MARGINALIA_PORT', '8000') + '/health/ready', timeout=4)"]
+ENTRYPOINT ["tini", "--"]
 CMD ["marginalia", "serve", "--host", "0.0.0.0"]

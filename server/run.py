@@ -22,6 +22,7 @@ from server.engine.storage import Store, open_store
 from server.errors import CommandError
 from server.http.hosts import AllowedHosts
 from server.logs import set_up_logs
+from server.loop_watchdog import watched
 from server.observability.exposition import check_packages, exposed, of_workers
 from server.observability.signals import open_signals
 from server.serving import HttpServer, application
@@ -152,7 +153,8 @@ async def _serve(
         async with signals.sampling(store.table, server):
             if demo is not None:
                 await stack.enter_async_context(demo.beside())
-            await server.serve(sockets=[listener])
+            with watched(end=settings.ends_when_blocked):
+                await server.serve(sockets=[listener])
 
 
 def _demo(store: Store) -> "DemoLoad":

@@ -66,6 +66,8 @@ class Settings:
     DuckDB over files in ``data_dir``."""
     workers: int = 1
     """Processes that serve; each takes one core at most."""
+    exit_when_blocked: bool | None = None
+    """Whether a process ends whose event loop is blocked; None is where others serve beside it."""
     jwt_secret: str | None = None
     """Verifies HS256; None leaves it to the data directory's own secret."""
     jwks_url: str | None = None
@@ -176,6 +178,11 @@ class Settings:
                 "--redis-url is for servers that share a table: give --endpoint-url or --aws too. "
                 "The embedded engine has one server, whose workers need no Redis."
             )
+
+    @property
+    def ends_when_blocked(self) -> bool:
+        """Whether a process ends whose event loop is blocked."""
+        return self.workers > 1 if self.exit_when_blocked is None else self.exit_when_blocked
 
     @property
     def embedded(self) -> bool:

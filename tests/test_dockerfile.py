@@ -181,3 +181,13 @@ def test_the_image_keeps_what_babel_knows_of_the_languages_of_pages() -> None:
     (kept,) = re.findall(r"/\(([\w|]+)\)\\\.dat", text)
     parents = {"root", *(str(one).partition("_")[0] for one in LOCALES.values())}
     assert set(kept.split("|")) == parents | {str(one) for one in LOCALES.values()}
+
+
+def test_the_image_ends_where_its_event_loop_is_blocked() -> None:
+    """The server is not the first process of its container: the kernel would not end that."""
+    text = (ROOT / "Dockerfile").read_text("utf-8")
+    serve = (ROOT / "server/cli/commands/serve.py").read_text("utf-8")
+    (name,) = re.findall(r"(MARGINALIA_EXIT\w+)=true", text)
+    assert f'envvar="{name}"' in serve
+    assert 'ENTRYPOINT ["tini", "--"]' in text
+    assert "--no-install-recommends tini" in text

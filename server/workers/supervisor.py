@@ -16,6 +16,7 @@ from contextlib import suppress
 
 from dal.table.client import TableAddress
 from server.errors import CommandError
+from server.loop_watchdog import KILLED_BY
 from server.observability.exposition import WorkerMetrics
 from server.settings import Settings
 from server.workers.config import WorkerConfig
@@ -101,7 +102,12 @@ class Supervisor:
         """Have another worker follow one that died."""
         if self._ended.done():
             return
-        self._record_death("A worker died", code)
+        if code == -KILLED_BY:  # this takes long: it cannot happen over and over at once
+            logger.warning(
+                "A worker's event loop was blocked (see the stack above): starting another."
+            )
+        else:
+            self._record_death("A worker died", code)
         with suppress(ForkServerEndedError):  # all are replaced then
             await self._pool.spawn(self._pool.fork_server)
 

@@ -18,6 +18,7 @@ from server.auth.secret import secret_source
 from server.brokers import open_broker
 from server.errors import CommandError
 from server.logs import set_up_logs
+from server.loop_watchdog import watched
 from server.observability.signals import open_signals
 from server.serving import HttpServer, application
 from server.settings import Settings
@@ -58,7 +59,8 @@ async def _serve(config: WorkerConfig, channel: socket.socket, changes: socket.s
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.ask_to_drain)
             try:
                 async with signals.sampling(table, server, config.metrics):
-                    await server.serve(sockets=[channel])
+                    with watched(end=settings.ends_when_blocked):
+                        await server.serve(sockets=[channel])
             finally:
                 ending.cancel()
         if isinstance(broker, LocalSocketBroker) and server.finished:

@@ -255,6 +255,17 @@ def serve(
             help="Processes that serve on the port, one for each core that is to spare.",
         ),
     ] = options.DEFAULTS.workers,
+    exit_when_blocked: Annotated[
+        bool | None,
+        typer.Option(
+            "--exit-when-blocked/--no-exit-when-blocked",
+            envvar="MARGINALIA_EXIT_WHEN_BLOCKED",
+            rich_help_panel=_LOAD,
+            help="End a process whose event loop is blocked for 15 seconds, for a supervisor to "
+            "start it again; with --workers it is on if not given.",
+            show_default=False,
+        ),
+    ] = None,
     max_connections: Annotated[
         int | None,
         typer.Option(
@@ -336,6 +347,7 @@ def serve(
             keep_alive=keep_alive,
             request_timeout=request_timeout,
             workers=workers,
+            exit_when_blocked=exit_when_blocked,
             max_connections=max_connections,
             max_concurrency=max_concurrency,
             rate_limit=rate_limit,

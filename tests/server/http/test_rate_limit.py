@@ -176,7 +176,7 @@ def whole(table: Table) -> ASGIApp:
 @asynccontextmanager
 async def stranger(table: Table) -> AsyncIterator[httpx.AsyncClient]:
     transport = httpx.ASGITransport(whole(table), client=("203.0.113.9", 50_000))
-    async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         yield client
 
 

@@ -1,0 +1,114 @@
+"""Servers whose event loop is blocked: by a regular expression, in a system call, or not at all."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from server.settings import Settings
+from tests.engines import ROOT
+from tests.server.serving import Served, served
+from tests.server.workers.processes import another, clients_of, workers_of
+
+HOOK = """
+import re, signal, time
+from server import loop_watchdog
+
+loop_watchdog.TURN, loop_watchdog.STACK_AFTER, loop_watchdog.END_AFTER = 0.1, 1.0, 2.0
+
+def backtrack(*_):
+    re.match("(a+)+$", "a" * 100 + "b")
+
+def wait_long(*_):
+    time.sleep(3600)
+
+def wait(*_):
+    time.sleep(2.5)
+
+signal.signal(signal.SIGUSR1, backtrack)
+signal.signal(signal.SIGUSR2, wait_long)
+signal.signal(signal.SIGWINCH, wait)
+"""
+"""What each interpreter of the server imports first; the loop calls handlers of signals."""
+
+END = "--exit-when-blocked"
+
+
+@contextmanager
+def hooked(directory: Path, *options: str) -> Iterator[Served]:
+    """Serve with a watchdog of little patience, and signals that block the loop."""
+    (directory / "sitecustomize.py").write_text(HOOK)
+    path = os.pathsep.join([str(directory), str(ROOT)])
+    with served(directory / "data", *options, PYTHONPATH=path) as server:
+        try:
+            yield server
+        except BaseException:
+            server.kill()  # a blocked one does not end when it is asked to
+            raise
+
+
+async def test_a_blocked_worker_is_replaced_and_the_other_one_answers(tmp_path: Path) -> None:
+    with hooked(tmp_path, "--workers", "2") as server:
+        blocked, other = workers_of(server)
+        async with clients_of(server, 2) as clients:
+            blocked.send_signal(signal.SIGUSR1)
+            asking = [asyncio.create_task(client.get("/health")) for client in clients]
+            (answered,), _ = await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
+            assert (await answered).status_code == 200
+            assert blocked.is_running()
+            assert await another(server, blocked, 2) != other
+            assert other.is_running()
+            await asyncio.gather(*asking, return_exceptions=True)
+        code, said = server.end()
+    assert code == 0
+    assert said.count("Timeout (") == said.count(" in backtrack\n") == 1
+    assert "A worker's event loop was blocked (see the stack above): starting another." in said
+
+
+@pytest.mark.parametrize("how", [signal.SIGUSR1, signal.SIGUSR2], ids=["works", "waits"])
+def test_a_blocked_server_ends_where_it_is_told_to_and_its_engine_too(
+    tmp_path: Path, how: signal.Signals
+) -> None:
+    with hooked(tmp_path, END) as server:
+        engine = server.engine()
+        server.process.send_signal(how)
+        code, said = server.ended()
+        assert code == -signal.SIGPROF
+        assert said.count("Timeout (") == 1
+        assert (" in backtrack\n" in said) == (how == signal.SIGUSR1)
+        psutil.wait_procs([engine], 10)
+        assert not engine.is_running()
+
+
+def test_a_blocked_server_prints_its_stack_and_lives_on_otherwise(tmp_path: Path) -> None:
+    with hooked(tmp_path) as server:
+        server.process.send_signal(signal.SIGWINCH)
+        assert httpx.get(f"{server.url}/health", timeout=60).status_code == 200
+        code, said = server.end()
+    assert code == 0
+    assert said.count("Timeout (") == said.count(" in wait\n") == 1
+    assert "The event loop was blocked, or the process stopped, for" in said
+
+
+def test_a_server_that_was_stopped_lives_on(tmp_path: Path) -> None:
+    """A suspended machine or container is no blocked loop."""
+    with hooked(tmp_path, END) as server:
+        server.process.send_signal(signal.SIGSTOP)
+        time.sleep(3.5)
+        server.process.send_signal(signal.SIGCONT)
+        assert httpx.get(f"{server.url}/health", timeout=60).status_code == 200
+        assert server.end()[0] == 0
+
+
+def test_processes_end_where_others_serve_or_the_operator_says_so() -> None:
+    assert not Settings().ends_when_blocked
+    assert Settings(workers=2).ends_when_blocked
+    assert Settings(exit_when_blocked=True).ends_when_blocked
+    assert not Settings(workers=2, exit_when_blocked=False).ends_when_blocked
