@@ -5,9 +5,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from dal.errors import InvalidArgumentError
-
-MOST_POINTS = 400
-"""Of a trend: more than a year by day, seven years by week, a generation by month."""
+from dal.limits import MAX_POINTS
 
 
 class Interval(StrEnum):
@@ -82,10 +80,10 @@ class Span:
 
 def refuse_many(interval: Interval, points: int) -> None:
     """Raise InvalidArgumentError for more periods than a trend may have."""
-    if points > MOST_POINTS:
+    if points > MAX_POINTS:
         raise InvalidArgumentError(
             "from",
-            f"from and to span {points:,} points by {interval}; the most is {MOST_POINTS}: "
+            f"from and to span {points:,} points by {interval}; the most is {MAX_POINTS}: "
             "ask for a shorter time or a longer interval.",
         )
 

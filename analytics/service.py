@@ -12,7 +12,6 @@ from cachetools import LRUCache
 
 from analytics.errors import BUSY, NOT_FILLED, NOT_SET_UP, SLOW, AnalyticsUnavailableError
 from analytics.periods import (
-    MOST_POINTS,
     Period,
     Span,
     number_of,
@@ -32,13 +31,11 @@ from analytics.questions import (
 )
 from analytics.store import AnalyticsStore, Export, Question
 from dal.errors import InvalidArgumentError
+from dal.limits import MAX_POINTS, MAX_WAITING_QUESTIONS
 from dal.model import Product
 
 DEADLINE = 5.0
 """Seconds that a question may take."""
-
-MOST_WAITING = 16
-"""Questions that are answered or wait at once."""
 
 KEPT = 1000
 """Answers that are kept while the store holds the same."""
@@ -89,7 +86,7 @@ class Analytics:
 
     @asynccontextmanager
     async def _asking(self) -> AsyncIterator["_Asked"]:
-        if self._running >= MOST_WAITING:
+        if self._running >= MAX_WAITING_QUESTIONS:
             raise AnalyticsUnavailableError(BUSY)
         self._running += 1
         try:
@@ -160,7 +157,7 @@ def _numbers(span: Span, found: dict[int, Any]) -> range:
     if last is None:
         return range(0) if first is None else range(first, first)
     if first is None:
-        first = max(min(found, default=last + 1), last - MOST_POINTS + 1)
+        first = max(min(found, default=last + 1), last - MAX_POINTS + 1)
     refuse_many(span.interval, last - first + 1)
     return range(first, last + 1)
 

@@ -1,4 +1,154 @@
-"""Limits on what a client may send: each with its number and the reason."""
+"""Every limit on what a client may send or cause: its number, and why it is there.
+
+A module measures a client's text by these numbers before it looks at the text in any other way.
+SECURITY.md lists the limits for operators, each with the test that holds it.
+"""
+
+# Documents
+
+MAX_DOCUMENT = 30_000
+"""Characters of a document."""
+
+MAX_TOKENS = 1_000
+"""Lexical units of a document: the process serves no other request while it parses, validates and
+compiles them, which takes some microseconds each. GraphiQL's introspection has 160."""
+
+MAX_DEFINITIONS = 100
+"""Operations and fragments of a document: validation compares some of them with each other."""
+
+MAX_DEPTH = 10
+"""Levels of fields below an operation's first."""
+
+MAX_ALIASES = 30
+"""Aliases, counted wherever their fragment is spread: each may ask for the same list again."""
+
+MAX_FIELDS = 500
+"""Fields, counted wherever their fragment is spread."""
+
+MAX_SPREADS = 500
+"""Fragments, named and inline, counted wherever they are spread. With ``MAX_FIELDS`` it bounds the
+steps of whatever walks through an operation."""
+
+MAX_PAIRS = 10_000
+"""Pairs of fields under one response key, which validation compares one by one."""
+
+MAX_COMPARISONS = 20_000
+"""Steps in which graphql-core finds out whether all fields of an object can be merged; they grow
+with the square of its fields and fragments. These take 15 ms, and graphql-core would take 500,000.
+A page of 15 components, each with fragments, takes 7,000."""
+
+MAX_DIGITS = 40
+"""Characters of a number in a document, and of a Decimal: Python reads an integer in the square of
+its length."""
+
+MAX_DOCUMENT_ERRORS = 10
+"""Errors that validation looks for in a document: after they are fixed it finds the others."""
+
+KEPT_BYTES = 32_000_000
+TRUSTED_BYTES = 128_000_000
+"""Memory for the parsed documents of clients, and for trusted ones, which clients cannot drive out:
+400 of 300 lexical units. A document beyond it is parsed and validated again with each request."""
+
+TRUSTED_CHARACTERS = 16_000_000
+"""Characters of all trusted documents, which are kept as texts in any case."""
+
+AUTOMATIC_BYTES = 16_000_000
+"""Bytes of the texts that clients register by hash; those that were asked for last stay."""
+
+# Variables and arguments
+
+MAX_VARIABLE_VALUES = 1_000
+"""Values in a request's variables: each is coerced. An order of 90 lines has 300 of them."""
+
+MAX_VALUES = 100
+"""Values of a list to filter by: a page reads sixty partitions at most."""
+
+MAX_NODES = 100
+"""Ids of ``nodes``."""
+
+MAX_ROWS = 100
+"""Rows of a page."""
+
+MAX_POINTS = 400
+"""Points of a trend: more than a year by day, seven years by week, a generation by month."""
+
+# What an operation causes
+
+MAX_REQUESTS = 250
+"""Requests to DynamoDB that an operation is expected to make."""
+
+MAX_EVENT_REQUESTS = 5
+"""Those for one event of a subscription: a field or two that are read again."""
+
+MAX_ANSWER_VALUES = 10_000
+"""Values that an operation's answer is expected to hold: some microseconds of work each."""
+
+MAX_QUESTIONS = 10
+"""Questions to the analytics store: each reads as many rows as a product, or the shop, has."""
+
+MAX_WAITING_QUESTIONS = 16
+"""Questions to the analytics store of all clients that are answered or wait at once."""
+
+MAX_SEGMENTS = 60
+"""Partitions that a page reads: twelve languages of five ratings."""
+
+MAX_WAITING_EVENTS = 500
+MAX_WAITING_BYTES = 1_000_000
+"""Events of one subscription that wait to be sent, and their bytes: a client that is further behind
+reloads its list faster."""
+
+# Identifiers and texts
+
+MAX_IDENTIFIER_BYTES = 512
+"""Bytes of an identifier in UTF-8, escaped: with a date it fits DynamoDB's sort keys of 1,024."""
+
+MAX_OPAQUE = 1_500
+"""Characters of a global id or a cursor: base64 of a type's name and two identifiers."""
+
+MAX_TITLE = 200
+MAX_TEXT = 10_000
+"""Characters of a title and of a text."""
+
+MAX_LANGUAGE = 35
+"""Characters of a language tag: what BCP 47 (RFC 5646, section 4.4.1) asks programs to take."""
+
+KEPT_TAGS = 10_000
+"""Language tags whose canonical form is kept in memory."""
+
+MAX_ADDRESS = 2_048
+"""Characters of an address: all browsers and crawlers take as many."""
+
+MAX_EMAIL = 254
+"""Characters of an e-mail address: RFC 5321 has room for no more."""
+
+MAX_QUANTITY = 10_000
+"""Of one product in an order."""
+
+MAX_AMOUNT = 10**12
+"""Of money: an amount has twelve digits before its point."""
+
+MAX_LINES = 90
+"""Lines of an order: a delivered one is a transaction of 100 actions, one for each product."""
+
+MAX_FIRST_USERS = 90
+"""Users that an organisation is created with: a transaction takes 100 items."""
+
+# Answers
+
+MAX_ERRORS = 20
+MAX_MESSAGE = 300
+"""Errors of an answer, and the characters of each: GraphQL's own repeat the whole input."""
+
+MAX_RESPONSE = 5_000_000
+"""Bytes of an answer: 100 comments of 10,000 characters of four bytes are 4.1 MB."""
+
+# Forms and headers
+
+MAX_FORM_FIELDS = 50
+"""Fields of a form on a page."""
+
+MAX_REQUEST_ID = 128
+"""Characters of a request id: it stands in logs."""
 
 # HTTP and WebSocket
 

@@ -4,14 +4,10 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
+from dal.limits import MAX_WAITING_BYTES, MAX_WAITING_EVENTS
 from dal.repositories.comments import Selection
 from live.events import CommentEvent, CommentEventKind
 from live.positions import EventPosition
-
-MAX_WAITING = 500
-MAX_WAITING_BYTES = 1_000_000
-"""Events of one listener that wait to be sent: whoever is further behind had better reload. The
-events are shared with others, so that many slow clients take no more than one does."""
 
 
 class SlowListenerError(Exception):
@@ -46,7 +42,7 @@ class Listener:
             self._bytes = 0
         elif self._after is not None and event.position.is_up_to(self._after):
             return
-        if len(self._waiting) >= MAX_WAITING or self._bytes > MAX_WAITING_BYTES:
+        if len(self._waiting) >= MAX_WAITING_EVENTS or self._bytes > MAX_WAITING_BYTES:
             self._slow = True
             self._waiting.clear()
             self.close()

@@ -3,10 +3,11 @@
 from collections import deque
 from dataclasses import replace
 
+from dal.limits import MAX_WAITING_BYTES, MAX_WAITING_EVENTS
 from dal.repositories.comments import Selection
 from live.changes import Change, News, version
 from live.events import CommentEvent, CommentEventKind, event_for
-from live.listener import MAX_WAITING, MAX_WAITING_BYTES, Listener
+from live.listener import Listener
 from live.positions import EventPosition, new_epoch
 
 MAX_KEPT = 10_000
@@ -93,7 +94,7 @@ class Log:
                 event = event_for(selection, EventPosition(after.epoch, number), news)
                 found += [] if event is None else [event]
         most = sum(event.size for event in found) <= MAX_WAITING_BYTES
-        return found if len(found) < MAX_WAITING and most else reload
+        return found if len(found) < MAX_WAITING_EVENTS and most else reload
 
     def _settled(self, change: Change) -> Change:
         """Return a change that leads to what its comment is now, though a later one came before."""

@@ -16,8 +16,9 @@ from analytics.questions import (
     TrendQuestion,
 )
 from dal.errors import InvalidArgumentError
+from dal.limits import MAX_ROWS
 from dal.model import Product, rules
-from resolvers.connections import DEFAULT_SIZE, MAX_SIZE
+from resolvers.connections import DEFAULT_SIZE
 from resolvers.enums import show_enum
 from resolvers.request.authorization import require_staff, require_viewer
 from resolvers.request.selection import Info
@@ -111,7 +112,7 @@ async def movers(
             by or MovedBy.VOLUME,
             _instant("from", from_),
             _instant("to", to),
-            _within("first", DEFAULT_SIZE if first is None else first, MAX_SIZE),
+            _within("first", DEFAULT_SIZE if first is None else first, MAX_ROWS),
             _within("atLeast", AT_LEAST if at_least is None else at_least, _MANY),
         )
     )

@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeAlias
 import strawberry
 
 from dal.errors import InvalidArgumentError, InvalidCursorError
+from dal.limits import MAX_ROWS
 from dal.query import cursors
 from dal.query.cursors import CursorKind
 from dal.query.execution_stats import ExecutionStatistics
@@ -20,8 +21,6 @@ from resolvers.plans import TRACED
 from resolvers.request.selection import Info, below, selects, weight
 
 DEFAULT_SIZE = 20
-
-MAX_SIZE = 100
 
 CreatedFrom: TypeAlias = Annotated[
     datetime | None, strawberry.argument(description="Only what was made then or later.")
@@ -184,9 +183,9 @@ def _told(capacity: float) -> float | None:
 def _size(argument: str, value: int | None) -> int:
     if value is None:
         return DEFAULT_SIZE
-    if not 0 <= value <= MAX_SIZE:
+    if not 0 <= value <= MAX_ROWS:
         raise InvalidArgumentError(
-            argument, f"{argument} is {value}; it goes from 0 to {MAX_SIZE}."
+            argument, f"{argument} is {value}; it goes from 0 to {MAX_ROWS}."
         )
     return value
 

@@ -11,14 +11,13 @@ from typing import Annotated, Any, TypeAlias
 import strawberry
 
 from dal.errors import InvalidArgumentError
+from dal.limits import MAX_NODES
 from dal.model import Comment, Order, Organization, OrganizationUser, Product, Ticket, User
 from dal.table.concurrency import in_parallel
 from resolvers import comments, orders, organizations, products, tickets, users
 from resolvers.node_ids import parse_node_id
 from resolvers.request.authorization import UnauthenticatedError
 from resolvers.request.selection import Info
-
-MAX_NODES = 100
 
 AnyNode = Comment | Order | Organization | OrganizationUser | Product | Ticket | User
 NodeId = Annotated[strawberry.ID, strawberry.argument(name="id")]

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import strawberry
 
 from dal.errors import InvalidArgumentError
+from dal.limits import MAX_FIRST_USERS
 from dal.model import Organization, OrganizationUser, Roster, Ticket, UserType, rules
 from dal.query.cursors import CursorKind
 from dal.query.pagination import Edge, Page
-from dal.repositories.organizations import MOST_FIRST_USERS
 from resolvers.connections import first_slice, slice_of
 from resolvers.enums import show_enum
 from resolvers.mutations import Rule, UserError, checked, checked_each, reported
@@ -190,10 +190,10 @@ async def add_organization_user(
 
 def _types(argument: str, users: Sequence[OrganizationUserInput]) -> dict[str, UserType]:
     """Return what each of an organisation's first users is to be, by username."""
-    if len(users) > MOST_FIRST_USERS:
+    if len(users) > MAX_FIRST_USERS:
         raise InvalidArgumentError(
             argument,
-            f"{argument} lists {len(users):,}; the most is {MOST_FIRST_USERS}: add others later.",
+            f"{argument} lists {len(users):,}; the most is {MAX_FIRST_USERS}: add others later.",
         )
     names = [one["username"] for one in checked_each(argument, users, _USER)]
     if len(set(names)) < len(names):

@@ -24,21 +24,18 @@ from graphql import (
     value_from_ast_untyped,
 )
 
-from dal.query.access_paths import MAX_SEGMENTS
+from dal.limits import (
+    MAX_ANSWER_VALUES,
+    MAX_QUESTIONS,
+    MAX_REQUESTS,
+    MAX_ROWS,
+    MAX_SEGMENTS,
+)
 from dal.query.plan_basis import UNKNOWING
-from resolvers.connections import DEFAULT_SIZE, MAX_SIZE
+from resolvers.connections import DEFAULT_SIZE
 from schema.field_reads import DETAILS, READS, ROW_BYTES, ROWS, ROWS_READ, UNIT_BYTES
 from schema.fragments import fields_of, fragments_of, nodes_of
 from schema.introspection_size import introspected_rows
-
-MAX_REQUESTS = 250
-"""Requests to DynamoDB that one operation may be expected to make."""
-
-MAX_VALUES = 10_000
-"""Values that its answer may be expected to hold: some microseconds of work each."""
-
-MAX_QUESTIONS = 10
-"""Questions to the analytics store: each reads as many rows as a product has, or a shop."""
 
 
 class QueryTooCostlyError(Exception):
@@ -80,7 +77,7 @@ class Cost:
         """Raise QueryTooCostlyError for more than one request may take."""
         for amount, most, of in (
             (self.requests, MAX_REQUESTS, "requests to DynamoDB"),
-            (self.values, MAX_VALUES, "values in its answer"),
+            (self.values, MAX_ANSWER_VALUES, "values in its answer"),
             (self.questions, MAX_QUESTIONS, "questions to analytics"),
         ):
             if amount > most:
@@ -277,4 +274,4 @@ def _whole_pages(arguments: Mapping[str, Any]) -> int:
 def _size(arguments: Mapping[str, Any]) -> int:
     """Return how many rows a list is asked for; execution refuses what is no size."""
     size = arguments.get("first", arguments.get("last", DEFAULT_SIZE))
-    return min(MAX_SIZE, max(0, size)) if isinstance(size, int) else DEFAULT_SIZE
+    return min(MAX_ROWS, max(0, size)) if isinstance(size, int) else DEFAULT_SIZE

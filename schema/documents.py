@@ -23,21 +23,20 @@ from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRul
 from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
 
 from compiled.operation import CompiledOperation
+from dal.limits import (
+    KEPT_BYTES,
+    MAX_COMPARISONS,
+    MAX_DOCUMENT,
+    MAX_DOCUMENT_ERRORS,
+    MAX_TOKENS,
+    TRUSTED_BYTES,
+)
 from schema.cost import PredictedCosts
 from schema.fragments import operations_of
 from schema.introspection import NO_INTROSPECTION
-from schema.limits import MAX_TOKENS, faults_of, units_of
+from schema.measure import faults_of, units_of
 from schema.processor_time import charged
 from schema.visibility import is_public
-
-MAX_TEXT = 30_000
-MAX_ERRORS = 10
-"""Faults that are told of a document; whoever mends these finds the others."""
-
-MAX_COMPARISONS = 20_000
-"""Steps in which graphql-core finds out whether all fields of an object can be merged; they grow
-with the square of its fields and fragments. These take 15 ms, and graphql-core would take 500,000.
-A page of 15 components, each with fragments, takes 7,000."""
 
 merging.MAX_COMPLEXITY_BUDGET = MAX_COMPARISONS
 
@@ -52,11 +51,6 @@ _TOO_MANY = (
 PLAINLY = 1
 """Executions before an operation is compiled: that takes as long as to validate it, and many are
 sent once."""
-
-KEPT_BYTES = 32_000_000
-TRUSTED_BYTES = 128_000_000
-"""Room for what strangers send, and for trusted documents, which they cannot drive out: 400 of 300
-lexical units. One that is beyond it is read and checked again when it is asked for."""
 
 _UNIT_BYTES = 1_100
 """What a lexical unit takes when it is parsed and compiled, about."""
@@ -145,9 +139,9 @@ class DocumentCache:
         return text in self._trusted
 
     def _check(self, text: str, plainly: int) -> CheckedDocument:
-        if len(text) > MAX_TEXT:
+        if len(text) > MAX_DOCUMENT:
             raise GraphQLError(
-                f"The document has {len(text):,} characters; the most is {MAX_TEXT:,}: "
+                f"The document has {len(text):,} characters; the most is {MAX_DOCUMENT:,}: "
                 "send long values as variables."
             )
         units = units_of(text)
@@ -169,7 +163,7 @@ class DocumentCache:
             self.schema,
             document,
             self._rules,
-            max_errors=MAX_ERRORS,
+            max_errors=MAX_DOCUMENT_ERRORS,
             allow_empty_selection_sets=False,
         )
         return [GraphQLError(_TOO_MANY) if one.message == _ABORTED else one for one in errors]

@@ -12,6 +12,7 @@ from graphql import GraphQLError
 
 from analytics.errors import AWAY, AnalyticsFailedError, AnalyticsUnavailableError
 from dal import errors
+from dal.limits import MAX_ERRORS, MAX_MESSAGE
 from live.listener import SlowListenerError
 from resolvers.mutations import UserErrorCode
 from resolvers.request.authorization import ForbiddenError, UnauthenticatedError
@@ -39,11 +40,6 @@ CODES: dict[type[Exception], str] = {
     AnalyticsUnavailableError: "UNAVAILABLE",
     AnalyticsFailedError: "UNAVAILABLE",
 }
-
-
-MAX_ERRORS = 20
-MAX_MESSAGE = 300
-"""Errors of one answer, and the characters of each: GraphQL's own repeat the whole input."""
 
 
 USER_ERRORS = "Why nothing was changed; empty where it was. Show each beside its field."

@@ -14,7 +14,7 @@ from dal.table.account import Account, opened
 from schema.cost import Cost, QueryTooCostlyError
 from schema.documents import CheckedDocument, DocumentCache, Operation
 from schema.errors import log_faults
-from schema.limits import faults_of_variables
+from schema.measure import faults_of_variables
 from schema.processor_time import charged
 
 PACED_VALUES = 2_000

@@ -9,6 +9,7 @@ from graphql import GraphQLError, OperationType
 from graphql.execution import ExecutionResult as CoreResult
 from strawberry.types import ExecutionResult
 
+from dal.limits import MAX_EVENT_REQUESTS
 from dal.table.deadline import Deadline, deadline
 from live.events import CommentEvent
 from live.listener import Listener, SlowListenerError
@@ -17,11 +18,8 @@ from schema.cost import QueryTooCostlyError
 from schema.documents import DocumentCache, Operation
 from schema.errors import log_faults
 from schema.execution import chosen
-from schema.limits import faults_of_variables
+from schema.measure import faults_of_variables
 from schema.processor_time import charged
-
-MAX_REQUESTS = 5
-"""Requests to DynamoDB for one event of one client: a field or two that are read anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +112,9 @@ def _check_cost(operation: Operation, variables: Mapping[str, Any]) -> None:
         cost.check()
     except QueryTooCostlyError as error:
         raise GraphQLError(str(error), original_error=error) from None
-    if cost.requests > MAX_REQUESTS:
+    if cost.requests > MAX_EVENT_REQUESTS:
         sentence = (
             f"Each event would take about {cost.requests:,.0f} requests to DynamoDB; the most is "
-            f"{MAX_REQUESTS}: ask for lists in a query of their own."
+            f"{MAX_EVENT_REQUESTS}: ask for lists in a query of their own."
         )
         raise GraphQLError(sentence, original_error=QueryTooCostlyError(sentence))

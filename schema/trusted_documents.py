@@ -9,12 +9,10 @@ from hashlib import sha256
 
 from graphql import GraphQLError
 
+from dal.limits import TRUSTED_CHARACTERS
 from schema.cost import QueryTooCostlyError
 from schema.documents import DocumentCache, Operation
 from schema.messages import plain
-
-MAX_CHARACTERS = 16_000_000
-"""Of all documents together: they are kept as texts, whatever room is left for parsed ones."""
 
 _PREFIX = "sha256:"
 """What GraphQL over HTTP has before the hash of a document's text, as its id."""
@@ -71,8 +69,8 @@ class TrustedDocuments:
             return "another text is registered under this id: give the new one an id of its own."
         if document_id.startswith(_PREFIX) and document_id != _PREFIX + hash_of(text):
             return "its id is not the SHA-256 of its text."
-        if text not in self._texts and self._characters + len(text) > MAX_CHARACTERS:
-            return f"all documents together have {MAX_CHARACTERS:,} characters at most."
+        if text not in self._texts and self._characters + len(text) > TRUSTED_CHARACTERS:
+            return f"all documents together have {TRUSTED_CHARACTERS:,} characters at most."
         return self._unfit(text)
 
     def _unfit(self, text: str) -> str | None:

@@ -3,8 +3,7 @@
 from langcodes import Language, standardize_tag
 from langcodes.tag_parser import LanguageTagError
 
-KEPT_TAGS = 10_000
-"""Tags that langcodes may remember."""
+from dal.limits import KEPT_TAGS
 
 
 def standardized(tag: str) -> str:

@@ -15,32 +15,20 @@ from urllib.parse import urlsplit
 from iso4217 import Currency
 
 from dal.errors import InvalidArgumentError
+from dal.limits import (
+    MAX_ADDRESS,
+    MAX_AMOUNT,
+    MAX_EMAIL,
+    MAX_IDENTIFIER_BYTES,
+    MAX_LANGUAGE,
+    MAX_LINES,
+    MAX_QUANTITY,
+    MAX_TEXT,
+    MAX_TITLE,
+    MAX_VALUES,
+)
 from dal.model import RATINGS, Money, OrderLine
 from dal.table.keys import LAST_CHARACTER, escape
-
-MAX_IDENTIFIER_BYTES = 512
-"""Escaped, in UTF-8: with a date it fits DynamoDB's sort keys of 1,024 bytes."""
-
-MAX_TITLE = 200
-MAX_TEXT = 10_000
-MAX_LANGUAGE = 35
-"""Characters; 35 is what BCP 47 (RFC 5646, section 4.4.1) asks programs to make room for."""
-
-MAX_VALUES = 100
-"""Of a list to filter by: a page reads sixty partitions at most."""
-
-MAX_ADDRESS = 2_048
-"""Characters: browsers and crawlers take no more for granted."""
-
-MAX_EMAIL = 254
-"""Characters; RFC 5321 has room for no more."""
-
-MAX_QUANTITY = 10_000
-MAX_AMOUNT = 10**12
-"""Of money: an amount has twelve digits before its point."""
-
-MAX_LINES = 90
-"""A delivered order is one transaction of 100 actions: itself, and a purchase for each product."""
 
 Value = TypeVar("Value")
 

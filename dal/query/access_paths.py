@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dal.errors import NoIndexError, TooManySegmentsError
+from dal.limits import MAX_SEGMENTS
 from dal.query.plan import Segment
 from dal.query.query import EqualityKey, Filters, Query, equality_keys, filters_of
 from dal.table.index import Index
 from dal.table.ranges import UNBOUNDED
-
-MAX_SEGMENTS = 60
-"""A page reads at most this many partitions: twelve languages of five ratings."""
 
 
 @dataclass(frozen=True, eq=False)

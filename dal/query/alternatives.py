@@ -7,7 +7,8 @@ that is to be explained. Nothing is read for it.
 import math
 from collections.abc import Iterator, Sequence
 
-from dal.query.access_paths import MAX_SEGMENTS, AccessPath
+from dal.limits import MAX_SEGMENTS
+from dal.query.access_paths import AccessPath
 from dal.query.cardinality import PageSpan, PathEstimate, cheapest_estimate
 from dal.query.plan import Plan
 from dal.query.protocols import LocatedPage, TableStatistics

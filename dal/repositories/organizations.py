@@ -20,9 +20,6 @@ from dal.repositories.outcome import Outcome, overwrite
 from dal.table.client import Table
 from dal.table.item import ABSENT, PRESENT
 
-MOST_FIRST_USERS = 90
-"""Users that an organisation is created with: a transaction takes 100 items."""
-
 
 class OrganizationRepository:
     """All access to organisations and their users; every read sees the latest write."""

@@ -11,8 +11,8 @@ from operator import add
 from typing import NamedTuple, TypeAlias
 
 from dal.errors import NoIndexError
+from dal.limits import MAX_IDENTIFIER_BYTES
 from dal.model import RATINGS, Comment
-from dal.model.rules import MAX_IDENTIFIER_BYTES
 from dal.query.query import Filters, Query
 from dal.table.keys import escape
 from dal.table.ranges import UNBOUNDED

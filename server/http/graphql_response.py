@@ -9,11 +9,9 @@ from graphql import GraphQLError
 from starlette.types import Send
 from strawberry.types import ExecutionResult
 
+from dal.limits import MAX_RESPONSE
 from schema.execution import SizedResult
 from server.http.media_types import GRAPHQL
-
-MAX_RESPONSE = 5_000_000
-"""Bytes; 100 comments of 10,000 characters that take four bytes each are 4.1 MB."""
 
 _FEW = 500
 """Values that are never too many to make JSON of them, however long they are."""

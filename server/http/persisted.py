@@ -14,13 +14,11 @@ from cachetools import LRUCache, TTLCache
 from graphql import GraphQLError
 
 from dal.errors import DalError
+from dal.limits import AUTOMATIC_BYTES
 from dal.repositories.documents import DocumentRepository
 from schema.errors import shown
 from schema.trusted_documents import BrokenDocumentError, TrustedDocuments, hash_of
 from server.http.graphql_request import Operation
-
-AUTOMATIC_BYTES = 16_000_000
-"""Of texts that clients have registered; those that were asked for last stay."""
 
 REFUSED_TEXTS = 1_000
 REFUSED_SECONDS = 5.0

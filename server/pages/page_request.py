@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from dal.limits import MAX_FORM_FIELDS
 from server.auth.authenticator import InvalidTokenError, KeysUnavailableError
 from server.auth.demo_account import DemoAccount
 from server.http.graphql import GraphQLView
@@ -19,8 +20,6 @@ from server.pages.faults import KEYS_AWAY, PageFault, told_of
 from server.pages.i18n import gettext, gettext_noop
 from server.pages.operations import Answer
 from server.pages.sessions import Session
-
-_MAX_FIELDS = 50
 
 LANGUAGES = [(tag, formats.LANGUAGES[tag]) for tag in i18n.LOCALES]
 """The languages that pages are written in, by tag, with what they call themselves."""
@@ -90,7 +89,7 @@ class PageRequest:
                 body.decode("ascii"),
                 keep_blank_values=True,
                 errors="strict",
-                max_num_fields=_MAX_FIELDS,
+                max_num_fields=MAX_FORM_FIELDS,
             )
         except HTTPException as error:
             message = gettext("This form is larger than the server takes: write less.")

@@ -17,8 +17,9 @@ from analytics.errors import AnalyticsUnavailableError
 from analytics.opening import open_store
 from analytics.periods import Interval, Span
 from analytics.questions import TrendQuestion
-from analytics.service import MOST_WAITING, Analytics
+from analytics.service import Analytics
 from analytics.store import AnalyticsStore, Export, Question, Result
+from dal.limits import MAX_WAITING_QUESTIONS
 from dal.model import Comment
 from tests.analytics import oracle
 from tests.analytics.test_answers import EXPORTED, asked_of
@@ -114,8 +115,8 @@ async def test_too_many_questions_at_once_are_refused_and_answers_are_kept(
     await filled(duckdb_store, tmp_path)
     slow = SlowStore(duckdb_store)
     analytics = asked_of(slow)
-    asking = [asyncio.create_task(analytics.trend(ASKED)) for _ in range(MOST_WAITING)]
-    while slow.asked < MOST_WAITING:  # noqa: ASYNC110 - of many tasks, the last one
+    asking = [asyncio.create_task(analytics.trend(ASKED)) for _ in range(MAX_WAITING_QUESTIONS)]
+    while slow.asked < MAX_WAITING_QUESTIONS:  # noqa: ASYNC110 - of many tasks, the last one
         await asyncio.sleep(0.01)
     with pytest.raises(AnalyticsUnavailableError, match="too many questions"):
         await analytics.trend(ASKED)
@@ -123,10 +124,10 @@ async def test_too_many_questions_at_once_are_refused_and_answers_are_kept(
     answers = await asyncio.gather(*asking)
     assert {tuple(point.counts for point in one.points) for one in answers} == {((0, 0, 0, 0, 1),)}
     assert await analytics.trend(ASKED) in answers
-    assert slow.asked == MOST_WAITING
+    assert slow.asked == MAX_WAITING_QUESTIONS
     await filled(duckdb_store, tmp_path)
     await analytics.trend(ASKED)
-    assert slow.asked == MOST_WAITING + 1
+    assert slow.asked == MAX_WAITING_QUESTIONS + 1
 
 
 async def test_a_question_that_takes_too_long_is_interrupted(

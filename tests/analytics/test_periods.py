@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics.periods import MOST_POINTS, Interval, Span, number_of, period
+from analytics.periods import Interval, Span, number_of, period
 from dal.errors import InvalidArgumentError
+from dal.limits import MAX_POINTS
 from tests.analytics import oracle
 
 instants = st.datetimes(
@@ -42,18 +43,18 @@ def test_the_calendars_last_period_ends_with_it() -> None:
 def test_a_span_holds_its_instants_or_is_refused(
     interval: Interval, start: datetime, end: datetime
 ) -> None:
-    if start >= end or number_of(interval, end) - number_of(interval, start) > MOST_POINTS:
+    if start >= end or number_of(interval, end) - number_of(interval, start) > MAX_POINTS:
         with pytest.raises(InvalidArgumentError):
             Span.of(interval, start, end)
         return
-    span = Span.of(interval, start, min(end, start + timedelta(days=MOST_POINTS - 2)))
-    end = min(end, start + timedelta(days=MOST_POINTS - 2))
+    span = Span.of(interval, start, min(end, start + timedelta(days=MAX_POINTS - 2)))
+    end = min(end, start + timedelta(days=MAX_POINTS - 2))
     assert span.first is not None
     assert span.last is not None
     assert period(interval, span.first).start <= start < period(interval, span.first).end
     last = period(interval, span.last)
     assert last.start < end <= last.end
-    assert 1 <= span.last - span.first + 1 <= MOST_POINTS
+    assert 1 <= span.last - span.first + 1 <= MAX_POINTS
 
 
 def test_a_thousand_years_by_day_are_refused_with_the_most() -> None:

@@ -179,7 +179,7 @@ async def test_a_doubtful_write_reloads_its_product() -> None:
     assert [event.kind for event in await waiting(other)] == [KIND.READY]
 
 
-@pytest.mark.parametrize("bound", ["MAX_WAITING", "MAX_WAITING_BYTES"])
+@pytest.mark.parametrize("bound", ["MAX_WAITING_EVENTS", "MAX_WAITING_BYTES"])
 async def test_a_slow_listener_is_dropped(monkeypatch: pytest.MonkeyPatch, bound: str) -> None:
     monkeypatch.setattr(listening, bound, 2)
     broker = InProcessBroker()

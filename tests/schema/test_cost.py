@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strawberry.types.base import StrawberryObjectDefinition
 
+from dal.limits import MAX_ANSWER_VALUES, MAX_REQUESTS
 from dal.stores import Stores
 from dal.table.client import Table
 from resolvers.request.context import Context
 from schema.build import build_schema
-from schema.cost import MAX_REQUESTS, MAX_VALUES, PredictedCosts, predicted
+from schema.cost import PredictedCosts, predicted
 from schema.field_reads import READS
 from schema.fragments import operations_of
 from tests.calls import calls_of
@@ -274,7 +275,7 @@ async def test_what_was_too_costly_is_told(table: Table) -> None:
     answer = await SCHEMA.execute(text, context_value=context, operation_extensions={"cost": True})
     assert answer.extensions is not None
     cost = answer.extensions["cost"]
-    assert cost["predicted"]["values"] > MAX_VALUES
+    assert cost["predicted"]["values"] > MAX_ANSWER_VALUES
     assert cost["actual"] == {"requests": 0, "rcu": 0.0, "wcu": 0.0}
     assert (await SCHEMA.execute("{ no }", operation_extensions={"cost": True})).extensions == {}
 

@@ -15,10 +15,10 @@ from graphql import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dal.limits import KEPT_BYTES, MAX_ALIASES, MAX_ERRORS, MAX_FIELDS, MAX_MESSAGE
 from schema.build import build_schema
-from schema.documents import KEPT_BYTES, DocumentCache
-from schema.errors import MAX_ERRORS, MAX_MESSAGE
-from schema.limits import _UNIT, MAX_ALIASES, MAX_FIELDS, faults_of
+from schema.documents import DocumentCache
+from schema.measure import _UNIT, faults_of
 from tests.schema.conftest import Run
 
 SCHEMA = build_schema()

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from dal.limits import MAX_ANSWER_VALUES
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.repositories.orders import OrderRepository
 from dal.stores import Stores
 from dal.table.client import Table
 from resolvers.plans import TRACED
-from schema.cost import MAX_VALUES
 from tests import oracle
 from tests.schema.conftest import STAFF, Run
 from tests.schema.test_cost import cost_of
@@ -212,4 +212,4 @@ def test_each_traced_field_is_in_the_schema_and_has_a_cost() -> None:
         "ideal": 2,
     }
     many = " ".join(f"c{n}: comments {{ plan {{ rows {{ outcome }} }} }}" for n in range(130))
-    assert cost_of(f'{{ product(productId: "1") {{ {many} }} }}')[1] > MAX_VALUES
+    assert cost_of(f'{{ product(productId: "1") {{ {many} }} }}')[1] > MAX_ANSWER_VALUES

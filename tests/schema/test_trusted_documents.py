@@ -2,10 +2,9 @@
 
 import pytest
 
+from dal.limits import MAX_REQUESTS, TRUSTED_CHARACTERS
 from schema.build import build_schema
-from schema.cost import MAX_REQUESTS
 from schema.trusted_documents import (
-    MAX_CHARACTERS,
     BrokenDocumentError,
     TrustedDocuments,
     hash_of,
@@ -84,8 +83,8 @@ def test_an_id_names_one_text_for_good(trusted: TrustedDocuments) -> None:
 def test_texts_together_are_bounded(
     trusted: TrustedDocuments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert MAX_CHARACTERS == 16_000_000
-    monkeypatch.setattr("schema.trusted_documents.MAX_CHARACTERS", 20)
+    assert TRUSTED_CHARACTERS == 16_000_000
+    monkeypatch.setattr("schema.trusted_documents.TRUSTED_CHARACTERS", 20)
     trusted.add("a", TYPENAME)
     (told,) = trusted.add_all({"b": "{ b: __typename }"})
     assert "20 characters at most" in told

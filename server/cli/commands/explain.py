@@ -10,12 +10,13 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
+from dal.limits import MAX_ROWS
 from dal.model import Comment, rules
 from dal.query.execution_stats import ExecutionStatistics
 from dal.query.pagination import Page
 from dal.query.trace import Trace
 from dal.repositories.comments import CommentRepository, Selection
-from resolvers.connections import DEFAULT_SIZE, MAX_SIZE, CommentOrder, plain_slice
+from resolvers.connections import DEFAULT_SIZE, CommentOrder, plain_slice
 from server.cli import options
 from server.engine.storage import open_table
 from server.importer.instants import instant
@@ -58,7 +59,7 @@ def explain(
         int | None,
         typer.Option(
             envvar="MARGINALIA_FIRST",
-            help=f"Rows from the first on, up to {MAX_SIZE}; {DEFAULT_SIZE} unless said.",
+            help=f"Rows from the first on, up to {MAX_ROWS}; {DEFAULT_SIZE} unless said.",
         ),
     ] = None,
     last: Annotated[

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from langcodes import Language
 
 from dal.errors import InvalidArgumentError
+from dal.limits import KEPT_TAGS, MAX_ADDRESS, MAX_IDENTIFIER_BYTES
 from dal.model import Money, OrderLine, rules
-from dal.model.language_tags import KEPT_TAGS
 from dal.table.keys import escape
 from tests.strategies import MORE, identifiers
 
-MOST = rules.MAX_IDENTIFIER_BYTES
+MOST = MAX_IDENTIFIER_BYTES
 _SUBTAGS = "en EN de zh yue sgn us US Latn Hans 419 840 1996 u co phonebk x t i klingon a 12 é gb"
 tag_like = st.lists(st.sampled_from(_SUBTAGS.split()), min_size=1, max_size=5).map("-".join)
 
@@ -67,7 +67,7 @@ def test_an_accepted_identifier_fits_a_key(value: str) -> None:
         rules.identifier("id", value)
     except InvalidArgumentError:
         return
-    assert 1 <= len(escape(value).encode()) <= rules.MAX_IDENTIFIER_BYTES
+    assert 1 <= len(escape(value).encode()) <= MAX_IDENTIFIER_BYTES
 
 
 @given(identifiers)
@@ -362,7 +362,7 @@ def test_an_address_is_https_or_a_path_of_this_site(value: str) -> None:
         'https://shop.example/"onload=',
         "https://shop.example/a\nb",
         "kettle.jpg",
-        "https://shop.example/" + "a" * rules.MAX_ADDRESS,
+        "https://shop.example/" + "a" * MAX_ADDRESS,
     ],
 )
 def test_an_address_leads_nowhere_else(value: str) -> None:

@@ -8,8 +8,8 @@ from dal.entities.order import OPEN_SHARDS, ORDER
 from dal.entities.organization import USERS_OF_ORGANIZATION
 from dal.entities.ticket import TICKETS_OF_USER
 from dal.errors import NoIndexError, TooManySegmentsError
+from dal.limits import MAX_SEGMENTS
 from dal.model import RATINGS
-from dal.query.access_paths import MAX_SEGMENTS
 from dal.query.plan import Plan, Segment
 from dal.query.query import Filters, Query
 from dal.repositories.comments import Selection

@@ -3,9 +3,10 @@ import asyncio
 import pytest
 
 from dal.errors import AlreadyExistsError, NotFoundError
+from dal.limits import MAX_FIRST_USERS
 from dal.model import Organization, OrganizationUser, Roster, UserType
 from dal.query.pagination import Slice
-from dal.repositories.organizations import MOST_FIRST_USERS, OrganizationRepository
+from dal.repositories.organizations import OrganizationRepository
 from dal.repositories.outcome import Outcome
 from dal.table.client import Table
 from tests.calls import calls_of
@@ -63,7 +64,7 @@ async def test_an_organisation_that_is_not_there(store: OrganizationRepository) 
 async def test_a_new_organisation_is_there_at_once_with_its_users(
     store: OrganizationRepository,
 ) -> None:
-    users = [OrganizationUser("new", f"user{number:02}") for number in range(MOST_FIRST_USERS + 1)]
+    users = [OrganizationUser("new", f"user{number:02}") for number in range(MAX_FIRST_USERS + 1)]
     await store.create(Roster(Organization("new", "Pro"), users))
     organization, page = await store.with_users("new", ALL)
     assert organization == Organization("new", "Pro")

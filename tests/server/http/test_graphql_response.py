@@ -7,10 +7,11 @@ from datetime import UTC, datetime, timedelta
 import httpx
 from strawberry.types import ExecutionResult
 
+from dal.limits import MAX_RESPONSE
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
 from dal.table.client import Table
-from server.http.graphql_response import MAX_RESPONSE, graphql_response
+from server.http.graphql_response import graphql_response
 from server.http.media_types import JSON
 
 LONGEST = "🦊" * 10_000

@@ -10,13 +10,14 @@ import httpx
 import pytest
 
 from dal.errors import StoreUnavailableError
+from dal.limits import AUTOMATIC_BYTES
 from dal.repositories.documents import DocumentRepository
 from dal.table.client import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.http import persisted
 from server.http.media_types import GRAPHQL, JSON
-from server.http.persisted import AUTOMATIC_BYTES, REFUSED_SECONDS
+from server.http.persisted import REFUSED_SECONDS
 from server.settings import Settings
 from tests.calls import calls_of
 from tests.server.serving import ADD, SECRET, bearer

@@ -230,7 +230,7 @@ async def test_no_timer_is_left_of_a_client_that_left(
 async def test_a_slow_client_is_dropped_with_a_reason(
     url: str, broker: InProcessBroker, monkeypatch: pytest.MonkeyPatch, transport: Any
 ) -> None:
-    monkeypatch.setattr(listener, "MAX_WAITING", 3)
+    monkeypatch.setattr(listener, "MAX_WAITING_EVENTS", 3)
     if transport is by_socket:
         async with socket(url) as connection:
             await subscribe(connection)

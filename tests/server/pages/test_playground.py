@@ -8,10 +8,9 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from dal.query.access_paths import MAX_SEGMENTS
+from dal.limits import MAX_REQUESTS, MAX_SEGMENTS
 from dal.repositories.comments import CommentRepository
 from dal.table.client import Table
-from schema.cost import MAX_REQUESTS
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.pages.operations import DOCUMENTS

@@ -21,35 +21,22 @@ from graphql import (
     SelectionSetNode,
 )
 
+from dal.limits import (
+    MAX_ALIASES,
+    MAX_DEFINITIONS,
+    MAX_DEPTH,
+    MAX_DIGITS,
+    MAX_FIELDS,
+    MAX_PAIRS,
+    MAX_VARIABLE_VALUES,
+)
 from schema.fragments import fields_of, fragments_of, nodes_of, operations_of
-
-MAX_TOKENS = 1_000
-"""Lexical units of a document: each takes some microseconds to be parsed, checked and executed, and
-nobody is served meanwhile. GraphiQL's introspection has 160."""
 
 _UNIT = re.compile(
     r'"""(?:\\"""|[^"]|"(?!""))*"""'
     r'|"(?:[^"\\\n]|\\.)*"'
     r"|#[^\n\r]*|[_A-Za-z][_0-9A-Za-z]*|\.\.\.|[!$&():=@\[\]{|}]|-?[0-9][-+.0-9eE]*"
 )
-
-MAX_DEPTH = 10
-MAX_ALIASES = 30
-MAX_DEFINITIONS = 100
-"""Operations and fragments: validation compares some of them with each other."""
-
-MAX_FIELDS = 500
-"""Fields of all operations, fragments counted wherever they are spread."""
-
-MAX_PAIRS = 10_000
-"""Pairs of fields under one response key, which validation compares one by one."""
-
-MAX_VARIABLE_VALUES = 1_000
-"""Values in an operation's variables: an order of 90 lines has 300 of them. Each is coerced, and a
-fault of each would be told."""
-
-MAX_DIGITS = 40
-"""Python reads an integer in the square of its length."""
 
 
 @dataclass(frozen=True, slots=True)
