@@ -38,8 +38,7 @@ with the square of its fields and fragments. These take 15 ms, and graphql-core 
 A page of 15 components, each with fragments, takes 7,000."""
 
 MAX_DIGITS = 40
-"""Characters of a number in a document, and of a Decimal: Python reads an integer in the square of
-its length."""
+"""Characters of a number in a document: Python reads an integer in the square of its length."""
 
 MAX_DOCUMENT_ERRORS = 10
 """Errors that validation looks for in a document: after they are fixed it finds the others."""
@@ -102,7 +101,7 @@ reloads its list faster."""
 MAX_IDENTIFIER_BYTES = 512
 """Bytes of an identifier in UTF-8, escaped: with a date it fits DynamoDB's sort keys of 1,024."""
 
-MAX_OPAQUE = 1_500
+MAX_OPAQUE = 1_400
 """Characters of a global id or a cursor: base64 of a type's name and two identifiers."""
 
 MAX_TITLE = 200

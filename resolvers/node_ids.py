@@ -7,6 +7,7 @@ import strawberry
 from strawberry.relay.utils import from_base64, to_base64
 
 from dal.errors import InvalidArgumentError
+from dal.limits import MAX_OPAQUE
 from dal.model import Comment, Order, Organization, OrganizationUser, Product, Ticket, User, rules
 from dal.table.keys import escape, unescape
 
@@ -29,7 +30,7 @@ def node_id(root: strawberry.Parent[Any]) -> strawberry.ID:
 def parse_node_id(argument: str, node_id: str, *types: str) -> tuple[str, str]:
     """Return the type and the own id of a global id that names one of ``types``."""
     try:
-        type_name, own_id = from_base64(node_id)
+        type_name, own_id = from_base64(node_id[: MAX_OPAQUE + 1])  # cut, it names nothing
         names = user_names(own_id) if type_name == "OrganizationUser" else (own_id,)
     except ValueError:
         type_name, own_id, names = "", "", ("",)

@@ -61,14 +61,21 @@ def identifier(argument: str, value: str) -> str:
     """Return ``value`` when it can stand in a key: 1 to 512 bytes, no control characters."""
     if not value:
         raise InvalidArgumentError(argument, f"{argument} is empty.")
+    if len(value) > MAX_IDENTIFIER_BYTES:
+        raise _too_long(argument)
     if _UNFIT_FOR_KEYS.search(value):
         raise InvalidArgumentError(argument, f"{argument} holds a control character.")
-    size = len(escape(value).encode())
-    if size > MAX_IDENTIFIER_BYTES:
-        raise InvalidArgumentError(
-            argument, f"{argument} is {size:,} bytes long; the most is {MAX_IDENTIFIER_BYTES}."
-        )
+    if len(escape(value).encode()) > MAX_IDENTIFIER_BYTES:
+        raise _too_long(argument)
     return value
+
+
+def _too_long(argument: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        argument,
+        f"{argument} is longer than {MAX_IDENTIFIER_BYTES} bytes, of which '%', '/' and '#' take "
+        "three each.",
+    )
 
 
 def rating(argument: str, value: int) -> int:
@@ -141,11 +148,11 @@ def _stated(argument: str, value: str) -> str:
 
 
 def _characters(argument: str, value: str, most: int) -> str:
-    value = _HIDDEN.sub("", value)
     if len(value) > most:
         raise InvalidArgumentError(
             argument, f"{argument} is {len(value):,} characters long; the most is {most:,}."
         )
+    value = _HIDDEN.sub("", value)
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 
 from dal.errors import InvalidArgumentError, InvalidCursorError
+from dal.limits import MAX_OPAQUE
 from dal.model import rules
 from dal.table.keys import (
     INSTANT_LENGTH,
@@ -70,6 +71,8 @@ def _packed(kind: CursorKind, body: bytes) -> str:
 
 
 def _unpack(cursor: str, kind: CursorKind) -> str:
+    if len(cursor) > MAX_OPAQUE:
+        raise ValueError("The cursor is longer than any.")
     raw = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
     head = _HEAD.unpack_from(raw)
     body = raw[_HEAD.size :]

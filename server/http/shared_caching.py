@@ -64,4 +64,4 @@ def _is_shareable(scope: Scope, asked: Asked, result: ExecutionResult) -> bool:
         return False
     if not isinstance(result, SizedResult) or result.operation is None:
         return False
-    return result.operation.public and not result.errors and not result.extensions
+    return not result.errors and not result.extensions and result.operation.public

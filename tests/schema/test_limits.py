@@ -7,10 +7,12 @@ import pytest
 from graphql import (
     GraphQLError,
     Lexer,
+    NoFragmentCyclesRule,
     Source,
     TokenKind,
     get_introspection_query,
     parse,
+    validate,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +33,23 @@ def doubling(last: str, *, of: str = "Query") -> str:
     return "\n".join([f"{{...{NAMES[0]}}}", *chain, f"fragment {NAMES[-1]} on {of}{{{last}}}"])
 
 
+def everyone(count: int) -> str:
+    """Fragments of which each spreads all the others: 1.3 kB of twelve."""
+    names = [f"f{number}" for number in range(count)]
+    spread = {one: " ".join(f"...{name}" for name in names if name != one) for one in names}
+    return "{...f0}" + " ".join(f"fragment {one} on Query{{{spread[one]}}}" for one in names)
+
+
 HURTFUL = {
+    "fragments that all spread each other": everyone(11),
+    "fragments that double what is not there": doubling("...nope"),
+    "fragments that double what nothing spreads": "{__typename}"
+    + doubling('product(productId:"1"){id}').partition("\n")[2],
+    "fragments that double what is not there, spread by nothing": "{__typename}"
+    + doubling("...nope").partition("\n")[2],
+    "fragments of one name": "{...a} fragment a on Query{id} fragment a on Query{...a ...a}",
+    "a string that never ends": '{product(productId:"' + '\\"' * 14_000,
+    "a block string that never ends": '{product(productId:"""' + '\\"""' * 7_000,
     "fragments that double": doubling("__typename"),
     "fragments that double aliases": doubling("a:__typename"),
     "fragments that double fields": doubling('product(productId:"1"){id}'),
@@ -89,6 +107,19 @@ def test_what_is_allowed_is_allowed_to_the_last() -> None:
     deep = "a{" * 10 + "a" + "}" * 10
     assert faults_of(parse(f"{{{deep}}}")) == []
     assert "maximum depth of 10" in faults_of(parse(f"{{a{{{deep}}}}}"))[0].message
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdefghij"), max_size=5), max_size=9))
+def test_fragments_that_spread_themselves_are_refused_first(spread: list[list[str]]) -> None:
+    """As GraphQL's own rule says, which takes longer; others are measured and validated."""
+    text = "{...a __typename}"
+    for name, inner in zip("abcdefghi", spread, strict=False):
+        spreads = " ".join(f"...{one}" for one in inner)
+        text += f" fragment {name} on Query{{__typename {spreads} p{{id {spreads}}}}}"
+    document = parse(text)
+    cyclic = bool(validate(SCHEMA._schema, document, [NoFragmentCyclesRule]))
+    (first, *_) = [*faults_of(document), GraphQLError("")]
+    assert ("spreads itself" in first.message) is cyclic
 
 
 WORDS = "word " * 2_000
