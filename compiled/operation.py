@@ -18,6 +18,7 @@ from graphql.execution.collect_fields import FragmentDetails
 from graphql.execution.values import VariableValues
 from strawberry.execution.is_awaitable import optimized_is_awaitable
 
+from compiled.arguments import NO_VARIABLES
 from compiled.compiler import Compiler, NotCoveredError
 from compiled.executor import LateExecutor
 from compiled.selection import Selection
@@ -67,18 +68,19 @@ class CompiledOperation:
         if self._left <= 0:
             self.selection  # noqa: B018 - it is kept
 
+    def coerced(self, inputs: Mapping[str, Any]) -> VariableValues | list[GraphQLError]:
+        """Return a request's variables as their types have them, or what is wrong with them."""
+        return self._variables.values(inputs)
+
     async def execute(
         self,
-        variables: Mapping[str, Any] | None = None,
+        values: VariableValues = NO_VARIABLES,
         *,
         root_value: Any = None,
         context_value: Any = None,
         operation_extensions: Mapping[str, Any] | None = None,
     ) -> ExecutionResult:
-        """Return the result of the operation for some variables, as they came with the request."""
-        values = self._variables.values(variables or {})
-        if isinstance(values, list):
-            return ExecutionResult(None, values)
+        """Return the result of the operation for variables that are ``coerced``."""
         executor = self._executor(values, root_value, context_value, operation_extensions)
         if self._left > 0 or self.selection is None:
             self._left -= 1
@@ -88,15 +90,12 @@ class CompiledOperation:
         return await self._executed(executor, self.selection)
 
     async def source(
-        self, variables: Mapping[str, Any] | None = None, *, context_value: Any = None
+        self, values: VariableValues, *, context_value: Any = None
     ) -> AsyncIterable[Any] | ExecutionResult:
         """Return the events of a subscription; each is a root value for ``execute``.
 
         A result has the errors on account of which there are none.
         """
-        values = self._variables.values(variables or {})
-        if isinstance(values, list):
-            return ExecutionResult(None, values)
         found: Any = create_source_event_stream(self._executor(values, None, context_value, None))
         events: AsyncIterable[Any] | ExecutionResult = (
             await found if optimized_is_awaitable(found) else found

@@ -93,8 +93,11 @@ def predicted(
     operation: OperationDefinitionNode,
     variables: Mapping[str, Any],
 ) -> Cost:
-    """Return the cost of an operation of a valid document; directives count as selecting."""
-    prediction = _Prediction(schema, document, operation, variables)
+    """Return the cost of an operation of a valid document, for its variables as they are coerced.
+
+    Directives count as selecting.
+    """
+    prediction = _Prediction(schema, document, variables)
     root = schema.get_root_type(operation.operation)
     if root is not None:
         prediction.add(root, operation.selection_set.selections, _Within())
@@ -119,7 +122,7 @@ class PredictedCosts:
         self._kept: dict[tuple[object, ...], Cost] = {}
 
     def cost(self, variables: Mapping[str, Any]) -> Cost:
-        """Return the cost for some variables, as they came with the request."""
+        """Return the cost for some variables, as they are coerced."""
         said = tuple([_said(variables.get(name, Undefined)) for name in self._names])
         found = self._kept.get(said)
         if found is None:
@@ -164,18 +167,12 @@ class _Prediction:
         self,
         schema: GraphQLSchema,
         document: DocumentNode,
-        operation: OperationDefinitionNode,
         variables: Mapping[str, Any],
     ) -> None:
         self.cost = Cost()
         self._schema = schema
         self._fragments = fragments_of(document)
-        defaults = {
-            one.variable.name.value: value_from_ast_untyped(one.default_value)
-            for one in operation.variable_definitions or ()
-            if one.default_value is not None
-        }
-        self._variables = {**defaults, **variables}
+        self._variables = dict(variables)
 
     def add(
         self, parent: GraphQLNamedType, selections: Iterable[SelectionNode], within: "_Within"

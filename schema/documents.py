@@ -36,7 +36,7 @@ from schema.fragments import operations_of
 from schema.introspection import NO_INTROSPECTION
 from schema.measure import faults_of, units_of
 from schema.processor_time import charged
-from schema.visibility import is_public
+from schema.visibility import is_impersonal, is_public
 
 merging.MAX_COMPLEXITY_BUDGET = MAX_COMPARISONS
 
@@ -81,6 +81,11 @@ class Operation:
     def costs(self) -> PredictedCosts:
         """What it is expected to take."""
         return PredictedCosts(*self._of)
+
+    @cached_property
+    def impersonal(self) -> bool:
+        """Whether it looks up nothing that belongs to a user or an organisation."""
+        return is_impersonal(self._of[1], self.node)
 
     @cached_property
     def public(self) -> bool:

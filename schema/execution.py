@@ -6,11 +6,12 @@ from typing import Any
 
 from graphql import GraphQLError
 from graphql.execution import ExecutionResult as CoreResult
-from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
+from strawberry.schema.exceptions import InvalidOperationTypeError
 from strawberry.types import ExecutionResult
 from strawberry.types.graphql import OperationType
 
 from dal.table.account import Account, opened
+from resolvers.request.authorization import is_staff
 from schema.cost import Cost, QueryTooCostlyError
 from schema.documents import CheckedDocument, DocumentCache, Operation
 from schema.errors import log_faults
@@ -60,7 +61,7 @@ class Execution:
             found = await self._executed(text, name, allowed)
         except GraphQLError as error:
             found = CoreResult(None, [error])
-        except (CannotGetOperationTypeError, InvalidOperationTypeError):
+        except InvalidOperationTypeError:
             raise
         except Exception as error:  # noqa: BLE001 - one answer of many: the server goes on
             found = CoreResult(None, [GraphQLError(str(error), original_error=error)])
@@ -83,25 +84,25 @@ class Execution:
                 "graphql-transport-ws, or with 'Accept: text/event-stream'."
             )
         with charged():
-            errors = (
-                checked.errors
-                or faults_of_variables(self._variables)
-                or self._too_costly(operation)
-            )
+            errors = checked.errors or faults_of_variables(self._variables)
+            values = errors or operation.compiled.coerced(self._variables)
+            if isinstance(values, list):
+                return CoreResult(None, values)
+            errors = self._too_costly(operation, values.coerced)
             if errors:
                 return CoreResult(None, errors)
             operation.compiled.prepare()
         with opened() as self._account:
             return await operation.compiled.execute(
-                self._variables,
+                values,
                 root_value=self._root_value,
                 context_value=self._context,
                 operation_extensions=self._extensions,
             )
 
-    def _too_costly(self, operation: Operation) -> list[GraphQLError]:
+    def _too_costly(self, operation: Operation, variables: Mapping[str, Any]) -> list[GraphQLError]:
         """Predict the cost, and slow down what is large; an error where it is too much."""
-        self._cost = operation.costs.cost(self._variables)
+        self._cost = operation.costs.cost(variables)
         try:
             self._cost.check()
         except QueryTooCostlyError as error:
@@ -111,10 +112,21 @@ class Execution:
         return []
 
     def _told_cost(self) -> dict[str, Any]:
-        """Return ``extensions.cost`` when the request asks for it."""
+        """Return ``extensions.cost`` when the request asks for it and its viewer may see it."""
         if self._extensions.get("cost") is not True or self._cost is None:
             return {}
+        if not self._sees_cost():
+            return {}
         return {"cost": {"predicted": self._cost.rounded(), "actual": asdict(self._account)}}
+
+    def _sees_cost(self) -> bool:
+        """Return whether the cost tells the viewer nothing of what others own."""
+        if self._context is None or self._operation is None:
+            return False
+        viewer = self._context.viewer
+        if viewer is not None and is_staff(viewer):
+            return True
+        return bool(self._context.explain) and self._operation.impersonal
 
 
 def chosen(checked: CheckedDocument, name: str | None) -> Operation:
@@ -124,6 +136,8 @@ def chosen(checked: CheckedDocument, name: str | None) -> Operation:
             "The document has several operations: say in operationName which one to run."
         )
     operation = checked.operation(name)
+    if operation is None and name is None:
+        raise GraphQLError("The document has no operation: write a query, or send another one.")
     if operation is None:
-        raise CannotGetOperationTypeError(name)
+        raise GraphQLError(f"The document has no operation of the name {name!r}.")
     return operation

@@ -7,6 +7,7 @@ from typing import Any
 
 from graphql import GraphQLError, OperationType
 from graphql.execution import ExecutionResult as CoreResult
+from graphql.execution.values import VariableValues
 from strawberry.types import ExecutionResult
 
 from dal.limits import MAX_EVENT_REQUESTS
@@ -59,43 +60,46 @@ class Subscribing:
         They end with SlowListenerError when the client takes them too slowly.
         """
         try:
-            operation = self._checked(text, name)
+            operation, values = self._checked(text, name)
         except GraphQLError as error:
             raise RefusedSubscriptionError([error]) from None
-        events = await operation.compiled.source(self._variables, context_value=self._context())
+        events = await operation.compiled.source(values, context_value=self._context())
         if isinstance(events, CoreResult):
             log_faults(events.errors or [])
             raise RefusedSubscriptionError(events.errors or [])
         assert isinstance(events, Listener)  # noqa: S101 - all subscriptions are of comments
-        return self._answered(operation, events)
+        return self._answered(operation, values, events)
 
-    def _checked(self, text: str, name: str | None) -> Operation:
+    def _checked(self, text: str, name: str | None) -> tuple[Operation, VariableValues]:
         checked = self._documents.checked(text)
         operation = chosen(checked, name)
         errors = checked.errors or faults_of_variables(self._variables)
-        if errors:
-            raise RefusedSubscriptionError(errors)
+        values = errors or operation.compiled.coerced(self._variables)
+        if isinstance(values, list):
+            raise RefusedSubscriptionError(values)
         if operation.node.operation is not OperationType.SUBSCRIPTION:
             raise GraphQLError("Only subscriptions are answered here: send the rest by POST.")
         with charged():
-            _check_cost(operation, self._variables)
-        return operation
+            _check_cost(operation, values.coerced)
+        return operation, values
 
     async def _answered(
-        self, operation: Operation, events: Listener
+        self, operation: Operation, values: VariableValues, events: Listener
     ) -> AsyncGenerator[Answer, None]:
         async with aclosing(events):
             async for event in events:
-                yield Answer(event.cursor, await self._answer(operation, event))
+                yield Answer(event.cursor, await self._answer(operation, values, event))
 
-    async def _answer(self, operation: Operation, event: CommentEvent) -> ExecutionResult:
+    async def _answer(
+        self, operation: Operation, values: VariableValues, event: CommentEvent
+    ) -> ExecutionResult:
         """Execute the operation for one event, within a deadline of its own."""
         end = Deadline()
         end.restart(self._seconds)
         try:
             with deadline(end):
                 found = await operation.compiled.execute(
-                    self._variables, root_value=event, context_value=self._context()
+                    values, root_value=event, context_value=self._context()
                 )
         except SlowListenerError:
             raise

@@ -44,6 +44,23 @@ data."""
 _PUBLIC = frozenset(f"{owner}.{name}" for owner, names in PUBLIC.items() for name in names.split())
 
 
+_PERSONAL_LOOK_UPS = frozenset({"node", "nodes"})
+"""Public fields of Query that also look up what belongs to somebody: by any global id."""
+
+_IMPERSONAL = frozenset(PUBLIC["Query"].split()) - _PERSONAL_LOOK_UPS
+
+
+def is_impersonal(document: DocumentNode, operation: OperationDefinitionNode) -> bool:
+    """Return whether an operation looks up nothing that belongs to a user or an organisation.
+
+    All of that is reached from other fields of Query.
+    """
+    selected = fields_of(operation.selection_set.selections, fragments_of(document))
+    names = {field.name.value for _, field in selected}
+    impersonal = all(name.startswith("__") for name in names - _IMPERSONAL)
+    return operation.operation is OperationType.QUERY and impersonal
+
+
 def is_public(
     schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode
 ) -> bool:

@@ -7,7 +7,7 @@ from starlette.datastructures import URL
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
-from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
+from strawberry.schema.exceptions import InvalidOperationTypeError
 from strawberry.types import ExecutionResult
 from strawberry.types.graphql import OperationType
 
@@ -172,7 +172,3 @@ class GraphQLView:
         except InvalidOperationTypeError as error:
             sentence = "A GET request only reads: send a mutation as JSON in a POST request."
             raise HTTPException(405, sentence, {"Allow": "POST"}) from error
-        except CannotGetOperationTypeError as error:
-            unknown = GraphQLError(error.as_http_error_reason(), extensions={"code": "BAD_REQUEST"})
-            note_errors([unknown])
-            return ExecutionResult(None, [unknown])

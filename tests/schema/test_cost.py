@@ -1,24 +1,34 @@
 """Operations that would read too much are refused before the first read."""
 
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from graphql import DocumentNode, OperationDefinitionNode, get_introspection_query, parse
-from hypothesis import given
+from graphql import (
+    DocumentNode,
+    OperationDefinitionNode,
+    get_introspection_query,
+    get_named_type,
+    parse,
+)
+from graphql.execution.values import VariableValues
+from hypothesis import example, given
 from hypothesis import strategies as st
 from strawberry.types.base import StrawberryObjectDefinition
 
+from compiled.operation import CompiledOperation
 from dal.limits import MAX_ANSWER_VALUES, MAX_REQUESTS
 from dal.stores import Stores
 from dal.table.client import Table
-from resolvers.request.context import Context
+from resolvers.request.context import Context, Viewer
 from schema.build import build_schema
 from schema.cost import PredictedCosts, predicted
 from schema.field_reads import READS
 from schema.fragments import operations_of
+from schema.visibility import _IMPERSONAL
 from tests.calls import calls_of
-from tests.schema.conftest import STAFF, Run
+from tests.schema.conftest import ANN, MODERATOR, STAFF, Run
 from tests.strategies import comment
 
 SCHEMA = build_schema()
@@ -28,8 +38,16 @@ def cost_of(text: str, **variables: object) -> tuple[float, float]:
     document = parse(text)
     operation = document.definitions[0]
     assert isinstance(operation, OperationDefinitionNode)
-    cost = predicted(SCHEMA._schema, document, operation, variables)
+    cost = predicted(SCHEMA._schema, document, operation, coerced(document, operation, **variables))
     return cost.requests, cost.values
+
+
+def coerced(
+    document: DocumentNode, operation: OperationDefinitionNode, **variables: object
+) -> Mapping[str, Any]:
+    values = CompiledOperation(SCHEMA._schema, document, operation).coerced(variables)
+    assert isinstance(values, VariableValues), values
+    return values.coerced
 
 
 def product(selection: str) -> str:
@@ -88,30 +106,102 @@ def test_the_cost_of_an_operation(text: str, calls: int, values: int) -> None:
 
 
 SIZES = parse(
-    "query ($ids: [ID!]!, $p: String!, $r: [Int!], $l: [String!], $n: Int = 7, $m: Int, $one: Int)"
+    "query ($ids: [ID!]!, $p: String!, $r: [Int!], $l: [String!], $n: Int = 7, $m: Int)"
     " { nodes(ids: $ids) { ... on Product { lastCommentedAt } } product(productId: $p) {"
     " comments(rating: $r, language: $l, first: $n, last: $m) { edges { node { id } } } } }"
 )
 MIXED = parse(
-    "query ($one: Int, $n: Int) { product(productId: 1) {"
+    "query ($one: Int!, $n: Int) { product(productId: 1) {"
     " comments(rating: [1, $one], first: $n) { totalCount } } }"
 )
-said = st.none() | st.integers(-3, 200) | st.booleans() | st.text(max_size=2) | st.floats()
-variables = st.fixed_dictionaries(
-    {"ids": st.lists(said, max_size=4) | said},
-    optional={name: said | st.lists(said, max_size=6) for name in ("p", "r", "l", "n", "m", "one")},
-)
+sizes = st.integers(-3, 200) | st.integers(-3, 200).map(float)
+texts = st.text(max_size=2)
+asked_for = {
+    "ids": st.lists(texts | st.integers(), max_size=4) | texts,
+    "p": texts,
+    "r": st.none() | st.lists(sizes, max_size=6) | sizes,
+    "l": st.none() | st.lists(texts, max_size=6) | texts,
+    "n": st.none() | sizes,
+    "m": st.none() | sizes,
+    "one": sizes,
+}
 
 
-@pytest.mark.parametrize("document", [SIZES, MIXED], ids=["variables", "lists of variables"])
-@given(asked=st.lists(variables, min_size=1, max_size=8))
-def test_costs_that_are_kept_are_those_predicted(
-    document: DocumentNode, asked: list[dict[str, Any]]
-) -> None:
+def kept_is_predicted(document: DocumentNode, asked: list[dict[str, Any]]) -> None:
     (operation,) = operations_of(document)
     costs = PredictedCosts(SCHEMA._schema, document, operation)
     for one in (*asked, *asked):
-        assert costs.cost(one) == predicted(SCHEMA._schema, document, operation, one)
+        values = coerced(document, operation, **one)
+        assert costs.cost(values) == predicted(SCHEMA._schema, document, operation, values)
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {name: asked_for[name] for name in ("ids", "p")},
+            optional={name: asked_for[name] for name in ("r", "l", "n", "m")},
+        ),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_costs_that_are_kept_are_those_predicted(asked: list[dict[str, Any]]) -> None:
+    kept_is_predicted(SIZES, asked)
+
+
+@example([{"one": 1}, {"one": 2}])
+@given(
+    st.lists(
+        st.fixed_dictionaries({"one": asked_for["one"]}, optional={"n": asked_for["n"]}),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_no_cost_is_kept_where_variables_stand_in_lists(asked: list[dict[str, Any]]) -> None:
+    kept_is_predicted(MIXED, asked)
+
+
+@pytest.mark.parametrize(
+    ("sent", "meant"),
+    [
+        ({"n": 100.0}, {"n": 100}),
+        ({"n": 3, "r": 5}, {"n": 3, "r": [5]}),
+        ({"r": [1.0, 2.0]}, {"r": [1, 2]}),
+        ({"ids": "a"}, {"ids": ["a"]}),
+        ({"ids": [1, 2.0]}, {"ids": ["1", "2"]}),
+    ],
+)
+async def test_variables_are_costed_as_they_are_executed(
+    table: Table, sent: dict[str, Any], meant: dict[str, Any]
+) -> None:
+    """GraphQL takes 100.0 for 100, and one value for a list of it."""
+    text = (
+        'query ($n: Int, $r: [Int!], $ids: [ID!]! = []) { product(productId: "1") {'
+        " comments(first: $n, rating: $r) { nodes { id product { lastCommentedAt } } } }"
+        " nodes(ids: $ids) { id } }"
+    )
+
+    async def cost(variables: dict[str, Any]) -> Any:
+        answer = await SCHEMA.execute(
+            text,
+            variables,
+            context_value=Context(STAFF, Stores(table)),
+            operation_extensions={"cost": True},
+        )
+        assert answer.extensions
+        return answer.extensions["cost"]
+
+    assert await cost(sent) == await cost(meant)
+
+
+async def test_what_execution_refuses_is_not_costed(table: Table) -> None:
+    answer = await SCHEMA.execute(
+        'query ($n: Int) { product(productId: "1") { comments(first: $n) { totalCount } } }',
+        {"n": 1.5},
+        context_value=Context(STAFF, Stores(table)),
+        operation_extensions={"cost": True},
+    )
+    assert (len(answer.errors or []), answer.extensions) == (1, {})
 
 
 def test_sizes_come_from_variables_and_their_defaults() -> None:
@@ -121,7 +211,7 @@ def test_sizes_come_from_variables_and_their_defaults() -> None:
     )
     assert cost_of(text, ids=["a", "b"]) == (4, 2 + 2 + 10 + 10)
     assert cost_of(text, ids=["a", "b"], n=1) == (4, 2 + 2 + 2 + 2)
-    assert cost_of(text, ids="a", n="many") == (2, 1 + 1 + 20 + 20)
+    assert cost_of(text, ids="a", n=None) == (2, 1 + 1 + 20 + 20)
 
 
 def test_every_field_that_reads_has_a_cost() -> None:
@@ -264,20 +354,79 @@ async def test_an_account_has_gets_batches_and_writes(table: Table) -> None:
 
 
 @pytest.mark.parametrize("asked", [None, {}, {"cost": False}, {"cost": "yes"}, {"other": True}])
-async def test_nobody_else_is_told_the_cost(asked: dict[str, Any] | None) -> None:
-    answer = await SCHEMA.execute("{ __typename }", operation_extensions=asked)
+async def test_the_cost_is_told_only_when_it_is_asked_for(
+    table: Table, asked: dict[str, Any] | None
+) -> None:
+    context = Context(STAFF, Stores(table))
+    answer = await SCHEMA.execute(
+        "{ __typename }", context_value=context, operation_extensions=asked
+    )
     assert not answer.extensions
 
 
+IMPERSONAL = [
+    product("statistics { total } ...p") + " fragment p on Product { lastCommentedAt }",
+    '{ __typename comment(commentId: "1") { id } ... { author(username: "ann") { username } } }',
+    "{ leaderboard { nodes { rank } } __schema { queryType { name } } }",
+]
+PERSONAL = [
+    '{ order(orderId: "1") { id } }',
+    '{ ticket(ticketId: "1") { id } }',
+    '{ user(username: "ann") { id } }',
+    '{ organization(organizationName: "1") { id } }',
+    '{ node(id: "T3JkZXI6MQ==") { id } }',
+    '{ nodes(ids: "T3JkZXI6MQ==") { id } }',
+    "{ viewer { id } }",
+    '{ __typename ...q } fragment q on Query { one: order(orderId: "1") { id } }',
+    'mutation { setOrderStatus(input: {id: "T3JkZXI6MQ==", status: CANCELLED}) { __typename } }',
+]
+
+
+@pytest.mark.parametrize("text", [*IMPERSONAL, *PERSONAL])
+@pytest.mark.parametrize("explain", [True, False])
+@pytest.mark.parametrize("viewer", [None, ANN, MODERATOR, STAFF])
+async def test_staff_see_costs_and_with_explain_others_of_what_is_public(
+    table: Table, text: str, viewer: Viewer | None, *, explain: bool
+) -> None:
+    answer = await SCHEMA.execute(
+        text,
+        context_value=Context(viewer, Stores(table), explain),
+        operation_extensions={"cost": True},
+    )
+    seen = viewer is STAFF or (explain and text in IMPERSONAL)
+    assert bool(answer.extensions) is seen
+
+
+def test_operations_whose_cost_others_see_reach_nothing_personal() -> None:
+    """Orders, tickets, users and organisations are reached from other fields of Query."""
+    assert SCHEMA._schema.query_type is not None
+    fields = SCHEMA._schema.query_type.fields
+    waiting = [get_named_type(fields[name].type) for name in _IMPERSONAL]
+    reached = {one.name: one for one in waiting}
+    while waiting:
+        kind = waiting.pop()
+        for field in getattr(kind, "fields", {}).values():
+            of = get_named_type(field.type)
+            if of.name not in reached:
+                reached[of.name] = of
+                waiting.append(of)
+    assert {"Product", "Comment", "Author"} <= reached.keys()
+    personal = {"Order", "Ticket", "User", "Profile", "Organization", "OrganizationUser"}
+    assert not personal & reached.keys()
+
+
 async def test_what_was_too_costly_is_told(table: Table) -> None:
-    context = Context(None, Stores(table))
+    context = Context(None, Stores(table), explain=True)
     text = TOO_COSTLY["pages of pages"]
     answer = await SCHEMA.execute(text, context_value=context, operation_extensions={"cost": True})
     assert answer.extensions is not None
     cost = answer.extensions["cost"]
     assert cost["predicted"]["values"] > MAX_ANSWER_VALUES
     assert cost["actual"] == {"requests": 0, "rcu": 0.0, "wcu": 0.0}
-    assert (await SCHEMA.execute("{ no }", operation_extensions={"cost": True})).extensions == {}
+    answer = await SCHEMA.execute(
+        "{ no }", context_value=context, operation_extensions={"cost": True}
+    )
+    assert answer.extensions == {}
 
 
 async def test_the_same_document_is_refused_by_its_variables_alone(run: Run) -> None:

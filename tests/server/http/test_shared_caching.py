@@ -98,7 +98,7 @@ async def test_what_is_private_or_fails_is_not_kept(table: Table, document: str)
 
 
 async def test_what_an_operation_cost_is_not_kept(table: Table) -> None:
-    async with serving(table, TEXTS) as client:
+    async with serving(table, TEXTS, explain=True) as client:
         answer = await by_get(client, extensions={"cost": True}, **ASKED)
     assert "cost" in answer.json()["extensions"]
     assert kept(answer) == NOT_KEPT

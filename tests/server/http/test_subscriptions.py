@@ -327,6 +327,37 @@ async def test_subscriptions_have_names_and_a_most(
         assert (await closed(connection))[0] == 4409
 
 
+async def test_fragments_in_a_circle_are_refused_by_every_way(url: str) -> None:
+    names = [f"f{number}" for number in range(11)]
+    spread = " ".join(f"...{name}" for name in names)
+    circle = " ".join(f"fragment {name} on Query{{{spread}}}" for name in names)
+    query = {"query": f"{{...f0}} {circle}"}
+    async with httpx.AsyncClient(timeout=60) as client, socket(url) as connection:
+        address, events = f"{url}/graphql", {"Accept": "text/event-stream"}
+        answers = [
+            await client.post(address, json=query),
+            await client.get(address, params=query, headers={"Accept": "application/json"}),
+            await client.post(address, json=query, headers=events),
+        ]
+        told = [answer.json()["errors"] for answer in answers]
+        await say(connection, type="subscribe", id="1", payload=query)
+        told.append((await heard(connection))["payload"])
+    for errors in told:
+        assert [error["message"] for error in errors] == [
+            "The fragment 'f0' spreads itself: take one of its spreads out."
+        ]
+
+
+async def test_an_operation_that_the_document_lacks_is_an_error(url: str) -> None:
+    async with socket(url) as connection:
+        payload = {"query": EVENTS, "operationName": "x" * 9_000}
+        await say(connection, type="subscribe", id="1", payload=payload)
+        (error,) = (await heard(connection))["payload"]
+    assert error["extensions"]["code"] == "BAD_REQUEST"
+    assert error["message"].startswith("The document has no operation of the name 'xx")
+    assert len(error["message"]) < 400
+
+
 async def test_a_faulty_subscription_is_an_error_of_its_own(url: str) -> None:
     async with socket(url) as connection:
         await subscribe(connection, rating=[7])

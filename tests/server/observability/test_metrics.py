@@ -37,7 +37,7 @@ async def test_capacity_requests_and_latencies_are_those_of_the_answers(table: T
     calls, metrics = calls_of(table), Metrics()
     spent = {"requests": 0, "rcu": 0.0, "wcu": 0.0}
     asked = [None, [5], [1, 3], [5], [4, 5]]
-    async with client_of(table, Signals(metrics)) as client:
+    async with client_of(table, Signals(metrics), headers=bearer("sam", "staff")) as client:
         for rating in asked:
             body = {"query": PAGE, "variables": {"rating": rating}, **COST}
             answer = (await client.post("/graphql", json=body)).json()
@@ -68,7 +68,7 @@ async def test_writes_are_counted_by_what_clients_write(table: Table) -> None:
     metrics = Metrics()
     comment = {"productId": "9", "rating": 5, "language": "en", "text": "here"}
     body = {"query": ADD, "variables": {"input": comment}}
-    async with client_of(table, Signals(metrics), headers=bearer("ana")) as client:
+    async with client_of(table, Signals(metrics), headers=bearer("ana", "staff")) as client:
         answer = (await client.post("/graphql", json=body | COST)).json()
     spent = answer["extensions"]["cost"]["actual"]
     found = scraped(metrics)

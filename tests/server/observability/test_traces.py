@@ -43,7 +43,9 @@ async def test_a_trace_is_a_tree_from_the_request_to_each_call(
     await fill(table, scarce(160))
     calls_made = calls_of(table)
     exporter = InMemorySpanExporter()
-    async with client_of(table, Signals(tracing=traced(exporter))) as client:
+    async with client_of(
+        table, Signals(tracing=traced(exporter)), headers=bearer("sam", "staff")
+    ) as client:
         answer = await client.post("/graphql", json={"query": PAGE} | COST)
     spent = answer.json()["extensions"]["cost"]["actual"]
     # How counters are kept is no page's cost, and is asked now and then, a unit each.
