@@ -7,16 +7,14 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 _PATH = "/graphql"
-_LOCAL = r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
+_LOCAL = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
 _PREFLIGHT_SECONDS = 24 * 3600
 """How long a browser may keep the answer to a preflight; browsers have limits of their own."""
 
 
 def is_allowed(origin: str, origins: Sequence[str], *, local: bool) -> bool:
     """Return whether pages of an origin may call the API."""
-    return (
-        "*" in origins or origin in origins or (local and re.fullmatch(_LOCAL, origin) is not None)
-    )
+    return "*" in origins or origin in origins or (local and bool(_LOCAL.fullmatch(origin)))
 
 
 class CrossOriginMiddleware:
@@ -34,7 +32,7 @@ class CrossOriginMiddleware:
             self._api = CORSMiddleware(
                 app,
                 allow_origins=origins,
-                allow_origin_regex=_LOCAL if local else None,
+                allow_origin_regex=_LOCAL.pattern if local else None,
                 allow_methods=["GET", "POST"],
                 allow_headers=["*"],
                 expose_headers=["X-Request-ID", "Retry-After"],

@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,12})?")
 _BARE_DATE = re.compile(r"(19|20)[0-9]{2}([0-9]{2}){0,2}")
 """``20201120`` reads as a date and as seconds of August 1970: it is refused rather than guessed."""
 
-_ZONE = re.compile(r" *(UTC|GMT|Z)$| +(?=[+-][0-9]{2}:?[0-9]{2}$)")
+_ZONE = re.compile(r"(?<! ) *+(UTC|GMT|Z)$|(?<! ) ++(?=[+-][0-9]{2}:?[0-9]{2}$)")
 """How some programs end a date where ISO 8601 has ``Z`` or an offset without a space."""
 
 _PROBE = datetime(2003, 11, 22, tzinfo=UTC)

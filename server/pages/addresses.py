@@ -14,6 +14,8 @@ from server.pages.i18n import gettext
 
 RATINGS = (1, 2, 3, 4, 5)
 
+_LOCAL = re.compile(r"/(?![/\\])[!-~]*")
+
 _PORTS = {"https": 443, "http": 80}
 """What a scheme stands for where an address names no port."""
 
@@ -130,7 +132,7 @@ def origin_of(address: str) -> tuple[str, str | None, int | None]:
 
 def local(address: str) -> str:
     """Return ``address`` when it leads nowhere but to this site, else the first page's."""
-    return address if re.fullmatch(r"/(?![/\\])[!-~]*", address) else "/"
+    return address if _LOCAL.fullmatch(address) else "/"
 
 
 def _rating(value: str) -> int:

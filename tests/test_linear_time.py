@@ -1,0 +1,329 @@
+"""Time grows with a client's text alone, whatever the text repeats.
+
+Twice as much of a text takes less than three times as long: in every regular expression of the
+product, and in every scanner that is written by hand.
+"""
+
+import ast
+import importlib
+import re
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from decimal import Decimal
+from functools import partial
+from itertools import chain, islice, product
+from re import _constants, _parser  # type: ignore[attr-defined]
+from typing import Any, NamedTuple
+
+import pytest
+from graphql import GraphQLError
+from starlette.datastructures import QueryParams
+from starlette.exceptions import HTTPException
+from strawberry.relay.utils import to_base64
+
+from dal.errors import DalError
+from dal.limits import MAX_DOCUMENT
+from dal.model import rules
+from dal.query import cursors
+from dal.table.keys import escape, unescape
+from live.positions import position_of
+from resolvers.node_ids import parse_node_id
+from schema.build import build_schema
+from schema.documents import DocumentCache
+from schema.errors import shown
+from schema.measure import units_of
+from schema.messages import plain
+from schema.scalars import SCALARS
+from server.http.clients import Clients
+from server.http.cors import is_allowed
+from server.http.entity_tags import matching
+from server.http.graphql_request import operation_of
+from server.http.media_types import preferred
+from server.http.request_ids import request_id_of
+from server.observability.labels import route_of
+from server.pages import i18n
+from server.pages.addresses import Filters
+from server.pages.faults import PageFault
+from tests.engines import ROOT
+
+PRODUCT = ("analytics", "compiled", "dal", "live", "resolvers", "schema", "server", "stream")
+
+OPERATORS = {
+    "analytics/clickhouse_store.py",
+    "server/cli/commands/token.py",
+    "server/importer/article_items.py",
+    "server/importer/article_rows.py",
+    "server/importer/csv_rows.py",
+}
+"""Modules that use ``re`` inside functions: on settings, options and files of operators."""
+
+METHODS = ("findall", "finditer", "fullmatch", "match", "search", "split", "sub")
+BEGIN, MOST, ENOUGH = 512, MAX_DOCUMENT, 0.001
+"""Characters to begin with, and the most; seconds that are enough to compare times."""
+
+ATTEMPTS = 4
+"""Attempts that must fail one after the other: a busy machine fails one now and then."""
+
+
+class Expression(NamedTuple):
+    """A compiled regular expression, and the methods that its module calls."""
+
+    name: str
+    pattern: "re.Pattern[Any]"
+    methods: Sequence[str]
+
+
+def calls_of_re(tree: ast.AST) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            of = node.func.value
+            if isinstance(of, ast.Name) and of.id == "re" and node.func.attr != "escape":
+                yield node
+
+
+def methods_in(tree: ast.AST) -> dict[str, set[str]]:
+    """Return the methods of expressions that a module calls, by the name of what has them."""
+    found = defaultdict(set)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in METHODS:
+            found[node.value.id if isinstance(node.value, ast.Name) else ""].add(node.attr)
+    return found
+
+
+def patterns_in(value: object) -> Iterator["re.Pattern[Any]"]:
+    if isinstance(value, re.Pattern):
+        yield value
+    elif isinstance(value, tuple | list):
+        yield from chain.from_iterable(map(patterns_in, value))
+
+
+def expressions() -> Iterator[Expression]:
+    """Yield the product's expressions; an expression that cannot be found here is an error."""
+    for path in sorted(chain.from_iterable((ROOT / one).rglob("*.py") for one in PRODUCT)):
+        where = str(path.relative_to(ROOT))
+        tree = ast.parse(path.read_text("utf-8"))
+        uses = sum(1 for _ in calls_of_re(tree))
+        if not uses:
+            continue
+        methods = methods_in(tree)
+        module = importlib.import_module(where.removesuffix(".py").replace("/", "."))
+        found = 0
+        for statement in tree.body:
+            if not isinstance(statement, ast.Assign) or not any(calls_of_re(statement)):
+                continue
+            found += sum(1 for _ in calls_of_re(statement))
+            names = [one.id for one in ast.walk(statement.targets[0]) if isinstance(one, ast.Name)]
+            patterns = [one for name in names for one in patterns_in(getattr(module, name))]
+            assert patterns, f"{where}: {names} hold no compiled expression"
+            for number, pattern in enumerate(patterns):
+                called = methods.get(names[0]) or set().union(*methods.values())
+                yield Expression(f"{where}:{names[0]}:{number}", pattern, sorted(called))
+        assert found == uses or where in OPERATORS, (
+            f"{where} uses re inside a function: compile the expression beside the imports."
+        )
+
+
+_CATEGORIES = {"CATEGORY_DIGIT": "0", "CATEGORY_WORD": "a"}
+
+
+def alphabet(parsed: Any) -> Iterator[str]:
+    """Yield a character of each thing that a part of an expression names, three of a set."""
+    for part in parsed if isinstance(parsed, list | tuple | _parser.SubPattern) else ():
+        match part:
+            case (_constants.LITERAL, value):
+                yield chr(value)
+            case (_constants.NOT_LITERAL, value):
+                yield chr(value + 1)
+            case (_constants.RANGE, (first, _)):
+                yield chr(first)
+            case (_constants.IN, members):
+                yield from islice(alphabet(members), 3)
+            case (_constants.CATEGORY, value):
+                yield _CATEGORIES.get(str(value), " ")
+            case _:
+                yield from alphabet(part)
+
+
+def words(parsed: Any) -> Iterator[str]:
+    """Yield the runs of literal characters of a part of an expression."""
+    word = ""
+    for part in parsed if isinstance(parsed, list | tuple | _parser.SubPattern) else ():
+        match part:
+            case (_constants.LITERAL, value):
+                word += chr(value)
+            case _:
+                yield word
+                word = ""
+                yield from words(part)
+    yield word
+
+
+def tokens_of(pattern: "re.Pattern[Any]") -> list[str]:
+    parsed = _parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)
+    return [*dict.fromkeys(chain(alphabet(parsed), filter(None, words(parsed)), "!"))]
+
+
+Text = Callable[[int], str]
+"""Returns a text of about so many characters."""
+
+
+def repeated(token: str, before: str, behind: str, n: int) -> str:
+    return before + token * (n // len(token)) + behind
+
+
+def repeats(tokens: Iterable[str]) -> Iterator[tuple[str, Text]]:
+    """Yield texts that repeat a token or two, with another one before or behind them."""
+    for one, other in product(tokens, repeat=2):
+        both = one + other
+        yield f"{both!r} * n", partial(repeated, both, "", "")
+        if one != other:
+            yield f"{one!r} * n + {other!r}", partial(repeated, one, "", other)
+            yield f"{other!r} + {one!r} * n", partial(repeated, one, other, "")
+
+
+def seconds(scan: Callable[[str], object], text: str, runs: int = 1) -> float:
+    """Return the processor time of the quickest of some runs."""
+    best = float("inf")
+    for _ in range(runs):
+        began = time.thread_time()
+        with suppress(DalError, GraphQLError, HTTPException, PageFault, ValueError):
+            scan(text)
+        best = min(best, time.thread_time() - began)
+    return best
+
+
+def is_linear(scan: Callable[[str], object], text: Text, most: int) -> bool:
+    """Return whether twice the text takes less than three times as long, up to ``most``.
+
+    Texts double until their time can be compared; what is quick at the most is not compared.
+    """
+    n = BEGIN
+    while 4 * n <= most and seconds(scan, text(n)) < ENOUGH:
+        n *= 2
+    return any(
+        seconds(scan, text(2 * n), 3) < max(ENOUGH, 3 * seconds(scan, text(n), 3))
+        for _ in range(ATTEMPTS)
+    )
+
+
+EXPRESSIONS = [*expressions()]
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS, ids=lambda one: one.name)
+def test_every_regular_expression_takes_linear_time(expression: Expression) -> None:
+    pattern = expression.pattern
+    binary = isinstance(pattern.pattern, bytes)
+    tokens = [*map(str, tokens_of(pattern))]
+
+    def scan(method: str, text: str) -> None:
+        subject = text.encode("latin-1", "replace") if binary else text
+        match method:
+            case "sub":
+                pattern.sub(b"" if binary else "", subject)
+            case "finditer":
+                pattern.findall(subject)
+            case _:
+                getattr(pattern, method)(subject)
+
+    for method in expression.methods:
+        for title, text in repeats(tokens):
+            assert is_linear(partial(scan, method), text, MOST), f"{method} of {title}"
+
+
+SCHEMA = build_schema()
+UNKNOWN = "Expected value of type 'AddCommentInput' not to include unknown field '{}', found: 1."
+
+
+class Scanner(NamedTuple):
+    scan: Callable[[str], object]
+    tokens: str
+    """Separated by spaces; a space is always one more."""
+
+
+def coerced(scalar: object, text: str) -> object:
+    parse = SCALARS[scalar].parse_value
+    assert parse is not None
+    return parse(text)
+
+
+def checked(document: str) -> None:
+    DocumentCache(SCHEMA._schema).checked(document)
+
+
+def told(message: str) -> object:
+    return shown(GraphQLError(message)).formatted
+
+
+def asked_by_get(query: str) -> object:
+    return operation_of(dict(QueryParams(query)))
+
+
+SCANNERS = {
+    "units of a document": Scanner(units_of, '" \\ """ # \n a 1 - . ... { ( [ $ ! @'),
+    "a document": Scanner(checked, '" \\ """ # \n a 1 ... { } ( : ... ,'),
+    "a field's document": Scanner(lambda text: checked(f"{{{text}}}"), "a a:b a{b} ...a @a ["),
+    "a string in a document": Scanner(
+        lambda text: checked(f'{{product(productId:"""{text}""") {{id}}}}'),
+        '" \\ \\""" \n \\u a',
+    ),
+    "a message": Scanner(plain, "' . ? : , Variable found Found Expected to"),
+    "a message about a field": Scanner(
+        lambda text: plain(UNKNOWN.format(text)), "' . ? '. , found: Found:"
+    ),
+    "an error": Scanner(told, "' . ? a \n"),
+    "an identifier": Scanner(partial(rules.identifier, "id"), "# / % a é \x00 \ud800"),
+    "an escaped identifier": Scanner(escape, "# / % a é"),
+    "a part of a key": Scanner(unescape, "% %23 # %e9 a 2"),
+    "a global id": Scanner(
+        lambda text: parse_node_id("id", text, "Product"), "a = + / UHJvZHVjdDox -"
+    ),
+    "a global id of two": Scanner(
+        lambda text: parse_node_id("id", to_base64("OrganizationUser", text), "OrganizationUser"),
+        "# / % %23 a",
+    ),
+    "a cursor": Scanner(cursors.decode, "a = - _ EQ"),
+    "an event's cursor": Scanner(position_of, "a = - _ IQ"),
+    "a title": Scanner(partial(rules.stated_title, "title"), "\x00 \u202e a \ud800 \n"),
+    "a text": Scanner(partial(rules.stated_text, "text"), "\x00 \u202e a \ud800 \n"),
+    "an e-mail address": Scanner(partial(rules.email, "email"), "a @ . \n"),
+    "an address": Scanner(partial(rules.address, "url"), "https:// / \\ @ : [ ] a 1"),
+    "a language": Scanner(partial(rules.language, "language"), "a - x 1 _ en-"),
+    "an amount": Scanner(partial(rules.money, "amount"), "1 . EUR E -"),
+    "a decimal": Scanner(partial(coerced, Decimal), "1 . - e 0 _"),
+    "an instant": Scanner(partial(coerced, datetime), "1 - : T Z . + 2024-12-01T00:00:00"),
+    "a query string": Scanner(asked_by_get, "a = & % %2 + query= variables={ ;"),
+    "a form": Scanner(lambda text: Filters.of(QueryParams(text)), "rating= & 1 from= = %"),
+    "Accept": Scanner(lambda text: preferred(text, ["text/html"]), "a / , ; q= * . 1"),
+    "Accept-Language": Scanner(lambda text: i18n.negotiated(None, None, text), "a - , ; q= 1 ."),
+    "If-None-Match": Scanner(lambda text: matching(text, '"a"'), f'" {"a" * 32} - W/ , *'),
+    "Origin": Scanner(
+        lambda text: is_allowed(text, [], local=True), "http:// localhost : 1 [::1] /"
+    ),
+    "X-Request-ID": Scanner(
+        lambda text: request_id_of([(b"x-request-id", text.encode())]), "a . : = \n"
+    ),
+    "X-Forwarded-For": Scanner(lambda text: Clients([]).at(text), "1 . : , % a 0 ::"),
+    "a path": Scanner(
+        lambda text: route_of({"type": "http", "path": text}), "/ products comments a health % ."
+    ),
+}
+"""Every scanner of a client's text that is written by hand, or is a library's."""
+
+
+@pytest.mark.parametrize("scanner", SCANNERS.values(), ids=SCANNERS)
+def test_every_scanner_of_a_clients_text_takes_linear_time(scanner: Scanner) -> None:
+    for title, text in repeats([*scanner.tokens.split(" "), " "]):
+        assert is_linear(scanner.scan, text, MOST), title
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"(a|b|ab)*c", r'"(?:[^"\\]|\\.)*"', r"[\w-]+\.[\w-]+\.[\w-]+"]
+)
+def test_an_expression_that_backtracks_is_found(pattern: str) -> None:
+    with pytest.raises(AssertionError):
+        test_every_regular_expression_takes_linear_time(
+            Expression("backtracking", re.compile(pattern), ("search", "findall"))
+        )
