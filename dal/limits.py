@@ -146,6 +146,13 @@ MAX_RESPONSE = 5_000_000
 MAX_FORM_FIELDS = 50
 """Fields of a form on a page."""
 
+MAX_JWT = 4_000
+"""Characters of what a person pastes to sign in: browsers drop a cookie of more than 4,096 with its
+name."""
+
+MAX_HOST = 300
+"""Characters of a Host header: a name has 253 at most, a port five."""
+
 MAX_REQUEST_ID = 128
 """Characters of a request id: it stands in logs."""
 

@@ -22,6 +22,7 @@ import pytest
 from graphql import GraphQLError
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from strawberry.relay.utils import to_base64
 
 from dal.errors import DalError
@@ -47,6 +48,7 @@ from server.observability.labels import route_of
 from server.pages import i18n
 from server.pages.addresses import Filters
 from server.pages.faults import PageFault
+from server.pages.sessions import cookies, pasted_jwt
 from tests.engines import ROOT
 
 PRODUCT = ("analytics", "compiled", "dal", "live", "resolvers", "schema", "server", "stream")
@@ -306,6 +308,11 @@ SCANNERS = {
         lambda text: request_id_of([(b"x-request-id", text.encode())]), "a . : = \n"
     ),
     "X-Forwarded-For": Scanner(lambda text: Clients([]).at(text), "1 . : , % a 0 ::"),
+    "a pasted JWT": Scanner(pasted_jwt, "a . - eyJ Bearer ! {"),
+    "Cookie": Scanner(
+        lambda text: cookies(Request({"type": "http", "headers": [(b"cookie", text.encode())]})),
+        'a = ; " \\ \\" marginalia_lang=',
+    ),
     "a path": Scanner(
         lambda text: route_of({"type": "http", "path": text}), "/ products comments a health % ."
     ),

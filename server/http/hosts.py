@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from dal.limits import MAX_HOST
 from server.http.admission import is_health
 from server.http.failures import failure
 from server.http.graphql_request import header
@@ -22,9 +23,6 @@ ANY = "*"
 
 _AT_ONCE = 1_000
 """Hosts whose verdict is remembered."""
-
-_LONGEST = 300
-"""Characters of a Host header: a name has 253 at most, a port five."""
 
 Address = IPv4Address | IPv6Address
 
@@ -52,7 +50,7 @@ class AllowedHosts:
         """Return whether requests may name ``host`` on a connection to the address ``local``."""
         if self._any:
             return True
-        if len(host) > _LONGEST:
+        if len(host) > MAX_HOST:
             return False
         if self._named(host):
             return True

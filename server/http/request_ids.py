@@ -6,8 +6,10 @@ import re
 from asgi_correlation_id import correlation_id
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from dal.limits import MAX_REQUEST_ID
+
 _NAME = b"x-request-id"
-_PLAIN = re.compile(rb"[\w.:=-]{1,128}")
+_PLAIN = re.compile(rb"[\w.:=-]{1,%d}" % MAX_REQUEST_ID)
 """An id that can stand in logs as it is."""
 
 

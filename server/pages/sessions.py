@@ -25,9 +25,6 @@ LANGUAGE_COOKIE = "marginalia_lang"
 
 _YEAR = 365 * 86_400
 
-LONGEST_JWT = 4_000
-"""Characters of what a person pastes. Browsers drop a cookie whose name and value exceed 4,096."""
-
 # Possessive, and begun only where a word begins: a text is looked through once.
 _JWT = re.compile(r"(?<![\w-])[\w-]++\.[\w-]++\.[\w-]++", re.ASCII)
 
@@ -92,7 +89,7 @@ def cookies(request: Request) -> dict[str, str]:
 def pasted_jwt(text: str) -> str:
     """Return the JWT in what a person pasted: alone, after ``Bearer``, or a whole JSON header.
 
-    The text is ``LONGEST_JWT`` long at most.
+    The text is ``MAX_JWT`` long at most.
     """
     found = _JWT.search(text)
     return found[0] if found else text.strip()

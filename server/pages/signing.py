@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
+from dal.limits import MAX_JWT
 from server.auth.authenticator import InvalidTokenError
 from server.pages import sessions
 from server.pages.addresses import local
@@ -26,10 +27,10 @@ async def sign_in(request: PageRequest) -> Response:
     """Keep the JWT when it proves who somebody is, and lead back to where they came from."""
     fields = await request.form()
     following = fields.get("next", "/")
-    if len(fields.get("jwt", "")) > sessions.LONGEST_JWT:
+    if len(fields.get("jwt", "")) > MAX_JWT:
         message = gettext(
             "This is too long: browsers keep a JWT of at most %(count)s characters.",
-            count=number(sessions.LONGEST_JWT),
+            count=number(MAX_JWT),
         )
         return _form(request, following, message)
     jwt = _jwt(request, fields)

@@ -5,7 +5,7 @@ import time
 import httpx
 import pytest
 
-from server.pages.sessions import LONGEST_JWT
+from dal.limits import MAX_JWT
 from tests.server.pages.conftest import Parsed, jwt_of, opened
 
 SIZE = 12_000
@@ -100,7 +100,7 @@ async def test_headers(client: httpx.AsyncClient, token: str) -> None:
 async def test_a_jwt_that_no_cookie_holds_is_refused_with_the_limit(
     client: httpx.AsyncClient,
 ) -> None:
-    longest = jwt_of("ann").ljust(LONGEST_JWT)
+    longest = jwt_of("ann").ljust(MAX_JWT)
     assert (await client.post("/sign-in", data={"jwt": longest})).status_code == 303
     client.cookies.clear()
     answer = await client.post("/sign-in", data={"jwt": longest + " "})

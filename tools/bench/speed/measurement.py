@@ -65,7 +65,7 @@ def script(
 ) -> Script | None:
     """Return the requests of a load; None where this server has nothing of the kind.
 
-    With ``tell_cost`` each asks for its cost besides; ``token`` is of the user who writes.
+    With ``tell_cost`` each asks for its cost besides. ``token`` is of staff, who see costs.
     """
     more = {"extensions": {"cost": True}} if tell_cost else {}
     requests = [_request(url, dialect, asked, token, more) for asked in load.asked]
@@ -115,7 +115,8 @@ def _request(
     body = dialect.body(asked)
     if body is None:
         return None
-    headers = (f"Authorization: Bearer {token}",) if isinstance(asked, CommentAdded) else ()
+    signed = bool(more) or isinstance(asked, CommentAdded)
+    headers = (f"Authorization: Bearer {token}",) if signed else ()
     return request(url, "/graphql", orjson.dumps(body | more), headers)
 
 

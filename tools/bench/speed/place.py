@@ -28,6 +28,7 @@ from dal.statistics.counts import RatingDeltas, StatisticsKey, deltas
 from dal.table import admin
 from dal.table.client import Table
 from dal.table.item import Item
+from resolvers.request.authorization import STAFF
 from server.auth.jwt import make_token
 from server.engine.data_directory import DataDirectory
 from server.engine.program import engine_binary
@@ -57,7 +58,7 @@ class Programs:
 
     def token(self) -> str:
         """Return a JWT to write with."""
-        return make_token(self.secret, username="bench", roles=[], lifetime=timedelta(days=1))
+        return make_token(self.secret, username="bench", roles=[STAFF], lifetime=timedelta(days=1))
 
 
 @dataclass(frozen=True, slots=True)
