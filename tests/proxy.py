@@ -20,6 +20,9 @@ Choose = Callable[[str, bytes], Fault | None]
 """Returns what a request meets, by its operation and body; None is nothing."""
 
 
+JSON = "application/x-amz-json-1.0"
+
+
 def nothing(_operation: str, _body: bytes) -> None:
     """Let every request through."""
 
@@ -58,7 +61,7 @@ class Proxy:
         spoil = self.spoils.get(operation, [])
         if status == 200 and spoil:
             told = spoil.pop(0)(told)
-        return web.Response(body=told, status=status, headers=checksum)
+        return web.Response(body=told, status=status, headers=checksum, content_type=JSON)
 
     def pass_all(self) -> None:
         """Let requests through from now on, and forget those that were seen."""
@@ -119,10 +122,20 @@ def in_turn(operation: str, faults: Iterable[Fault]) -> Choose:
 
 def refuse(status: int, code: str, **more: object) -> Fault:
     """Answer with an error of DynamoDB's; the engine is not asked."""
-    body = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": f"{code}.", **more}
+    return answer(status, error_body(code, **more))
+
+
+def error_body(code: str, **more: object) -> bytes:
+    """Return the body of an error of DynamoDB's."""
+    told = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": f"{code}.", **more}
+    return orjson.dumps(told)
+
+
+def answer(status: int, body: bytes, content_type: str = JSON, **headers: str) -> Fault:
+    """Answer in the engine's place, which is not asked."""
 
     async def fault(request: web.Request, forward: Forward) -> web.StreamResponse:
-        return web.Response(body=orjson.dumps(body), status=status)
+        return web.Response(body=body, status=status, content_type=content_type, headers=headers)
 
     return fault
 
@@ -140,10 +153,10 @@ async def reset_after(request: web.Request, forward: Forward) -> web.StreamRespo
 
 async def half(request: web.Request, forward: Forward) -> web.StreamResponse:
     """Close the connection within the answer."""
-    answer = await forward()
-    told = answer.body
+    whole = await forward()
+    told = whole.body
     assert isinstance(told, bytes)
-    begun = web.StreamResponse(status=answer.status, headers={"Content-Length": str(len(told))})
+    begun = web.StreamResponse(status=whole.status, headers={"Content-Length": str(len(told))})
     await begun.prepare(request)
     await begun.write(told[: len(told) // 2])
     return _reset(request)
@@ -175,9 +188,9 @@ def late(seconds: float) -> Fault:
     """Take time after the engine has done the operation."""
 
     async def fault(request: web.Request, forward: Forward) -> web.StreamResponse:
-        answer = await forward()
+        done = await forward()
         await asyncio.sleep(seconds)
-        return answer
+        return done
 
     return fault
 
@@ -201,9 +214,9 @@ def _reset(request: web.Request) -> web.StreamResponse:
 async def unprocessed(request: web.Request, forward: Forward) -> web.StreamResponse:
     """Hand all keys of a BatchGetItem back; the engine is not asked."""
     asked = orjson.loads(await request.read())
-    answer = {
+    handed_back = {
         "Responses": {},
         "UnprocessedKeys": asked["RequestItems"],
         "ConsumedCapacity": [],
     }
-    return web.Response(body=orjson.dumps(answer))
+    return web.Response(body=orjson.dumps(handed_back))

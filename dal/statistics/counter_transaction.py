@@ -39,7 +39,7 @@ from dal.table.concurrency import KeyedLocks, in_parallel
 from dal.table.deadline import current_deadline, deadline, time_left
 
 _NOTHING_DONE = (ConditionFailedError, ConflictError, StoreRefusedError)
-"""Errors after which it is certain that nothing was written."""
+"""Errors after which it is certain that nothing was written: no attempt went without an answer."""
 
 AT_ONCE = 16
 """Writes of one item each that go side by side, of those that are given together."""

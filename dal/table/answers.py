@@ -1,8 +1,8 @@
 """Answers of DynamoDB, checked before they are believed.
 
-A proxy, a load balancer or a failing machine can answer 200 with something else than the service
-said. Such an answer says nothing of what was done: it counts as no answer, and the same request is
-sent again.
+A proxy, a load balancer or a failing machine can answer with something else than the service said,
+be it 200 or an error. Such an answer says nothing of what was done: it counts as no answer, and the
+same request is sent again.
 """
 
 import zlib
@@ -13,7 +13,9 @@ from typing import Any
 import orjson
 
 from dal.errors import StoreUnavailableError
+from dal.table.error_codes import CANCELLED, KNOWN, dal_error
 
+_JSON = "application/x-amz-json-"
 _CAPACITY = "ConsumedCapacity"
 _ROWS: Mapping[str, type] = {"Count": int, "ConsumedCapacity": dict}
 REQUIRED: Mapping[str, Mapping[str, type]] = {
@@ -51,14 +53,7 @@ def whole_answer(operation: str, status: int, body: bytes, checksum: bytes) -> d
     """
     if status != HTTPStatus.OK:
         raise _malformed(f"its status is {status}")
-    if checksum.isdigit() and int(checksum) != zlib.crc32(body):
-        raise _malformed("its checksum differs")
-    try:
-        answer = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        raise _malformed("it is not JSON") from None
-    if not isinstance(answer, dict):
-        raise _malformed("it is no object")
+    answer = _object(body, checksum)
     members = REQUIRED.get(operation, {})
     for member, kind in members.items():
         if not isinstance(answer.get(member), kind) and (member != _CAPACITY or member in answer):
@@ -70,22 +65,53 @@ def whole_answer(operation: str, status: int, body: bytes, checksum: bytes) -> d
     return answer
 
 
+def whole_error(status: int, body: bytes, checksum: bytes, content_type: str) -> dict[str, Any]:
+    """Return what ``dal_error`` takes of an error; StoreUnavailableError for none of DynamoDB's."""
+    if not content_type.startswith(_JSON):
+        raise _malformed(f"its status is {status} and its type is {content_type or 'missing'}")
+    told = _object(body, checksum)
+    code = str(told.get("__type")).partition(":")[0].rpartition("#")[2]
+    reasons = told.get("CancellationReasons") or []
+    if code not in KNOWN:
+        raise _malformed(f"its error is {code}, which DynamoDB does not have")
+    if not isinstance(reasons, list) or (code == CANCELLED and not reasons):
+        raise _malformed("it has no reasons for a transaction that was cancelled")
+    return {
+        "Error": {"Code": code, "Message": told.get("message") or told.get("Message") or ""},
+        "ResponseMetadata": {"HTTPStatusCode": status},
+        "CancellationReasons": reasons,
+    }
+
+
+def _object(body: bytes, checksum: bytes) -> dict[str, Any]:
+    if checksum.isdigit() and int(checksum) != zlib.crc32(body):
+        raise _malformed("its checksum differs")
+    try:
+        told = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise _malformed("it is not JSON") from None
+    if not isinstance(told, dict):
+        raise _malformed("it is no object")
+    return told
+
+
 def check_answer(
     operation_model: Any,
     response_dict: dict[str, Any],
     customized_response_dict: dict[str, Any],
     **_: Any,
 ) -> None:
-    """Raise StoreUnavailableError for an answer that is not whole; a ``before-parse`` handler.
+    """Raise DalError for an answer that is not whole, or an error; a ``before-parse`` handler.
 
     Bodies of rows are decoded here, once: botocore's shape-driven parser takes twice as long.
     """
-    status = response_dict["status_code"]
-    if status != HTTPStatus.OK:
-        return
+    status, body = response_dict["status_code"], response_dict["body"]
+    headers = response_dict["headers"]
+    checksum = headers.get("x-amz-crc32", "").encode()
     name = operation_model.name
-    checksum = response_dict["headers"].get("x-amz-crc32", "").encode()
-    answer = whole_answer(name, status, response_dict["body"], checksum)
+    if status >= HTTPStatus.BAD_REQUEST:
+        raise dal_error(whole_error(status, body, checksum, headers.get("content-type", "")))
+    answer = whole_answer(name, status, body, checksum)
     if REQUIRED.get(name) is _ROWS:
         customized_response_dict.update(answer)
         response_dict["body"] = b"{}"

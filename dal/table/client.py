@@ -6,7 +6,6 @@ with exponential backoff and full jitter until then. Items go in and out as Attr
 
 import asyncio
 import logging
-import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from dal.table.abilities import NO_TRANSACTIONS, Abilities
 from dal.table.account import note_answer, note_request
 from dal.table.answers import CapacityUntoldError
 from dal.table.concurrency import batched, in_parallel
+from dal.table.conditional_write import write
 from dal.table.embedded import open_embedded
 from dal.table.gate import Gate
 from dal.table.instrumentation import STORE_INSTRUMENTS
@@ -27,7 +27,6 @@ from dal.table.pace import Pace
 from dal.table.requests import QueryAnswer, QueryRequest, Spend, query_arguments
 from dal.table.retries import retry
 from dal.table.service import Sdk, Service
-from dal.table.single_write import OPERATIONS, write_alone
 from dal.table.streams import Streams
 from dal.table.wire import quick
 
@@ -170,25 +169,13 @@ class Table:
     async def write(self, actions: Sequence[dict[str, Any]]) -> None:
         """Do all of ``actions`` in one transaction, or none of them.
 
-        An action is an entry of TransactWriteItems without its table name. One request token
-        covers the retries, so a write that was done but whose answer was lost is not done twice.
-        A Put or a Delete alone is no transaction (``dal/table/single_write.py``). Raises
-        ConditionFailedError with the indexes of the actions whose condition did not hold.
+        An action is an entry of TransactWriteItems without its table name. A Put or a Delete alone
+        is no transaction (``dal/table/conditional_write.py``). Raises ConditionFailedError with the
+        indexes of the actions whose condition did not hold, and StoreUnavailableError where the
+        outcome is unknown.
         """
-        if len(actions) == 1 and actions[0].keys() <= OPERATIONS.keys():
-            await write_alone(partial(self.once, TableName=self.name), actions[0])
-            return
-        transaction = {
-            "TransactItems": [
-                {kind: {"TableName": self.name, **action} for kind, action in entry.items()}
-                for entry in actions
-            ],
-            "ClientRequestToken": str(uuid.uuid4()),
-            **_ACCOUNT,
-        }
-        operation = "transact_write_items"
         try:
-            await retry(partial(self.once, operation, **transaction), operation)
+            await write(self.once, self.name, actions)
         except errors.UnknownOperationError:
             raise errors.UnknownOperationError(NO_TRANSACTIONS) from None
 

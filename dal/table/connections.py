@@ -25,14 +25,15 @@ NEXT_ADDRESS_SECONDS = 0.25
 IDLE_SECONDS = 12.0
 """After so long without a request a connection is not used again: it may be gone unnoticed."""
 
-_CHECKSUM = b"x-amz-crc32"
+_KEPT = (b"x-amz-crc32", b"content-type")
 
 
 class Answer(NamedTuple):
-    """An answer as it came; ``checksum`` is empty where none was told."""
+    """An answer as it came; ``checksum`` and ``content_type`` are empty where none was told."""
 
     status: int
     checksum: bytes
+    content_type: bytes
     body: bytes
 
 
@@ -58,7 +59,7 @@ class Connection(asyncio.Protocol):
         """Send a request; UnansweredError when the connection ends before the answer does."""
         self._asked = asyncio.get_running_loop().create_future()
         self._begun = False
-        self._checksum = b""
+        self._headers: dict[bytes, bytes] = {}
         self._body: list[bytes] = []
         self._transport.write(request)
         return self._asked
@@ -95,9 +96,10 @@ class Connection(asyncio.Protocol):
             self.close()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep the checksum."""
-        if name.lower() == _CHECKSUM:
-            self._checksum = value
+        """Keep what says whether the answer can be believed."""
+        name = name.lower()
+        if name in _KEPT:
+            self._headers[name] = value
 
     def on_body(self, body: bytes) -> None:
         """Keep a part of the body."""
@@ -113,7 +115,8 @@ class Connection(asyncio.Protocol):
         if asked is not None and not asked.done():
             parts, self._body = self._body, []
             body = parts[0] if len(parts) == 1 else b"".join(parts)
-            asked.set_result(Answer(self._parser.get_status_code(), self._checksum, body))
+            checksum, kind = [self._headers.get(name, b"") for name in _KEPT]
+            asked.set_result(Answer(self._parser.get_status_code(), checksum, kind, body))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-import orjson
-
 from dal import errors
 
 _BUSY = errors.ThrottledError, "DynamoDB is busy: try again in a moment."
@@ -17,6 +15,9 @@ _DAMAGED = ("database disk image is malformed", "file is not a database")
 
 _FAILED_ALONE = "ConditionalCheckFailedException"
 """Of a write of one item, which has no list of reasons."""
+
+CANCELLED = "TransactionCanceledException"
+"""Of a transaction, which has a reason for each of its actions."""
 
 _INVALID = {"ValidationException", "ValidationError"}
 """Codes of what is wrong with a request itself, such as an item that is too large."""
@@ -55,6 +56,46 @@ _BY_CODE: dict[str, tuple[type[errors.DalError], str]] = {
     ),
 }
 
+KNOWN = frozenset(
+    {
+        *_BY_CODE,
+        *_INVALID,
+        _FAILED_ALONE,
+        CANCELLED,
+        "AccessDeniedException",
+        "DuplicateItemException",
+        "IdempotentParameterMismatchException",
+        "IncompleteSignature",
+        "IncompleteSignatureException",
+        "IndexNotFoundException",
+        "InternalFailure",
+        "InternalServerError",
+        "InvalidSignatureException",
+        "ItemCollectionSizeLimitExceededException",
+        "MalformedHttpRequestException",
+        "MissingAuthenticationToken",
+        "MissingAuthenticationTokenException",
+        "NotAuthorized",
+        "OptInRequired",
+        "PolicyNotFoundException",
+        "RequestAbortedException",
+        "RequestEntityTooLargeException",
+        "RequestExpired",
+        "RequestTimeoutException",
+        "SerializationException",
+        "ServiceUnavailable",
+        "ServiceUnavailableException",
+        "TableAlreadyExistsException",
+        "TableInUseException",
+        "TableNotFoundException",
+        "UnrecognizedClientException",
+    }
+)
+"""What DynamoDB, its streams and the gate before all of AWS call their errors.
+
+Of the operations that are used here. https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/CommonErrors.html
+"""
+
 
 def dal_error(response: Mapping[str, Any]) -> errors.DalError:
     """Return the error that says what an error response of DynamoDB says.
@@ -86,22 +127,6 @@ def dal_error(response: Mapping[str, Any]) -> errors.DalError:
         errors.InvalidRequestError if {code, *reasons} & _INVALID else errors.StoreRefusedError
     )
     return refused(f"DynamoDB refused the request: {message}")
-
-
-def error_response(status: int, body: bytes) -> dict[str, Any]:
-    """Return what ``dal_error`` takes of an answer that tells an error, whatever is in it."""
-    try:
-        told = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        told = {"message": body.decode(errors="replace")}
-    if not isinstance(told, dict):
-        told = {}
-    code = str(told.get("__type", status)).partition(":")[0].rpartition("#")[2]
-    return {
-        "Error": {"Code": code, "Message": told.get("message") or told.get("Message") or ""},
-        "ResponseMetadata": {"HTTPStatusCode": status},
-        "CancellationReasons": told.get("CancellationReasons") or [],
-    }
 
 
 def unusable(error: Exception) -> errors.StoreRefusedError:

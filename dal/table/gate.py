@@ -25,7 +25,8 @@ MAINTENANCE_SECONDS = 5.0
 
 _SMALL_WRITES = {"put_item", "update_item", "delete_item", "transact_write_items"}
 _QUICK = {"query", "get_item", "batch_get_item", *_SMALL_WRITES}
-_WRITES = {"batch_write_item", *_SMALL_WRITES}
+WRITES = {"batch_write_item", *_SMALL_WRITES}
+"""Operations whose outcome is unknown when their answer is lost."""
 
 
 class Gate:
@@ -41,7 +42,7 @@ class Gate:
 
         A write that was sent goes on when who waits for it leaves: its outcome would be unknown.
         """
-        if operation not in _WRITES:
+        if operation not in WRITES:
             async with self._free:
                 return await self._attempt(operation, send)
         await self._free.acquire()

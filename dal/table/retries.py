@@ -15,6 +15,7 @@ from tenacity.wait import wait_random_exponential
 from dal import errors
 from dal.table.deadline import time_left
 from dal.table.failure_log import log_failure
+from dal.table.gate import WRITES
 from dal.table.instrumentation import STORE_INSTRUMENTS
 
 Answer = TypeVar("Answer")
@@ -41,8 +42,9 @@ async def retry(
     """Return the first answer in time; else raise what last stood in the way.
 
     Throttling, a table that does not answer, and conflicts are tried again; other errors are not,
-    nor is an open circuit where somebody waits with a deadline. Once an attempt has had no answer,
-    also at the very end, that is StoreUnavailableError: whether it was carried out is unknown.
+    nor is an open circuit where somebody waits with a deadline. Once an attempt at a write has had
+    no answer, no refusal that follows proves what became of it: that is StoreUnavailableError. A
+    failed condition is for the caller to interpret.
     """
     left = time_left(DEADLINE)
     if left == 0:
@@ -76,6 +78,8 @@ async def retry(
             latest = errors.StoreUnavailableError(_TOO_LATE)
             log_failure(operation, latest, number)
         raise (unknown or latest) from None
+    except errors.DalError as error:
+        raise _known(operation, unknown, error) from error.__cause__
 
 
 async def _further(
@@ -94,6 +98,15 @@ async def _further(
         wait=wait_random_exponential(multiplier=0.05, max=1),
     )
     return await retrying(following)
+
+
+def _known(
+    operation: str, unknown: errors.DalError | None, error: errors.DalError
+) -> errors.DalError:
+    """Return what is known after an attempt without an answer, if there was one, and an error."""
+    if operation not in WRITES or isinstance(error, errors.ConditionFailedError):
+        return error
+    return unknown or error
 
 
 def _unanswered(error: errors.DalError) -> bool:

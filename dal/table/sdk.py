@@ -117,8 +117,8 @@ async def open_sdk(
             credentials = await session.get_credentials()
         except (BotoCoreError, ValueError) as error:
             raise unusable(error) from error
-        if service == "dynamodb":
-            opened.meta.events.register("before-parse.dynamodb", check_answer)
+        name = opened.meta.service_model.service_id.hyphenize()
+        opened.meta.events.register(f"before-parse.{name}", check_answer)
         yield AwsSdk(opened, botocore, credentials)
 
 

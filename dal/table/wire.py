@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from dal.table.answers import whole_answer
+from dal.table.answers import whole_answer, whole_error
 from dal.table.connections import Connections, Origin
-from dal.table.error_codes import dal_error, error_response, unreachable, unusable
+from dal.table.error_codes import dal_error, unreachable, unusable
 from dal.table.service import Sdk, Service
 from dal.table.signature import Scope, authorization
 
@@ -98,7 +98,8 @@ class Wire:
             raise unreachable(self.endpoint_url, error) from error
         if answer.status < HTTPStatus.BAD_REQUEST:
             return whole_answer(name, answer.status, answer.body, answer.checksum)
-        raise dal_error(error_response(answer.status, answer.body))
+        kind = answer.content_type.decode(errors="replace")
+        raise dal_error(whole_error(answer.status, answer.body, answer.checksum, kind))
 
     async def _request(self, name: str, body: bytes) -> bytes:
         credentials = await self._sdk.credentials()

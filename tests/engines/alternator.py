@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from tests.proxy import Choose, Fault, Forward, Proxy, proxy_of, refuse
+from tests.proxy import JSON, Choose, Fault, Forward, Proxy, proxy_of, refuse
 
 LACKING = frozenset({"TransactWriteItems", "TransactGetItems"})
 EXPIRY = frozenset({"DescribeTimeToLive", "UpdateTimeToLive"})
@@ -35,7 +35,9 @@ async def _bare(request: web.Request, forward: Forward) -> web.StreamResponse:
     answer = await forward()
     assert isinstance(answer.body, bytes)
     return web.Response(
-        body=orjson.dumps(_without(orjson.loads(answer.body))), status=answer.status
+        body=orjson.dumps(_without(orjson.loads(answer.body))),
+        status=answer.status,
+        content_type=JSON,
     )
 
 

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from aiohttp import web
 
 from dal import errors
 from dal.table.client import Table
@@ -29,13 +28,6 @@ async def test_answers_and_refusals_are_the_same(filled: Table) -> None:
         assert one == other, kind
 
 
-def _answer(status: int, body: bytes) -> Fault:
-    async def fault(request: web.Request, forward: proxy.Forward) -> web.StreamResponse:
-        return web.Response(body=body, status=status)
-
-    return fault
-
-
 _REASONS = [{"Code": "None"}, {"Code": "TransactionConflict", "Message": "It is."}]
 
 FAULTS: dict[str, Fault] = {
@@ -51,10 +43,22 @@ FAULTS: dict[str, Fault] = {
     "a conflict": proxy.refuse(400, "TransactionCanceledException", CancellationReasons=_REASONS),
     "a failure": proxy.refuse(500, "InternalServerError"),
     "no place": proxy.refuse(503, "ServiceUnavailable"),
-    "a failure in HTML": _answer(503, b"<html><body>Service Unavailable</body></html>"),
-    "a failure in no words": _answer(502, b""),
-    "a refusal in HTML": _answer(403, b"<html>Sign in to the network</html>"),
-    "a refusal in no words": _answer(413, b""),
+    "a failure in HTML": proxy.answer(
+        503, b"<html><body>Service Unavailable</body></html>", "text/html"
+    ),
+    "a failure in no words": proxy.answer(502, b""),
+    "a refusal in HTML": proxy.answer(403, b"<html>Sign in to the network</html>", "text/html"),
+    "a refusal in no words": proxy.answer(413, b""),
+    "an error of another": proxy.refuse(400, "QuotaOfTheProxyException"),
+    "an error that is cut off": proxy.answer(400, proxy.error_body("ValidationException")[:-9]),
+    "an error of another kind": proxy.answer(
+        400, proxy.error_body("ValidationException"), "text/html"
+    ),
+    "an error that has changed": proxy.answer(
+        400, proxy.error_body("ValidationException"), **{"x-amz-crc32": "1"}
+    ),
+    "an error in a list": proxy.answer(400, b"[]"),
+    "cancelled for no reason": proxy.refuse(400, "TransactionCanceledException"),
     "a damaged file": proxy.refuse(500, "InternalServerError", message="file is not a database"),
     "an answer of another": proxy.spoilt(b'{"hello": "world"}'),
     "HTML": proxy.spoilt(b"<html>Sign in to the network</html>"),

@@ -1,11 +1,13 @@
 """The faults, as data: what calls of the store meet, how many of them, and beside which work."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from tests.proxy import (
     Fault,
+    answer,
+    error_body,
     half,
     hang,
     late,
@@ -23,7 +25,7 @@ _BOTH = (READS, WRITES)
 
 @dataclass
 class Case:
-    """A fault; ``share`` of the calls of ``operation`` (None: of all) meet one of ``faults``.
+    """A fault; ``share`` of the calls of ``operations`` (none: of all) meet one of ``faults``.
 
     ``part`` is what the body of such a call holds. A case without faults stops the engine.
     """
@@ -31,7 +33,7 @@ class Case:
     name: str
     faults: Sequence[Fault] = ()
     share: float = 1.0
-    operation: str | None = None
+    operations: Collection[str] = ()
     part: bytes = b""
     kinds: Sequence[str] = _BOTH
     met: int = 0
@@ -39,7 +41,7 @@ class Case:
 
     def choose(self, operation: str, body: bytes) -> Fault | None:
         """Return what a call meets; as ``tests.proxy.Choose``."""
-        fits = self.operation in {None, operation} and self.part in body
+        fits = (not self.operations or operation in self.operations) and self.part in body
         if not self.faults or not fits or self.chance.random() >= self.share:
             return None
         self.met += 1
@@ -52,7 +54,13 @@ def _cancelled(reason: str) -> Fault:
 
 
 def _of_writes(name: str, fault: Fault, operation: str = "TransactWriteItems") -> Case:
-    return Case(name, [fault], 0.5, operation, kinds=(WRITES,))
+    return Case(name, [fault], 0.5, {operation}, kinds=(WRITES,))
+
+
+def _lost_and(name: str, retry: Fault) -> Case:
+    """Let writes be done and lose their answers, or answer as ``retry`` without the engine."""
+    operations = {"TransactWriteItems", "PutItem", "DeleteItem"}
+    return Case(f"lost, and {name}", [reset_after, retry], 0.5, operations, kinds=(WRITES,))
 
 
 def cases() -> list[Case]:
@@ -76,8 +84,17 @@ def cases() -> list[Case]:
         _of_writes("conflicts", _cancelled("TransactionConflict")),
         _of_writes("in progress", refuse(400, "TransactionInProgressException")),
         _of_writes("unprocessed", unprocessed, "BatchGetItem"),
+        _lost_and("400 of an unknown type", refuse(400, "SomethingElseException")),
+        _lost_and("403 in HTML", answer(403, b"<html>Sign in</html>", "text/html")),
+        _lost_and(
+            "half a failed condition", answer(400, error_body("TransactionCanceledException")[:-9])
+        ),
         Case(
-            "one segment fails", [reset_before], 1.0, "Query", b'"PRODUCT#fixed/1"', kinds=(READS,)
+            "one segment fails",
+            [reset_before],
+            operations={"Query"},
+            part=b'"PRODUCT#fixed/1"',
+            kinds=(READS,),
         ),
         Case("engine stopped"),
     ]

@@ -1,4 +1,4 @@
-"""One item is written without a transaction, and a lost answer is no doubt about it."""
+"""One item is written without a transaction, and what a write did whose answer was lost."""
 
 from collections.abc import Awaitable, Callable
 
@@ -63,17 +63,61 @@ async def test_what_was_done_before_its_answer_was_lost_is_done(
 
 
 @pytest.mark.parametrize("action", [ADD, DELETE], ids=["put", "delete"])
-async def test_anothers_write_is_not_taken_for_ones_own(each_table: Table, action: Action) -> None:
-    """The first attempt did nothing, its answer was lost, and another has written meanwhile."""
+async def test_a_write_that_others_have_overwritten_is_in_doubt(
+    each_table: Table, action: Action
+) -> None:
+    """The first attempt had no answer, and another has written since: no read shows the outcome."""
     other = ITEM | {"n": {"N": "7"}}
 
     async def fail_while_another_writes(_: Operation, __: Answer) -> Answer:
         await each_table.put_many([other])
         raise errors.StoreUnavailableError("Lost.")
 
-    with pytest.raises(errors.ConditionFailedError):
+    with pytest.raises(errors.StoreUnavailableError):
         await faulty(each_table, fail_while_another_writes).write([action])
     assert await each_table.get(key_of(ITEM)) == other
+
+
+async def forget_token(real: Operation, arguments: Answer) -> Answer:
+    """Do a transaction as an engine that was killed since, which has forgotten the tokens."""
+    return await real(**arguments | {"ClientRequestToken": "another"})
+
+
+async def test_a_transaction_that_the_engine_has_forgotten_is_done(each_table: Table) -> None:
+    other = ITEM | {"PK": {"S": "b"}}
+    both: list[Action] = [ADD, {"Put": {"Item": other}}]
+    await faulty(each_table, lose_answer, forget_token).write(both)
+    gone: list[Action] = [DELETE, {"Delete": {"Key": key_of(other)}}]
+    await faulty(each_table, lose_answer, forget_token).write(gone)
+    assert await each_table.get_many([key_of(ITEM), key_of(other)]) == []
+
+
+async def test_a_forgotten_transaction_that_no_read_shows_is_in_doubt(each_table: Table) -> None:
+    await each_table.write([ADD])
+    close: Action = {
+        "Update": {
+            "Key": key_of(ITEM),
+            "UpdateExpression": "SET n = :two",
+            "ConditionExpression": "n = :one",
+            "ExpressionAttributeValues": {":one": {"N": "1"}, ":two": {"N": "2"}},
+        }
+    }
+    with pytest.raises(errors.StoreUnavailableError):
+        await faulty(each_table, lose_answer, forget_token).write([close])
+
+
+@pytest.mark.parametrize("code", ["AccessDeniedException", "ValidationException"])
+async def test_a_refusal_does_not_end_the_doubt_about_a_write(table: Table, code: str) -> None:
+    """It may be of this attempt alone. A read leaves no doubt, whatever it is answered."""
+    no = refuse(client_error(code))
+    for actions in ([ADD], [ADD, {"Put": {"Item": ITEM | {"PK": {"S": "b"}}}}]):
+        with pytest.raises(errors.StoreUnavailableError):
+            await faulty(table, lose_answer, no).write(actions)
+        with pytest.raises(errors.StoreRefusedError):
+            await faulty(table, no).write(actions)
+        await table.write([{"Delete": {"Key": key_of(ITEM)}}])
+    with pytest.raises(errors.StoreRefusedError):
+        await faulty(table, lose_answer, no).get(key_of(ITEM))
 
 
 async def test_what_was_never_sent_is_not_taken_for_done(table: Table) -> None:
