@@ -39,6 +39,10 @@ class DataDirectoryInUseError(CommandError):
     """Another process owns the data directory."""
 
 
+class DiskFullError(CommandError):
+    """The disk of the data directory has no room."""
+
+
 @dataclass(frozen=True, slots=True)
 class EngineRecord:
     """A running engine, as the process that owns the data directory left word of it."""
@@ -120,6 +124,15 @@ class DataDirectory:
             # Some file systems cannot reserve room, and musl does not fill in for them.
             if error.errno != errno.EOPNOTSUPP:
                 raise self.unusable(error) from error
+
+    @property
+    def full(self) -> bool:
+        """Whether the disk has no room for the engine to start."""
+        try:
+            self.check_room()
+        except DiskFullError:
+            return True
+        return False
 
     def own(self) -> bool:
         """Become the directory's owner; False when another process is."""
@@ -215,7 +228,7 @@ class DataDirectory:
     def unusable(self, error: OSError) -> CommandError:
         """Return the error of a directory in which something could not be written."""
         if error.errno in _FULL:
-            return CommandError(
+            return DiskFullError(
                 f"The disk of the data directory {self.path} is full: free {ROOM >> 20} MB "
                 "or more, or choose another directory with --data-dir."
             )

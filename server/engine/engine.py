@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from server.engine.data_directory import DataDirectory, EngineRecord
+from server.engine.data_directory import ROOM, DataDirectory, EngineRecord
 from server.engine.integrity import check_data
 from server.engine.orphan_process import end_orphan, runs
 from server.engine.process import EngineProcess, PortTakenError, free_port
@@ -22,6 +22,12 @@ logger = logging.getLogger(__name__)
 MAX_RESTARTS = 5
 RESTART_WINDOW = 60.0
 """Seconds: an engine that dies more often than that in this time has a reason that stays."""
+
+ROOM_LOOK = 1.0
+"""Seconds between two looks whether a full disk has room for the engine to start."""
+
+_ROOM_LINE = 60.0
+"""Seconds between two lines that say so."""
 
 SHARE_DEADLINE = 30.0
 """Seconds a command waits for a server to come up, or for another command to end."""
@@ -146,10 +152,24 @@ class _Keeper:
                 how = await self._end()
                 self._count(how)
                 logger.warning("The storage engine died (%s): starting it again.", how)
-                self.process = await _start_again(self._directory, self.process.port)
-                self.write_record()
+                await self._start_again()
         except CommandError as error:
             self._died.set_result(str(error))
+
+    async def _start_again(self) -> None:
+        """Start the engine again, as soon as the disk has room for it."""
+        next_line = 0.0
+        while self._directory.full:
+            if time.monotonic() >= next_line:
+                next_line = time.monotonic() + _ROOM_LINE
+                logger.error(
+                    "The storage engine waits for room on the disk of %s: free %d MB or more.",
+                    self._directory.path,
+                    ROOM >> 20,
+                )
+            await asyncio.sleep(ROOM_LOOK)
+        self.process = await _start_again(self._directory, self.process.port)
+        self.write_record()
 
     async def _end(self) -> str:
         """Wait for the engine's end, which comes by force when it hangs; return how it ended."""

@@ -1,15 +1,18 @@
 """Directories that cannot hold data, and disks that are full."""
 
 import asyncio
+import os
+import signal
 from pathlib import Path
 
 import pytest
 
+from dal.errors import StoreFullError
 from dal.table.client import Table
-from server.engine.storage import open_table
+from server.engine.storage import open_store, open_table
 from server.errors import CommandError
 from server.settings import Settings
-from tests.server.embedded import fill, mounted, refusal
+from tests.server.embedded import engine_pid, fill, mounted, refusal, successor
 
 KEPT = {"PK": {"S": "kept"}, "SK": {"S": "kept"}}
 
@@ -61,6 +64,30 @@ async def test_a_disk_that_fills_up_is_told_and_loses_nothing_acknowledged(
         (data_dir / "ballast").unlink()
         async with open_table(settings, share=False) as table:
             assert await table.get(KEPT) == KEPT
+
+
+async def test_a_full_disk_and_a_dead_engine_wait_for_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("server.engine.engine.ROOM_LOOK", 0.05)
+    with mounted(tmp_path / "disk", "size=24m") as data_dir:
+        async with open_store(Settings(data_dir=data_dir), share=False) as store:
+            await store.table.put_many([KEPT])
+            await asyncio.to_thread(fill, data_dir / "ballast")
+            with pytest.raises(StoreFullError):
+                await write_much(store.table)
+            assert await store.table.get(KEPT) == KEPT
+            pid = engine_pid(data_dir)
+            os.kill(pid, signal.SIGKILL)
+            async with asyncio.timeout(60):
+                while not any("waits for room" in line for line in caplog.messages):  # noqa: ASYNC110 - a log tells no event
+                    await asyncio.sleep(0.05)
+            assert not store.died.done()
+            (data_dir / "ballast").unlink()
+            await successor(data_dir, pid)
+            assert await store.table.get(KEPT) == KEPT
+            await write_much(store.table)
+    assert sum("waits for room" in line for line in caplog.messages) == 1
 
 
 async def write_much(table: Table) -> None:
