@@ -86,6 +86,7 @@ class Readiness:
         try:
             if self.directory is not None:
                 self.directory.check_begun()
+                self.directory.check_log()
             limit = Deadline()
             limit.restart(DEADLINE)
             with deadline(limit):

@@ -122,13 +122,14 @@ class Streams:
         return str(answer["ShardIterator"])
 
     async def records(self, iterator: str) -> Records:
-        """Return up to 1,000 records; none may also mean to go on.
+        """Return up to 1,000 records, each once; none may also mean to go on.
 
         Raises IteratorExpiredError after about 15 minutes, and ChangesLostError when records from
         there on are gone.
         """
         answer = await self._ask("get_records", ShardIterator=iterator)
-        return Records(answer["Records"], answer.get("NextShardIterator"))
+        once = {one["dynamodb"]["SequenceNumber"]: one for one in answer["Records"]}
+        return Records(list(once.values()), answer.get("NextShardIterator"))
 
     async def _ask(self, operation: str, **arguments: Any) -> dict[str, Any]:
         answer = await self._call(operation, **arguments)

@@ -176,6 +176,16 @@ class DataDirectory:
         if not size:
             raise self.lost("empty")
 
+    def check_log(self) -> None:
+        """Raise CommandError when the write-ahead log is gone of an engine that was not stopped."""
+        log = self.database.with_name(f"{self.database.name}-wal")
+        if self.record() is not None and self.database.exists() and not log.exists():
+            raise CommandError(
+                f"The write-ahead log {log} is gone, and with it acknowledged writes: put a backup "
+                f"in the place of the data with `marginalia restore`, or remove {self._record} to "
+                "go on with what is left."
+            )
+
     def lost(self, how: str) -> CommandError:
         """Return the error of a data file whose data was lost."""
         return CommandError(

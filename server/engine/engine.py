@@ -96,6 +96,7 @@ async def _own_or_share(directory: DataDirectory) -> str | None:
 async def _kept(
     directory: DataDirectory, died: asyncio.Future[str], *, serving: bool
 ) -> AsyncIterator["_Keeper"]:
+    directory.check_log()
     end_orphan(directory)
     check_data(directory)
     keeper = _Keeper(directory, await _start_anywhere(directory), died, serving=serving)

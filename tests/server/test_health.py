@@ -1,6 +1,7 @@
 """Liveness, and readiness of stores that fail in one way or another."""
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,10 +16,11 @@ from dal.table.client import Table, TableAddress, connect
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.engine.data_directory import DataDirectory
+from server.engine.engine import embedded_engine
 from server.engine.storage import open_store
 from server.settings import Settings
 from tests.conftest import Clients
-from tests.server.embedded import fill, mounted
+from tests.server.embedded import fill, mounted, refusal
 
 OK = (200, {"status": "ok"})
 
@@ -107,6 +109,29 @@ async def test_a_full_disk_is_not_ready_until_there_is_room(
         f"The store cannot be used: {said}",
         "The store can be used again.",
     ]
+
+
+@pytest.mark.usefixtures("no_waiting")
+async def test_a_log_that_was_removed_is_not_ready_and_refused_after_a_kill(tmp_path: Path) -> None:
+    """What it held is acknowledged, and not in the data file yet."""
+    settings, left = Settings(data_dir=tmp_path / "live"), tmp_path / "left"
+    async with open_store(settings, share=False):
+        pass
+    async with (
+        open_store(settings, share=False) as store,
+        client_of(store.table, store.directory) as client,
+    ):
+        assert await asked(client, "/health/ready") == OK
+        shutil.copytree(settings.data_dir, left)  # as a kill leaves it
+        (settings.data_dir / "marginalia.db-wal").unlink()
+        assert "marginalia.db-wal is gone" in await unready(client)
+    async with embedded_engine(settings.data_dir, share=False):  # it was stopped in good order
+        pass
+    (left / "marginalia.db-wal").unlink()
+    assert "marginalia.db-wal is gone" in await refusal(left)
+    (left / "engine.json").unlink()
+    async with embedded_engine(left, share=False):
+        pass
 
 
 ITEMS = [

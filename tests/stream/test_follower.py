@@ -245,6 +245,15 @@ async def test_parents_come_before_children(begun: Table) -> None:
     assert not (await stored(begun, "d")).done
 
 
+async def test_a_record_that_comes_twice_in_one_answer_counts_once(begun: Table) -> None:
+    one, two = made(1, "42"), made(2, "42")
+    fake, clock = FakeStreams({"a": shard_of([one, two, one])}), Clock()
+    await exhaust(follower_of(begun, fake, clock), clock)
+    assert fake.read == [("a", "1"), ("a", "2"), ("a", "1")]
+    assert await count_of(begun, "42") == 2
+    assert (await stored(begun, "a")).sequence == "2"
+
+
 async def test_a_child_waits_for_the_parent_also_after_a_restart(begun: Table) -> None:
     family = {
         "a": shard_of([made(n, "42") for n in range(1, 9)], closed=True),
