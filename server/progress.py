@@ -37,7 +37,14 @@ class ProgressBar:
         self._task = self._progress.add_task(title, total=total, note="")
 
     def update(self, done: int, note: str) -> None:
-        """Show how much is done, in the unit of ``total``, with a few words beside it."""
+        """Show how much is done, in the unit of ``total``, with a few words next to it.
+
+        A total that is exceeded was an estimate, such as a table's count of some hours ago: from
+        then on there is none.
+        """
+        task = self._progress.tasks[0]
+        if task.total is not None and done > task.total:
+            task.total = None
         self._progress.update(self._task, completed=done, note=note)
         self._tell()
 

@@ -19,7 +19,7 @@ from server.auth.secret import ensure_secret, secret_source
 from server.banner import address, banner
 from server.brokers import check_broker, open_broker
 from server.engine.storage import Store, open_store
-from server.errors import CommandError
+from server.errors import UNAVAILABLE, CommandError
 from server.http.hosts import AllowedHosts
 from server.logs import set_up_logs
 from server.loop_watchdog import watched
@@ -111,7 +111,7 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
         else:
             await _serve(settings, store, listener, greet, secret)
         if store.died.done():
-            raise CommandError(store.died.result())
+            raise CommandError(store.died.result(), UNAVAILABLE)
 
 
 async def _serve_by_workers(

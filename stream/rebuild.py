@@ -69,7 +69,7 @@ async def rebuild(
 async def _announce(maintenance: MaintenanceStore, wait_for_writers: WaitForWriters) -> Maintenance:
     """Announce a rebuild into stream mode, and wait until every writer acts on it."""
     read = await maintenance.read()
-    check_alone(replace(read, rebuilding=True))
+    check_alone(read, replace(read, rebuilding=True))
     if read.mode is MaintenanceMode.TRANSACTIONAL:
         # Before our writes stop changing the counters, nobody may trust a zero any more.
         read = await maintenance.announce(read, complete=False)

@@ -32,7 +32,7 @@ from dal.table import admin
 from dal.table.account import opened
 from dal.table.client import Table
 from dal.table.item import ABSENT, Item, key_of, unchanged
-from dal.table.retries import retry
+from dal.table.retries import retry, waits
 
 KEPT_SECONDS = 5.0
 SETTLE_SECONDS = 20.0
@@ -147,11 +147,13 @@ class MaintenanceStore:
 
     async def _read_in_time(self) -> tuple[float, Maintenance]:
         """Return when the item was asked for, and what it said; it may be old when it comes."""
-        asked = monotonic()
-        read = await self.read()
-        if monotonic() - asked >= KEPT_SECONDS:
-            raise StoreUnavailableError("DynamoDB answers too slowly: try again in a moment.")
-        return asked, read
+        while True:
+            asked = monotonic()
+            read = await self.read()
+            if monotonic() - asked < KEPT_SECONDS:
+                return asked, read
+            if not waits():
+                raise StoreUnavailableError("DynamoDB answers too slowly: try again in a moment.")
 
     @property
     def latest(self) -> Maintenance | None:
@@ -169,7 +171,7 @@ class MaintenanceStore:
         a rebuild and an upgrade at once.
         """
         announced = replace(read, **changes, since=int(time()))
-        check_alone(announced)
+        check_alone(read, announced)
         counted = await self._table.id() if announced.complete else ""
         announced = replace(announced, counted_table=counted)
         try:
@@ -183,16 +185,20 @@ class MaintenanceStore:
         return announced
 
 
-def check_alone(state: Maintenance) -> None:
+def check_alone(read: Maintenance, wanted: Maintenance) -> None:
     """Raise StoreRefusedError for a rebuild and an upgrade at once."""
-    runs = state.rebuilding, state.upgrading
-    names = list(compress(_COMMANDS, runs))
-    if len(names) > 1:
-        commands = " or ".join(f"`marginalia {_COMMANDS[name]}`" for name in names)
+    begun = _begun(read)
+    others = _begun(wanted) - begun
+    if begun and others:
+        (running,), (other,) = begun, others
         raise StoreRefusedError(
-            f"{' and '.join(names).capitalize()} cannot run at once: let the one that runs end, or "
-            f"end it by the same command, {commands}."
+            f"{other.capitalize()} and {running} cannot run at once, and {running} is not done: "
+            f"let it end, or end it by `marginalia {_COMMANDS[running]}`, then run this again."
         )
+
+
+def _begun(state: Maintenance) -> set[str]:
+    return set(compress(_COMMANDS, (state.rebuilding, state.upgrading)))
 
 
 async def create_table(table: Table) -> bool:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -15,7 +16,7 @@ from dal.errors import (
 from dal.table.client import Table
 from dal.table.definition import table_definition
 from dal.table.index import EXPIRES, Index
-from dal.table.retries import retry_on_conflict
+from dal.table.retries import retry, retry_on_conflict
 from dal.table.streams import WHOLE_IMAGES, stream_of
 
 ACTIVE_SECONDS = 60.0
@@ -25,7 +26,8 @@ _LOOK_EVERY = 1.0
 async def create(table: Table, indexes: Sequence[Index]) -> bool:
     """Create the table where there is none and wait until it is active; True when created."""
     try:
-        await table.once("create_table", **table_definition(table.name, indexes))
+        definition = table_definition(table.name, indexes)
+        await retry(partial(table.once, "create_table", **definition), "create_table")
         created = True
     except AlreadyExistsError:
         created = False

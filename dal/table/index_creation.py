@@ -4,7 +4,12 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from dal.errors import AlreadyExistsError, StoreRefusedError, ThrottledError
+from dal.errors import (
+    AlreadyExistsError,
+    StoreRefusedError,
+    StoreUnavailableError,
+    ThrottledError,
+)
 from dal.table import admin
 from dal.table.client import Table
 from dal.table.definition import string_attribute
@@ -42,6 +47,8 @@ async def _begin(table: Table, name: str, tell: Tell, **change: Any) -> None:
     except (AlreadyExistsError, ThrottledError):
         tell(name, "waits for another change of the table")
         await asyncio.sleep(LOOK_EVERY)
+    except StoreUnavailableError:  # it may have been begun: the table's description tells
+        tell(name, "waits for DynamoDB, which does not answer")
 
 
 async def _settled(table: Table, tell: Tell) -> set[str]:

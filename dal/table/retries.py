@@ -1,8 +1,12 @@
 """The policies of retries: backoff with full jitter, for transient errors, inside a deadline."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+import math
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Generic, TypeVar
 
 from tenacity import (
     AsyncRetrying,
@@ -36,6 +40,48 @@ _TRANSIENT = (
 _TOO_LATE = "DynamoDB did not answer in time: try again in a moment."
 
 
+TELL_EVERY = 10.0
+"""Seconds between two words about a wait that has no limit."""
+
+
+class Patience:
+    """A wait without limit for a store that has answered before; ``tell`` hears what it waits for.
+
+    ``tell`` gets the seconds that a request has waited, and what last stood in its way.
+    """
+
+    def __init__(self, tell: Callable[[float, errors.DalError], None]) -> None:
+        self.answered = False
+        self._tell = tell
+        self._told = -math.inf
+
+    def waiting(self, began: float, error: errors.DalError) -> None:
+        """Note that a request of some time ago has failed again."""
+        now = time.monotonic()
+        if now - max(began, self._told) >= TELL_EVERY:
+            self._told = now
+            self._tell(now - began, error)
+
+
+_PATIENCE: ContextVar[Patience | None] = ContextVar("patience", default=None)
+
+
+@contextmanager
+def patient(patience: Patience) -> Iterator[None]:
+    """Let requests in this block wait as long as it takes, unless they have a deadline."""
+    token = _PATIENCE.set(patience)
+    try:
+        yield
+    finally:
+        _PATIENCE.reset(token)
+
+
+def waits() -> bool:
+    """Return whether requests wait for the store as long as it takes."""
+    patience = _PATIENCE.get()
+    return patience is not None and patience.answered and time_left() is None
+
+
 async def retry(
     attempt: Callable[[], Coroutine[Any, Any, Answer]], operation: str = "request"
 ) -> Answer:
@@ -46,40 +92,65 @@ async def retry(
     no answer, no refusal that follows proves what became of it: that is StoreUnavailableError. A
     failed condition is for the caller to interpret.
     """
-    left = time_left(DEADLINE)
+    left = time_left(None if waits() else DEADLINE)
     if left == 0:
         raise errors.StoreUnavailableError(_TOO_LATE)
-    latest: errors.DalError | None = None
-    unknown: errors.DalError | None = None
-    number = 0
-
-    async def numbered() -> Answer:
-        nonlocal latest, unknown, number
-        latest, number = None, number + 1
-        if number > 1 and (told := STORE_INSTRUMENTS.get()) is not None:
-            told.retried(operation)
-        try:
-            return await attempt()
-        except errors.DalError as error:
-            latest = error
-            if _unanswered(error):
-                unknown = error
-            log_failure(operation, error, number)
-            raise
-
+    attempts = _Attempts(attempt, operation)
     try:
         async with asyncio.timeout(left):
             try:
-                return await numbered()
+                return await attempts.next()
             except errors.DalError as error:
-                return await _further(numbered, error)
+                return await _further(attempts.next, error)
     except TimeoutError:
-        if latest is None:
-            latest = errors.StoreUnavailableError(_TOO_LATE)
-            log_failure(operation, latest, number)
-        raise (unknown or latest) from None
+        raise attempts.too_late() from None
     except errors.DalError as error:
-        raise _known(operation, unknown, error) from error.__cause__
+        raise attempts.known(error) from error.__cause__
+
+
+class _Attempts(Generic[Answer]):
+    """The attempts at one request, and what they leave known."""
+
+    def __init__(self, attempt: Callable[[], Coroutine[Any, Any, Answer]], operation: str) -> None:
+        self._attempt = attempt
+        self._operation = operation
+        self._number = 0
+        self._began = time.monotonic()
+        self._latest: errors.DalError | None = None
+        self._unknown: errors.DalError | None = None
+
+    async def next(self) -> Answer:
+        """Make an attempt."""
+        self._latest, self._number = None, self._number + 1
+        if self._number > 1 and (told := STORE_INSTRUMENTS.get()) is not None:
+            told.retried(self._operation)
+        patience = _PATIENCE.get()
+        try:
+            answer = await self._attempt()
+        except errors.DalError as error:
+            self._latest = error
+            if _unanswered(error):
+                self._unknown = error
+            log_failure(self._operation, error, self._number)
+            if patience is not None:
+                patience.waiting(self._began, error)
+            raise
+        if patience is not None:
+            patience.answered = True
+        return answer
+
+    def too_late(self) -> errors.DalError:
+        """Return what stood in the way until the deadline."""
+        if self._latest is None:
+            self._latest = errors.StoreUnavailableError(_TOO_LATE)
+            log_failure(self._operation, self._latest, self._number)
+        return self._unknown or self._latest
+
+    def known(self, error: errors.DalError) -> errors.DalError:
+        """Return what is known after an error that ends the attempts."""
+        if self._operation not in WRITES or isinstance(error, errors.ConditionFailedError):
+            return error
+        return self._unknown or error
 
 
 async def _further(
@@ -98,15 +169,6 @@ async def _further(
         wait=wait_random_exponential(multiplier=0.05, max=1),
     )
     return await retrying(following)
-
-
-def _known(
-    operation: str, unknown: errors.DalError | None, error: errors.DalError
-) -> errors.DalError:
-    """Return what is known after an attempt without an answer, if there was one, and an error."""
-    if operation not in WRITES or isinstance(error, errors.ConditionFailedError):
-        return error
-    return unknown or error
 
 
 def _unanswered(error: errors.DalError) -> bool:

@@ -11,7 +11,7 @@ import typer
 from dal.errors import DalError
 from dal.table.pace import Pace
 from server.engine.storage import open_store
-from server.errors import INTERRUPTED, CommandError
+from server.errors import INTERRUPTED, CommandError, exit_code
 from server.importer.column_mapping import ColumnMapping, listed
 from server.importer.dry_run import DryRun
 from server.importer.file_kinds import Put
@@ -57,7 +57,7 @@ class Loading:
             if not work.tally.read or self.dry_run:
                 raise
             sentence = str(error).removesuffix(".")
-            raise CommandError(f"{sentence}; {_so_far(work.tally)}") from error
+            raise CommandError(f"{sentence}; {_so_far(work.tally)}", exit_code(error)) from error
         except KeyboardInterrupt:
             so_far = "" if self.dry_run else f"; {_so_far(work.tally)}"
             typer.echo(f"marginalia: stopped{so_far}", err=True)

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from dal.errors import DalError
-from server.errors import INTERRUPTED, CommandError
+from server.errors import INTERRUPTED, CommandError, exit_code
 
 _NOWHERE = logging.NullHandler()
 
@@ -97,7 +97,8 @@ def build(arguments: list[str]) -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
         epilog="'marginalia COMMAND --help' shows more; each option is also a variable, "
-        "such as MARGINALIA_PORT.",
+        "such as MARGINALIA_PORT. Exit codes: 0 done, 1 something differs or was not loaded, "
+        "2 usage, 3 the store cannot be used, 130 Ctrl-C.",
     )
     for name, command in COMMANDS.items():
         _register(app, name, command, wanted=name in arguments)
@@ -105,7 +106,7 @@ def build(arguments: list[str]) -> typer.Typer:
 
 
 def main() -> None:
-    """Run the command line; expected faults end it with one sentence and exit code 1.
+    """Run the command line; expected faults end it with one sentence and an exit code.
 
     The files of all commands and of the processes that they start hold customers' data: their owner
     alone may read them.
@@ -117,7 +118,8 @@ def main() -> None:
         _built(sys.argv[1:])()
     except (CommandError, DalError) as error:
         sentence = " ".join(str(error).split())
-        sys.exit(f"marginalia: {sentence}")
+        print(f"marginalia: {sentence}", file=sys.stderr)  # noqa: T201 - a command's output
+        sys.exit(exit_code(error))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
 

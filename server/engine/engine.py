@@ -10,6 +10,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from server.engine.data_directory import ROOM, DataDirectory, EngineRecord
 from server.engine.integrity import check_data
 from server.engine.orphan_process import end_orphan, runs
@@ -28,6 +30,9 @@ ROOM_LOOK = 1.0
 
 _ROOM_LINE = 60.0
 """Seconds between two lines that say so."""
+
+SERVER_LOOK = 1.0
+"""Seconds between two looks of a command whether the server lives whose engine it uses."""
 
 SHARE_DEADLINE = 30.0
 """Seconds a command waits for a server to come up, or for another command to end."""
@@ -63,7 +68,11 @@ async def embedded_engine(data_dir: Path, *, share: bool) -> AsyncIterator[Engin
     died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     endpoint_url = await _own_or_share(directory) if share else None
     if endpoint_url is not None:
-        yield Engine(endpoint_url, died, own=False)
+        watching = asyncio.create_task(_watch_server(directory, endpoint_url, died))
+        try:
+            yield Engine(endpoint_url, died, own=False)
+        finally:
+            watching.cancel()
         return
     if not share and not directory.own():
         raise directory.in_use()
@@ -72,6 +81,17 @@ async def embedded_engine(data_dir: Path, *, share: bool) -> AsyncIterator[Engin
             yield Engine(keeper.process.endpoint_url, died, own=share)
     finally:
         directory.leave()
+
+
+async def _watch_server(
+    directory: DataDirectory, endpoint_url: str, died: asyncio.Future[str]
+) -> None:
+    """Set ``died`` once the server is gone whose engine is shared; that engine may come back."""
+    while (record := directory.record()) is not None and psutil.pid_exists(record.owner):
+        if record.endpoint_url != endpoint_url:
+            break
+        await asyncio.sleep(SERVER_LOOK)
+    died.set_result("The server whose engine this command used has ended: run the command again.")
 
 
 async def _own_or_share(directory: DataDirectory) -> str | None:

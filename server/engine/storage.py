@@ -13,7 +13,8 @@ from dal.table import admin
 from dal.table.client import Table, TableAddress, connect
 from dal.table.definition import global_for_local, refuse_outdated
 from server.engine.data_directory import DataDirectory
-from server.engine.engine import embedded_engine
+from server.engine.engine import Engine, embedded_engine
+from server.errors import UNAVAILABLE, CommandError
 from server.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -88,7 +89,10 @@ async def _checked(store: Store) -> Store:
 @asynccontextmanager
 async def _embedded(settings: Settings, *, share: bool) -> AsyncIterator[Store]:
     directory = DataDirectory(settings.data_dir)
-    async with embedded_engine(settings.data_dir, share=share) as engine:
+    async with (
+        embedded_engine(settings.data_dir, share=share) as engine,
+        _while_it_lives(engine, command=share),
+    ):
         connection = TableAddress(settings.table, engine.endpoint_url, embedded=True)
         try:
             async with connect(connection) as table:
@@ -100,6 +104,21 @@ async def _embedded(settings: Settings, *, share: bool) -> AsyncIterator[Store]:
             # The engine answers a write to a full disk with an internal error.
             directory.check_room()
             raise
+
+
+@asynccontextmanager
+async def _while_it_lives(engine: Engine, *, command: bool) -> AsyncIterator[None]:
+    """End a command whose engine is gone for good: it would wait for it without end."""
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - this runs in one
+    if command:
+        engine.died.add_done_callback(lambda _: task.cancel())
+    try:
+        yield
+    except asyncio.CancelledError:
+        if command and engine.died.done():
+            raise CommandError(engine.died.result(), UNAVAILABLE) from None
+        raise
 
 
 @asynccontextmanager

@@ -45,6 +45,13 @@ def test_a_line_each_ten_seconds_where_a_tenth_is_done(
     ]
 
 
+def test_an_estimate_that_is_exceeded_is_no_total_any_more(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = [(10.0, 50), (20.0, 557), (80.0, 600)]
+    assert shown(clock, capsys, 100, steps) == ["c.jsonl: 50%, 50 rows", "c.jsonl: 600 rows"]
+
+
 @pytest.mark.parametrize("total", [None, 1_000_000])
 def test_a_line_a_minute_of_what_takes_long(
     clock: Clock, capsys: pytest.CaptureFixture[str], total: int | None

@@ -28,6 +28,7 @@ from dal.model import rules
 from dal.table import admin
 from server.analytics.asking import analytics_of
 from server.cli import options
+from server.cli.patience import maintenance
 from server.engine.storage import open_store
 from server.progress import ProgressBar
 from server.settings import Settings
@@ -55,6 +56,7 @@ Every = Annotated[
 ]
 
 
+@maintenance
 @options.of_store
 def refresh(*, analytics_url: options.AnalyticsUrl = None, settings: Settings) -> None:
     """Export all comments and answer from them from now on, also while servers run.

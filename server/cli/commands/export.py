@@ -14,8 +14,9 @@ from dal.table import admin
 from dal.table.pace import Pace
 from dal.table.parallel_scan import Progress
 from server.cli import options
+from server.cli.patience import maintenance
 from server.engine.storage import Store, open_store
-from server.errors import INTERRUPTED, CommandError
+from server.errors import DIFFERS, INTERRUPTED, CommandError, exit_code
 from server.exporter.manifest import Manifest
 from server.exporter.rows import ROW_KINDS, ExportKind, Format
 from server.exporter.run import export as export_to
@@ -36,6 +37,7 @@ _SUFFIXES: dict[str, Format] = {
 }
 
 
+@maintenance
 @options.of_store
 def export(
     *,
@@ -134,7 +136,8 @@ def _ran(work: Coroutine[Any, Any, Manifest], target: Target | None = None) -> M
     try:
         return asyncio.run(work)
     except DalError as error:
-        raise CommandError(f"{str(error).removesuffix('.')}{_again(target)}.") from error
+        sentence = f"{str(error).removesuffix('.')}{_again(target)}."
+        raise CommandError(sentence, exit_code(error)) from error
     except KeyboardInterrupt:
         typer.echo(f"marginalia: stopped{_again(target)}.", err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -154,5 +157,6 @@ def _report(manifest: Manifest, output: Path) -> None:
         hold = "holds" if manifest.unreadable == 1 else "hold"
         raise CommandError(
             f"{counted(manifest.unreadable, 'item')} under keys of ours {hold} nothing that can be "
-            "read: not exported."
+            "read: not exported.",
+            DIFFERS,
         )

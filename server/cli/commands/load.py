@@ -9,6 +9,7 @@ import typer
 from dal.table.pace import Pace
 from server.cli import options
 from server.cli.loading import Loading
+from server.cli.patience import maintenance
 from server.errors import CommandError
 from server.importer.column_mapping import make_column_mapping
 from server.importer.file_kinds import FILE_KINDS, FileKindName
@@ -21,6 +22,7 @@ from server.settings import Settings
 _LAYOUT = "How the file is written"
 
 
+@maintenance
 @options.of_store
 def load(
     file: Annotated[

@@ -26,8 +26,9 @@ from dal.table.pace import Pace
 from dal.table.parallel_scan import Progress
 from dal.table.streams import latest_stream
 from server.cli import options
+from server.cli.patience import maintenance
 from server.engine.storage import Store, open_store
-from server.errors import CommandError
+from server.errors import DIFFERS, UNAVAILABLE, CommandError
 from server.observability.exposition import followed
 from server.progress import ProgressBar
 from server.settings import Settings
@@ -47,6 +48,7 @@ _KEPT_BY = {
 }
 
 
+@maintenance
 @options.of_store
 def rebuild(
     *,
@@ -70,6 +72,7 @@ def rebuild(
     typer.echo(f"Table {settings.table}: the statistics are exact; {_KEPT_BY[kept]}.")
 
 
+@maintenance
 @options.of_store
 def verify(*, read_units: options.ReadUnits = None, settings: Settings) -> None:
     """Compare the statistics with all comments, counted anew; exit code 1 if any differs.
@@ -83,7 +86,9 @@ def verify(*, read_units: options.ReadUnits = None, settings: Settings) -> None:
         typer.echo(f"Table {settings.table}: the statistics equal a recount.")
         return
     Console().print(_grid(found))
-    raise CommandError(f"The statistics of table {settings.table} are wrong: {_NEXT[mode]}")
+    raise CommandError(
+        f"The statistics of table {settings.table} are wrong: {_NEXT[mode]}", DIFFERS
+    )
 
 
 @options.of_store
@@ -192,7 +197,7 @@ async def _follow_store(store: Store) -> None:
             ends: list[asyncio.Future[Any]] = [following, store.died]
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             if store.died.done():
-                raise CommandError(store.died.result())
+                raise CommandError(store.died.result(), UNAVAILABLE)
             await following
         finally:
             following.cancel()

@@ -24,6 +24,7 @@ from dal.table.index_creation import Tell
 from dal.table.pace import Pace
 from dal.table.streams import latest_stream
 from server.cli import options
+from server.cli.patience import maintenance
 from server.cli.workbench import sample_items, workbench_model
 from server.engine.storage import open_store
 from server.progress import ProgressBar
@@ -42,6 +43,7 @@ _COPIED = (
 _NO_STREAM = "The stream of changes is off; only counts in stream mode need it."
 
 
+@maintenance
 @options.of_store
 def create(
     *,
@@ -61,6 +63,7 @@ def create(
     )
 
 
+@maintenance
 @options.of_store
 def upgrade(
     *,
@@ -97,6 +100,7 @@ def upgrade(
         typer.echo("Its comments are not all counted: run `marginalia stats rebuild`.")
 
 
+@maintenance
 @options.of_store
 def describe(
     *,

@@ -5,6 +5,7 @@ import pytest
 from dal import errors
 from dal.table import retries
 from dal.table.client import Table
+from dal.table.deadline import Deadline, deadline
 from dal.table.error_codes import unreachable
 from dal.table.item import Item
 from tests.conftest import Clients, fresh_table
@@ -70,6 +71,39 @@ async def test_what_stands_in_the_way_until_the_deadline_is_raised(
         await table.get(key("a"))
     assert brief_deadline * 0.9 <= time.monotonic() - began < brief_deadline + 25
     assert len(client.calls) < 100
+
+
+async def test_maintenance_waits_for_a_store_that_has_answered(
+    shared: Table, brief_deadline: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retries, "TELL_EVERY", brief_deadline)
+    told: list[tuple[float, Exception]] = []
+
+    async def fail_until_told_twice(real: Operation, arguments: Answer) -> Answer:
+        if len(told) < 2:
+            client._faults.insert(0, fail_until_told_twice)
+            raise PASSING["no answer"]
+        return await real(**arguments)
+
+    await shared.put_many([item("a")])
+    table, client = faulty(shared, *[refuse(PASSING["no answer"])] * 1000)
+    with retries.patient(retries.Patience(lambda *told_: told.append(told_))):
+        with pytest.raises(errors.StoreUnavailableError):
+            await table.get(key("a"))  # it has never answered: its address may be wrong
+        client._faults.clear()
+        assert await table.get(key("a")) == item("a")
+        told.clear()
+        client._faults.append(fail_until_told_twice)
+        assert await table.get(key("a")) == item("a")
+        limit = Deadline()
+        limit.restart(0.1)
+        client._faults += [refuse(PASSING["no answer"])] * 1000
+        with deadline(limit), pytest.raises(errors.StoreUnavailableError):
+            await table.get(key("a"))
+    first, second = [seconds for seconds, _ in told[:2]]
+    assert second - brief_deadline >= first >= brief_deadline
+    with pytest.raises(errors.StoreUnavailableError):
+        await table.get(key("a"))
 
 
 @pytest.mark.parametrize(

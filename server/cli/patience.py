@@ -1,0 +1,34 @@
+"""Maintenance waits for the store as long as the operator does, and says so every ten seconds."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import typer
+
+from dal.errors import DalError
+from dal.table.retries import Patience, patient
+from server.errors import INTERRUPTED
+
+
+def maintenance(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command wait once the store has answered it; Ctrl-C says how to go on."""
+
+    @wraps(command)
+    def waiting(**given: Any) -> None:
+        try:
+            with patient(Patience(_tell)):
+                command(**given)
+        except KeyboardInterrupt:
+            typer.echo("marginalia: stopped; the same command goes on.", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+    return waiting
+
+
+def _tell(seconds: float, error: DalError) -> None:
+    typer.echo(
+        f"Waiting for the store for {seconds:.0f} s. {error} Ctrl-C ends the wait; the same "
+        "command goes on later.",
+        err=True,
+    )
