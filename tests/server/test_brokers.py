@@ -20,7 +20,7 @@ SECRET_URL = "redis://:hush@127.0.0.1:1/0"
 )
 def test_a_url_that_leads_nowhere_is_refused_without_its_password(url: str) -> None:
     outcome = called("serve", "--endpoint-url", ENDPOINT, "--redis-url", url)
-    assert outcome.returncode == 1
+    assert outcome.returncode == 2
     assert outcome.stderr == (
         "marginalia: --redis-url is no URL such as redis://127.0.0.1:6379/0, rediss://host:6379 or "
         "unix:///run/redis.sock.\n"
@@ -30,7 +30,7 @@ def test_a_url_that_leads_nowhere_is_refused_without_its_password(url: str) -> N
 @pytest.mark.parametrize("option", ["surprise=1", "socket_timeout=long"])
 def test_an_option_that_is_not_taken_is_refused(option: str) -> None:
     outcome = called("serve", "--endpoint-url", ENDPOINT, "--redis-url", f"{SECRET_URL}?{option}")
-    assert outcome.returncode == 1
+    assert outcome.returncode == 2
     assert outcome.stderr.startswith("marginalia: --redis-url has an option of no use: ")
     assert option.partition("=")[0] in outcome.stderr
     assert "hush" not in outcome.stderr
@@ -38,7 +38,7 @@ def test_an_option_that_is_not_taken_is_refused(option: str) -> None:
 
 def test_the_embedded_engine_needs_none() -> None:
     outcome = called("serve", "--redis-url", SECRET_URL)
-    assert outcome.returncode == 1
+    assert outcome.returncode == 2
     assert "give --endpoint-url or --aws too" in outcome.stderr
 
 
@@ -47,7 +47,7 @@ def test_without_the_extra_a_sentence_says_how_to_install_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "redis", None)
     outcome = called("serve", "--endpoint-url", ENDPOINT, "--redis-url", SECRET_URL)
-    assert outcome.returncode == 1
+    assert outcome.returncode == 2
     assert outcome.stderr == (
         "marginalia: --redis-url needs a package that is not installed: "
         "run `.venv/bin/pip install -c constraints.txt -e '.[redis]'`.\n"

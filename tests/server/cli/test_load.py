@@ -10,6 +10,8 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import redirect_stderr
+from io import StringIO
 from pathlib import Path
 
 import httpx
@@ -45,9 +47,10 @@ def load(path: Path | str, store: Sequence[str], *options: str | Path) -> tuple[
 def refusal(monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> str:
     """Return the one sentence with which the command line refuses ``arguments``."""
     monkeypatch.setattr(sys, "argv", ["marginalia", "load", *map(str, arguments)])
-    with pytest.raises(SystemExit) as caught:
+    with pytest.raises(SystemExit) as caught, redirect_stderr(StringIO()) as complained:
         main.main()
-    sentence = str(caught.value.code)
+    assert caught.value.code == 2
+    sentence = complained.getvalue().removesuffix("\n")
     assert sentence.startswith("marginalia: ")
     assert "\n" not in sentence
     return sentence.removeprefix("marginalia: ")
@@ -274,7 +277,7 @@ def test_a_full_disk_for_the_rejects(tmp_path: Path, store: list[str]) -> None:
     path = tmp_path / "c.jsonl"
     path.write_text("{broken\n")
     code, said, errors = load(path, store, "--rejects", "/dev/full")
-    assert (code, said) == (1, "")
+    assert (code, said) == (2, "")
     assert errors.splitlines()[1:] == [
         (
             "marginalia: /dev/full cannot take the rejected rows (No space left on device): "
@@ -327,7 +330,7 @@ async def test_a_store_that_fails_midway(
         await until_idle(process)
         await table.call("delete_table")
         _, errors = process.communicate(jsonl([row("200")]), timeout=60)
-        assert process.returncode == 1
+        assert process.returncode == 2
     assert errors == (
         "marginalia: The table is not there: run `marginalia table create`; 200 rows written for "
         "certain; running the same command again is safe.\n"

@@ -13,11 +13,17 @@ from typing import Any
 import pytest
 import typer
 
-from dal.errors import DalError
+from dal.errors import (
+    InvalidArgumentError,
+    StoreFullError,
+    StoreRefusedError,
+    StoreUnavailableError,
+    ThrottledError,
+)
 from dal.table import retries
 from server.cli import main
 from server.cli.main import COMMANDS
-from server.errors import CommandError
+from server.errors import DIFFERS, CommandError
 from tests.server.serving import AWS, MARGINALIA, called, environment, marginalia, served
 
 
@@ -75,15 +81,32 @@ def test_no_command_shows_the_help_and_an_unknown_one_is_told() -> None:
     assert "No such command 'sreve'. Did you mean 'serve'?" in outcome.stderr
 
 
-@pytest.mark.parametrize("error", [CommandError("Do this:\n  then that."), DalError("Do this.")])
-def test_an_expected_fault_is_one_line(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (CommandError("Do this:\n  then that."), 2),
+        (CommandError("It differs.", DIFFERS), 1),
+        (InvalidArgumentError("rating", "Do this."), 2),
+        (StoreRefusedError("Do this."), 2),
+        (StoreUnavailableError("Do this."), 3),
+        (ThrottledError("Do this."), 3),
+        (StoreFullError("Do this."), 3),
+    ],
+)
+def test_an_expected_fault_is_one_line_and_a_code(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: Exception,
+    code: int,
+) -> None:
     def fail(_: object) -> None:
         raise error
 
     monkeypatch.setattr(main, "build", fail)
     with pytest.raises(SystemExit) as caught:
         main.main()
-    assert caught.value.code == f"marginalia: {' '.join(str(error).split())}"
+    assert caught.value.code == code
+    assert capsys.readouterr().err == f"marginalia: {' '.join(str(error).split())}\n"
 
 
 def test_ctrl_c_ends_with_the_shells_code(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +136,7 @@ def test_the_schema_is_printed() -> None:
 
 def test_contradicting_options_are_told() -> None:
     outcome = called("table", "describe", "--aws", "--endpoint-url", "http://127.0.0.1:1")
-    assert outcome.returncode == 1
+    assert outcome.returncode == 2
     assert outcome.stderr == (
         "marginalia: --aws and --endpoint-url exclude each other: give one of them.\n"
     )
@@ -145,7 +168,7 @@ def test_the_same_commands_work_at_an_endpoint(tmp_path: Path, dynoxide_url: str
         **AWS,
     }
     outcome = called("serve", "--port", "0", **store)
-    assert outcome.returncode == 1
+    assert outcome.returncode == 2
     assert outcome.stderr == (
         "marginalia: The table is not there: run `marginalia table create`.\n"
     )
@@ -160,7 +183,7 @@ def test_the_same_commands_work_at_an_endpoint(tmp_path: Path, dynoxide_url: str
 def test_an_endpoint_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "DEADLINE", 2)  # seconds in which it is asked again
     outcome = called("table", "describe", "--endpoint-url", "http://127.0.0.1:9", **AWS)
-    assert outcome.returncode == 1
+    assert outcome.returncode == 3
     assert outcome.stderr == (
         "marginalia: DynamoDB does not answer at http://127.0.0.1:9: "
         "check that it runs and can be reached.\n"
@@ -170,7 +193,7 @@ def test_an_endpoint_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatc
 def test_missing_aws_settings_are_told(tmp_path: Path) -> None:
     nothing = {"AWS_EC2_METADATA_DISABLED": "true", "HOME": str(tmp_path)}
     outcome = called("table", "describe", "--aws", **nothing)
-    assert outcome.returncode == 1
+    assert outcome.returncode == 2
     assert outcome.stderr == (
         "marginalia: The AWS settings do not work: You must specify a region.\n"
     )

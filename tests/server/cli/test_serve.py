@@ -166,7 +166,7 @@ async def test_an_engine_that_keeps_dying_ends_the_server_with_a_reason(tmp_path
             pid = await successor(tmp_path, pid)
         psutil.Process(pid).kill()
         code, errors = server.ended()
-    assert code == 1
+    assert code == 3
     assert errors.splitlines()[-1].startswith(
         "marginalia: The storage engine died 6 times in a minute, last killed by SIGKILL:"
     )
@@ -176,7 +176,7 @@ async def test_an_engine_that_keeps_dying_ends_the_server_with_a_reason(tmp_path
 def refusal(*arguments: str | Path, **settings: str) -> str:
     """Return the one line with which a command is refused."""
     outcome = called(*arguments, **settings)
-    assert outcome.returncode == 1, outcome
+    assert outcome.returncode == 2, outcome
     assert outcome.stdout == ""
     (line,) = outcome.stderr.splitlines()
     return line
@@ -251,7 +251,7 @@ def test_a_file_size_limit_is_told_as_a_full_disk(tmp_path: Path) -> None:
     outcome = subprocess.run(
         command, env=environment(), capture_output=True, text=True, timeout=60, check=False
     )
-    assert outcome.returncode == 1
+    assert outcome.returncode == 2
     assert outcome.stderr == (
         f"marginalia: The disk of the data directory {tmp_path} is full: free 16 MB or more, "
         "or choose another directory with --data-dir.\n"

@@ -49,7 +49,7 @@ async def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 def refused(*arguments: str | Path, **settings: str) -> str:
     """Return the one line with which a command is refused."""
     outcome = called(*arguments, **settings)
-    assert outcome.returncode == 1, outcome
+    assert outcome.returncode == 2, outcome
     (line,) = outcome.stderr.splitlines()
     return line
 

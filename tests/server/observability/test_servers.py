@@ -129,7 +129,7 @@ def test_a_port_that_is_taken_is_told_in_a_sentence(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         done = called("serve", "--port", "0", "--data-dir", tmp_path, "--metrics-port", port)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr.startswith(f"marginalia: Metrics cannot be shown on 127.0.0.1 port {port} (")
 
 

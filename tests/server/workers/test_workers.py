@@ -125,5 +125,5 @@ def test_one_taken_port_is_told_once(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = str(listener.getsockname()[1])
         refused = called("serve", "--port", port, "--data-dir", tmp_path, *TWO)
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert refused.stderr.startswith(f"marginalia: Port {port} on 127.0.0.1 is taken:")

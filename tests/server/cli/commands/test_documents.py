@@ -34,7 +34,7 @@ def test_nothing_is_added_where_one_is_broken(tmp_path: Path, manifest: Path) ->
     broken = tmp_path / "broken.json"
     broken.write_text(json.dumps(TEXTS | {"c": "{"}))
     outcome = called("documents", "add", manifest, broken, **store)
-    assert (outcome.returncode, outcome.stdout) == (1, "")
+    assert (outcome.returncode, outcome.stdout) == (2, "")
     assert outcome.stderr.count("cannot be registered: ") == 2
     assert "'both'" in outcome.stderr
     assert "'c'" in outcome.stderr
@@ -49,7 +49,7 @@ def test_a_server_refuses_broken_manifests(tmp_path: Path, workers: str) -> None
     broken.write_text(json.dumps({"a": "{ produkt }"}))
     options = ("--data-dir", tmp_path / "data", "--port", "0", "--workers", workers)
     outcome = called("serve", *options, MARGINALIA_DOCUMENTS=str(broken))
-    assert outcome.returncode == 1
+    assert outcome.returncode == 2
     assert outcome.stderr.startswith(
         "marginalia: Document 'a' cannot be registered: Cannot query field 'produkt'"
     )

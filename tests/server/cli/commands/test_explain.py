@@ -83,6 +83,6 @@ async def test_dates_and_order_are_the_apis(store: list[str], comments: CommentR
 )
 def test_a_bad_argument_is_one_sentence(options: list[str], complaint: str) -> None:
     said = called("explain", "42", *options)
-    assert said.returncode == 1
+    assert said.returncode == 2
     assert said.stderr.startswith(f"marginalia: {complaint}")
     assert said.stderr.count("\n") == 1

@@ -51,7 +51,7 @@ def test_a_directory_gets_a_file_of_each_kind(tmp_path: Path, store: list[str]) 
     assert {(out / f"{kind}.jsonl").stat().st_mode & 0o777 for kind in manifest["files"]} == {0o600}
     assert manifest["files"]["comments"] == {"file": "comments.jsonl", "rows": 30, "unreadable": 0}
     code, _, errors = export("--output", out, *store)
-    assert code == 1
+    assert code == 2
     assert errors == (
         f"marginalia: {out}/comments.jsonl exists: name another output, or add --force to replace "
         "it.\n"
@@ -95,7 +95,7 @@ def test_a_reader_that_has_enough_ends_it_quietly(store: list[str]) -> None:
 
 def test_a_full_disk_is_told_once(store: list[str]) -> None:
     code, errors = streamed(os.open("/dev/full", os.O_WRONLY), store)
-    assert (code, errors.count(b"\n")) == (1, 1)
+    assert (code, errors.count(b"\n")) == (2, 1)
     assert errors.startswith(b"marginalia: Standard output takes no more (No space left")
 
 
@@ -120,7 +120,7 @@ async def test_what_cannot_be_done_is_told_in_a_sentence(
         code, _, errors = export(
             *arguments, *store[:2], *(() if "--table" in arguments else store[2:])
         )
-        assert (code, errors.startswith(f"marginalia: {sentence}")) == (1, True), errors
+        assert (code, errors.startswith(f"marginalia: {sentence}")) == (2, True), errors
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "duckdb", None)
         code, _, errors = export("-o", tmp_path / "p", "--format", "parquet", *store)

@@ -1,0 +1,65 @@
+"""Maintenance over a store that stalls, is never there, or is wrong."""
+
+import asyncio
+import time
+
+import pytest
+
+from dal.entities.comment import COMMENT
+from dal.repositories.comments import CommentRepository
+from dal.table import retries
+from dal.table.client import Table
+from server.errors import DIFFERS, UNAVAILABLE
+from tests import oracle
+from tests.proxy import Fault, reset_before, through_proxy
+from tests.server.serving import AWS, called
+
+DEADLINE, STALL = 1.0, 1.5
+
+
+@pytest.fixture(autouse=True)
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retries, "DEADLINE", DEADLINE)
+    monkeypatch.setattr(retries, "TELL_EVERY", 0.2)
+
+
+async def test_a_stall_within_the_work_is_waited_for(table: Table) -> None:
+    await CommentRepository(table).put_many(oracle.make_comments("42", 5, seed=1))
+    ends: list[float] = []
+
+    def stalled(operation: str, _: bytes) -> Fault | None:
+        if operation == "Scan" and not ends:
+            ends.append(time.monotonic() + STALL)
+        return reset_before if ends and time.monotonic() < ends[0] else None
+
+    async with through_proxy(table) as (_, proxy):
+        proxy.choose = stalled
+        options = ["--table", table.name, "--endpoint-url", proxy.url]
+        done = await asyncio.to_thread(called, "stats", "verify", *options, **AWS)
+    assert done.returncode == 0, done.stderr
+    assert "equal a recount" in done.stdout
+    assert "Waiting for the store for" in done.stderr
+    assert "Ctrl-C ends the wait; the same command goes on later." in done.stderr
+
+
+def test_ctrl_c_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("server.cli.commands.stats.open_store", interrupt)
+    done = called("stats", "verify", "--endpoint-url", "http://127.0.0.1:9", **AWS)
+    assert (done.returncode, done.stderr) == (
+        130,
+        "marginalia: stopped; the same command goes on.\n",
+    )
+
+
+def test_a_store_that_never_answers_is_no_difference() -> None:
+    done = called("stats", "verify", "--endpoint-url", "http://127.0.0.1:9", **AWS)
+    assert done.returncode == UNAVAILABLE
+
+
+async def test_wrong_counts_are_a_difference(table: Table, dynoxide_url: str) -> None:
+    await table.put_many([COMMENT.encode(one) for one in oracle.make_comments("42", 2, seed=1)])
+    done = called("stats", "verify", "--table", table.name, "--endpoint-url", dynoxide_url, **AWS)
+    assert done.returncode == DIFFERS
