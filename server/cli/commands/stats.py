@@ -111,9 +111,7 @@ def follow(
         metrics_host=metrics_host,
     )
     with followed(settings) as metrics:
-        if metrics is not None:
-            typer.echo(f"Metrics are at {metrics}.")
-        asyncio.run(_follow(settings))
+        asyncio.run(_follow(settings, metrics))
 
 
 async def _rebuild(
@@ -168,19 +166,19 @@ async def _scanning(store: Store) -> AsyncIterator[tuple[ProgressBar, Progress]]
         yield progress, lambda items: progress.update(items, f"{items:,} items seen")
 
 
-async def _follow(settings: Settings) -> None:
+async def _follow(settings: Settings, metrics: str | None) -> None:
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - asyncio.run made it
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     try:
         async with open_store(settings, share=True) as store:
-            await _follow_store(store)
+            await _follow_store(store, metrics)
     except asyncio.CancelledError:
         return
 
 
-async def _follow_store(store: Store) -> None:
+async def _follow_store(store: Store, metrics: str | None) -> None:
     from stream.follower import caught_up, follow  # noqa: PLC0415 - see above
 
     if (await MaintenanceStore(store.table).read()).mode is MaintenanceMode.TRANSACTIONAL:
@@ -191,6 +189,8 @@ async def _follow_store(store: Store) -> None:
     async with connect_streams(store.connection) as streams:
         reached = await caught_up(store.table)
         since = f"{reached:%Y-%m-%d %H:%M:%S} UTC"
+        if metrics is not None:
+            typer.echo(f"Metrics are at {metrics}.")
         typer.echo(f"Counting the changes of {store.place} since {since}. Ctrl-C ends.")
         following = asyncio.ensure_future(follow(store.table, streams))
         try:

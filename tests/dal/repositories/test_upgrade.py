@@ -349,7 +349,10 @@ async def test_no_rebuild_begins_before_an_upgrade_ends(table: Table) -> None:
     async def wait() -> None:
         nonlocal waits
         waits += 1
-        with pytest.raises(StoreRefusedError, match="an upgrade of the table is not done: .* by `marginalia table upgrade`"):
+        with pytest.raises(
+            StoreRefusedError,
+            match=r"an upgrade of the table is not done: .* by `marginalia table upgrade`",
+        ):
             await rebuild(table, nobody, ignore)
         if waits == 1:
             raise Killed

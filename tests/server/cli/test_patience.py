@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from pathlib import Path
 
 import pytest
 
@@ -40,6 +41,14 @@ async def test_a_stall_within_the_work_is_waited_for(table: Table) -> None:
     assert "equal a recount" in done.stdout
     assert "Waiting for the store for" in done.stderr
     assert "Ctrl-C ends the wait; the same command goes on later." in done.stderr
+
+
+def test_what_cannot_begin_says_nothing_of_what_it_does(tmp_path: Path) -> None:
+    data_dir = tmp_path / "file"
+    data_dir.touch()
+    done = called("stats", "follow", "--data-dir", data_dir, "--metrics-port", "0")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"marginalia: {data_dir} is not a directory")
 
 
 def test_ctrl_c_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
