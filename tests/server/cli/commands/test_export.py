@@ -125,7 +125,7 @@ async def test_what_cannot_be_done_is_told_in_a_sentence(
         patch.setitem(sys.modules, "duckdb", None)
         code, _, errors = export("-o", tmp_path / "p", "--format", "parquet", *store)
     assert (code, errors) == (
-        1,
+        2,
         (
             "marginalia: Parquet needs DuckDB, which is not installed: run `.venv/bin/pip "
             "install -c constraints.txt -e '.[analytics]'`.\n"
