@@ -104,7 +104,7 @@ class HostMiddleware:
             local, _ = scope.get("server") or (None, None)
             if not self._hosts.allow(host, local):
                 sentence = (
-                    f"This server does not answer for the host '{host[:_LONGEST]}': its operator "
+                    f"This server does not answer for the host '{host[:MAX_HOST]}': its operator "
                     "can add it with --public-url or --allowed-host."
                 )
                 await failure(421, sentence)(scope, receive, send)
