@@ -64,8 +64,8 @@ kills: setup-dev ## Kill loads at random points, run them again, and look at eve
 orphans: setup-dev ## Kill servers a hundred times, and look for engines that outlive them
 	$(BIN)/python -m tests.trials.orphans $(ARGS)
 
-neighbour: setup-dev ## Ask for pages beside requests that would hurt, and compare with a quiet time
-	$(BIN)/python -m tests.trials.neighbour
+neighbour: setup-dev ## Ask for pages while a client sends requests that would hurt, within its rate
+	$(BIN)/python -m tests.trials.neighbour $(ARGS)
 
 overload: setup-dev ## Load a server with ten times what it can answer, and show what becomes of it
 	$(BIN)/python -m tests.trials.overload $(ARGS)

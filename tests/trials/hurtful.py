@@ -1,0 +1,177 @@
+"""Requests that would hurt a server, as bytes; each builder takes the size of what hurts."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from tests.server.serving import bearer
+
+JSON = "application/json"
+ATTACKER = "X-Forwarded-For: 203.0.113.9"
+"""The address of one client: the trials connect from a trusted proxy's, which has no rate."""
+
+DEADLINE = 11.0
+"""Seconds that a request may take, and one more."""
+
+PATIENCE = 2 * DEADLINE
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One request on a connection of its own."""
+
+    data: bytes
+    then: bytes = b""
+    """Sent as soon as the head of the answer is there."""
+    never: bytes = b""
+    """The answer must not contain this."""
+    patience: float = PATIENCE
+    """Seconds to wait for the end of the answer. Below ``PATIENCE`` no answer is due."""
+
+
+def authorization(username: str) -> str:
+    """Return the header line of a user's JWT."""
+    return f"Authorization: {bearer(username)['Authorization']}"
+
+
+def head(
+    *lines: str, method: str = "POST", path: str = "/graphql", version: str = "1.1", hosts: int = 1
+) -> bytes:
+    """Return a head that names its host so many times."""
+    first = [f"{method} {path} HTTP/{version}", *["Host: 127.0.0.1"] * hosts]
+    return "\r\n".join([*first, *lines, "", ""]).encode()
+
+
+def post(content: bytes, *lines: str, path: str = "/graphql", kind: str = JSON) -> bytes:
+    """Return a POST, after which the server closes the connection."""
+    measured = f"Content-Type: {kind}", f"Content-Length: {len(content)}", "Connection: close"
+    return head(*measured, *lines, path=path) + content
+
+
+def body(query: str, **variables: Any) -> bytes:
+    """Return an operation that asks for its cost."""
+    given = {"query": query, "variables": variables, "extensions": {"cost": True}}
+    return json.dumps(given).encode()
+
+
+def by_post(query: str, **variables: Any) -> Sent:
+    """Return an operation that the attacker sends."""
+    return Sent(post(body(query, **variables), ATTACKER, authorization("ana")))
+
+
+def by_get(query: str) -> Sent:
+    """Return a GET, which a page of any site can send."""
+    path = f"/graphql?query={quote(query)}"
+    return Sent(head(ATTACKER, "Connection: close", method="GET", path=path))
+
+
+TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
+
+
+def frame(opcode: int, payload: bytes = b"", *, last: bool = True) -> bytes:
+    """Return a client's frame, masked with zeros."""
+    size = len(payload)
+    length = bytes([128 | size]) if size < 126 else b"\xfe" + size.to_bytes(2, "big")
+    return bytes([last << 7 | opcode]) + length + bytes(4) + payload
+
+
+BEGUN, EMPTY = frame(TEXT, last=False), frame(0, last=False)
+"""The beginning of a message, and a part of it without a byte."""
+
+
+def by_websocket(frames: bytes, patience: float = 5.0) -> Sent:
+    """Return a connection that sends frames, and reads the answers after the last one."""
+    lines = (
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+        "Sec-WebSocket-Protocol: graphql-transport-ws",
+    )
+    return Sent(head(ATTACKER, *lines, method="GET"), frames, patience=patience)
+
+
+def subscribing(query: str) -> Sent:
+    """Return a subscription to ``query``, which the client ends after a second."""
+    subscribe = {"id": "1", "type": "subscribe", "payload": {"query": query}}
+    messages = json.dumps({"type": "connection_init"}), json.dumps(subscribe)
+    return by_websocket(b"".join(frame(TEXT, one.encode()) for one in messages), patience=1.0)
+
+
+def flooding(frames: bytes, megabytes: float, begun: bytes = b"") -> Sent:
+    """Return a connection that repeats frames, and then closes."""
+    return by_websocket(begun + frames * int(megabytes * 1e6 / len(frames)) + frame(CLOSE))
+
+
+def spreading(spreads: Sequence[Iterable[int]], root: Iterable[int] = (0,), name: str = "f") -> str:
+    """Return a document of fragments, each of which spreads the fragments of its numbers."""
+
+    def spread(numbers: Iterable[int]) -> str:
+        return " ".join(f"...{name}{number}" for number in numbers) or "__typename"
+
+    fragments = [f"fragment {name}{n} on Query{{{spread(to)}}}" for n, to in enumerate(spreads)]
+    return " ".join([f"{{{spread(root)}}}", *reversed(fragments)])
+
+
+def cycles(fragments: int) -> str:
+    """Return a document whose fragments spread all others."""
+    numbers = range(fragments)
+    return spreading([[other for other in numbers if other != one] for one in numbers])
+
+
+def chain(fragments: int, root: Iterable[int], name: str) -> str:
+    """Return a document whose fragments spread the next one each, and the operation some."""
+    return spreading([*([number] for number in range(1, fragments)), []], root, name)
+
+
+def form(jwt: str) -> Sent:
+    """Return what the page at /sign-in sends."""
+    kind = "application/x-www-form-urlencoded"
+    return Sent(post(f"jwt={jwt}".encode(), ATTACKER, path="/sign-in", kind=kind))
+
+
+def unknown_field(name: str) -> Sent:
+    """Return an input with a field that its type does not have."""
+    query = "mutation($input: AddCommentInput!) { addComment(input: $input) { comment { id } } }"
+    return by_post(query, input={name: 1})
+
+
+def identifier(text: str) -> Sent:
+    """Return a request for a product."""
+    return by_post("query($id: String!) { product(productId: $id) { id } }", id=text)
+
+
+def floats(size: float, lists: int) -> Sent:
+    """Return lists whose size is a float; each of their rows reads the comments of its author."""
+    rows = "comments(first: $size) { nodes { author { comments(first: 2) { nodes { id } } } } }"
+    products = (
+        f'a{number}: product(productId: "{number}") {{ {rows} }}' for number in range(lists)
+    )
+    return by_post(f"query($size: Int) {{ {' '.join(products)} }}", size=size)
+
+
+def chunked(trailers: str, *lines: str, version: str = "1.1", hosts: int = 1) -> bytes:
+    """Return a POST of one chunk with trailers."""
+    content = body("{viewer{username}}")
+    kinds = "Transfer-Encoding: chunked", f"Content-Type: {JSON}", "Connection: close"
+    begun = head(ATTACKER, *kinds, *lines, version=version, hosts=hosts)
+    return begun + b"%x\r\n%b\r\n0\r\n%b\r\n" % (len(content), content, trailers.encode())
+
+
+def signed_by_trailer() -> Sent:
+    """Return a request whose trailer says who sends it, which only a head may say."""
+    return Sent(chunked(f"{authorization('ana')}\r\n"), never=b'"username":"ana"')
+
+
+def unlawful_heads(size: int = 70_000) -> list[Sent]:
+    """Return requests whose heads are too large, name no host or two, or are of HTTP/1.0."""
+    requests = (
+        chunked("", f"X-Long: {'a' * size}"),
+        chunked("", *["X-Many: 1"] * (size // 10)),
+        chunked("", hosts=0),
+        chunked("", hosts=2),
+        chunked("", version="1.0"),
+    )
+    return [Sent(data, never=b"HTTP/1.1 200") for data in requests]

@@ -1,0 +1,197 @@
+"""Asks for pages while one client attacks the server within its rate.
+
+    python -m tests.trials.neighbour --attack "cycles by GET"
+
+Prints a row for each attack. Ends with 1 when the neighbour's 99th percentile is over a second, or
+over three times the quiet one where an attack has no rate; when the server takes or keeps too much
+memory, answers with 5xx or INTERNAL, accepts what it must refuse, or reads more than it predicted.
+"""
+
+import argparse
+import asyncio
+import itertools
+import random
+import sys
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from dal.statistics.maintenance_mode import create_table
+from dal.table.client import TableAddress, connect
+from tests.engines import dynoxide
+from tests.proxy import Choose, Proxy, hang, nothing, proxy_of, spoilt
+from tests.schema.test_limits import HURTFUL, doubling
+from tests.trials import hurtful
+from tests.trials.beside import Attack, Row, demo, report, rows_of
+from tests.trials.hurtful import Sent, authorization, body, by_post, head, post
+
+SLICES = 3
+RATE = 30
+TIMES = 3.0
+
+_ADD = "mutation($input: AddCommentInput!) { addComment(input: $input) { comment { id } } }"
+_FILTERED = (
+    'query($tags: [String!]) { product(productId: "1") { comments(language: $tags) {'
+    " nodes { id } } } }"
+)
+_UNKNOWN = {
+    "productId": "1",
+    "rating": "x" * 100_000,
+    "language": ["y"] * 100_000,
+    **{f"unknown{number}": number for number in range(10_000)},
+}
+_TWO = 'mutation a{deleteComment(input:{id:"x"}){deletedId}} query b{__typename}'
+_PAGES = "comments(first: 100) { nodes { product { comments(first: 100) { nodes { id } } } } }"
+_OF_IDS = (
+    "query($ids: [ID!]!) { nodes(ids: $ids) { ... on Product { comments(first: 100) {"
+    " nodes { product { statistics { total } } } } } } }"
+)
+_COMMENT = {"productId": "new", "rating": 5, "language": "en", "text": "good"}
+
+
+def _commented(size: int) -> Iterable[bytes]:
+    """Yield documents that are all different, most of which is a comment."""
+    return (body(f"# {number}{'x' * size}\n{{__typename}}") for number in itertools.count())
+
+
+BODIES: Mapping[str, Iterable[bytes]] = {
+    "fragments that double": [body(doubling("__typename"))],
+    "documents that are none": [body(text) for text in HURTFUL.values()],
+    "several operations": [body(_TWO)],
+    "0.9 MB of faults": [body(_ADD, input=_UNKNOWN)],
+    "4 kB of unknown fields": [body("{" + " ".join(f"u{n}" for n in range(900)) + "}")],
+    "the same field 210 times": [body(HURTFUL["many identical fields"])],
+    "lists in fragments": [body(HURTFUL["many lists in fragments"])],
+    "integers of 4,200 digits": [body(HURTFUL["many long integers"])],
+    "pages of pages": [body(f'{{ product(productId: "1") {{ {_PAGES} }} }}')],
+    "statistics of 10,000": [body(_OF_IDS, ids=["UHJvZHVjdDox"] * 100)],
+    "the largest page": [
+        body('{ product(productId: "1") { comments(first: 100) { nodes { id title text } } } }')
+    ],
+    "documents of 90 kB": _commented(90_000),
+    "documents of 900 kB": _commented(900_000),
+    "30,000 language tags": [
+        body(_FILTERED, tags=[f"x{number:07x}" for number in range(start, start + 30_000)])
+        for start in range(0, 300_000, 30_000)
+    ],
+    "a body beyond the limit": [b" " * 5_000_000],
+}
+"""Sent one after the other, without a rate."""
+
+_HEAD = b"POST /graphql HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+_BODY = head("Content-Length: 1000", "Content-Type: application/json") + b"{"
+_PING, _LONG_PING = hurtful.frame(hurtful.PING), hurtful.frame(hurtful.PING, b"a" * 125)
+
+HELD: Mapping[str, tuple[int, Sent]] = {
+    "300 idle connections": (300, Sent(b"", patience=20)),
+    "300 half-sent heads": (300, Sent(_HEAD, patience=20)),
+    "300 half-sent bodies": (300, Sent(_BODY, patience=20)),
+    "160 MB of unread pongs": (1, hurtful.flooding(_LONG_PING, 160)),
+}
+"""Connections that many clients keep open."""
+
+_CYCLES = hurtful.cycles(14)
+_CHAINS = (by_post(hurtful.chain(98, range(98), f"f{number}x")) for number in itertools.count())
+
+STREAMS: Mapping[str, Iterable[Sent]] = {
+    "cycles by POST": [by_post(_CYCLES)],
+    "cycles by GET": [hurtful.by_get(_CYCLES)],
+    "cycles by WebSocket": [hurtful.subscribing(_CYCLES)],
+    "unterminated strings": [by_post('"\\' * 14_990)],
+    "unknown fields of '. ?": [hurtful.unknown_field("'. ?" * 60_000)],
+    "identifiers of 900 kB": [hurtful.identifier("#" * 900_000)],
+    "forms of 60 kB": [hurtful.form("a" * 60_000)],
+    "trailers of 1.9 MB": [Sent(hurtful.chunked("a:\r\n" * 475_000))],
+    "trailers that sign in": [hurtful.signed_by_trailer()],
+    "8 MB of pings": [hurtful.flooding(_PING, 8)],
+    "8 MB of empty fragments": [hurtful.flooding(hurtful.EMPTY, 8, hurtful.BEGUN)],
+    "98 chained fragments": _CHAINS,
+    "sizes as floats": [hurtful.floats(100.0, 3)],
+    "unlawful heads": hurtful.unlawful_heads(),
+}
+"""Sent ``RATE`` times a second by one client, on up to that many connections."""
+
+
+def attacks() -> list[Attack]:
+    """Return all attacks on a server with an engine of its own."""
+    by_body = (Attack(name, _repeated(bodies), times=TIMES) for name, bodies in BODIES.items())
+    holding = (
+        Attack(name, itertools.repeat(sent), clients, times=TIMES)
+        for name, (clients, sent) in HELD.items()
+    )
+    streams = (
+        Attack(name, itertools.cycle(sent), clients=RATE, rate=RATE)
+        for name, sent in STREAMS.items()
+    )
+    return [*streams, *by_body, *holding]
+
+
+def _repeated(bodies: Iterable[bytes]) -> Iterable[Sent]:
+    repeated = itertools.cycle(bodies) if isinstance(bodies, list) else bodies
+    return (Sent(post(one, authorization("ana"))) for one in repeated)
+
+
+def no_answer_to_writes() -> Choose:
+    """Return what keeps every write waiting."""
+    return lambda operation, _: hang if operation == "TransactWriteItems" else None
+
+
+def wrong_answers_to_writes() -> Choose:
+    """Return what spoils half of the answers to what a write asks, the same ones each time."""
+    rng = random.Random(1)
+    asked = {"GetItem", "TransactWriteItems"}
+    wrong = [spoilt(b"{}"), spoilt(b"<html></html>"), spoilt(b"")]
+    return lambda operation, _: (
+        rng.choice(wrong) if operation in asked and rng.random() < 0.5 else None
+    )
+
+
+FAULTS: Mapping[str, Callable[[], Choose]] = {
+    "writes that get no answer": no_answer_to_writes,
+    "wrong answers to writes": wrong_answers_to_writes,
+}
+"""What the store does to writers, while the neighbour reads."""
+
+
+def _writers(proxy: Proxy, names: Iterable[str]) -> Iterator[Attack]:
+    """Yield attacks of eight writers each, for whom alone the store fails."""
+
+    def requests(choose: Choose) -> Iterator[Sent]:
+        proxy.choose = choose
+        yield from _repeated([body(_ADD, input=_COMMENT)])
+
+    for name in names:
+        yield Attack(name, requests(FAULTS[name]()), clients=8, times=TIMES)
+        proxy.choose = nothing
+
+
+async def trial(chosen: list[str]) -> AsyncIterator[Row]:
+    """Run the attacks: on a server with its own engine, and on one whose engine fails writers."""
+    with TemporaryDirectory() as folder:
+        serve = partial(demo, Path(folder))
+        async for row in rows_of(serve, [one for one in attacks() if one.name in chosen], SLICES):
+            yield row
+    faults = [name for name in FAULTS if name in chosen]
+    with TemporaryDirectory() as folder, dynoxide() as engine:
+        async with connect(TableAddress(endpoint_url=engine, embedded=True)) as table:
+            await create_table(table)
+        async with proxy_of(engine) as proxy:
+            serve = partial(demo, Path(folder), "--endpoint-url", proxy.url)
+            async for row in rows_of(serve, _writers(proxy, faults), SLICES):
+                yield row
+
+
+def main() -> int:
+    """Run the trial; 0 when nobody was hurt."""
+    names = [*(one.name for one in attacks()), *FAULTS]
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--attack", nargs="+", default=names, choices=names, metavar="NAME")
+    given = parser.parse_args()
+    return 0 if asyncio.run(report(trial(given.attack))) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,1 +1,0 @@
-"""Somebody who asks for pages, beside somebody whose requests would hurt."""
