@@ -340,7 +340,6 @@ async def report(rows: AsyncIterator[Row]) -> bool:
             live.refresh()
             found += [row] if row.found else []
     for row in found:
-        console.print(
-            f"\n{row.attack.name}: {row.answers.example or 'see the table'}", markup=False
-        )
+        example = row.answers.example or row.answers.slowest
+        console.print(f"\n{row.attack.name}, {example}", markup=False)
     return not found
