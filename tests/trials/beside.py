@@ -48,6 +48,9 @@ slices': a busy machine stalls now and then."""
 MARGIN = 5
 """Requests to DynamoDB beyond the predicted ones: retries, and what a plan reads once."""
 
+SERVER_FAULTS = ("500", "502", "504")
+"""Statuses that no attacker may see; 503 is too many requests, 501 and 505 an unlawful one."""
+
 _PAUSE = 0.02
 _SHOWN = 400
 """Bytes of a request that are printed."""
@@ -89,7 +92,7 @@ class Answers:
         self.statuses[status] += 1
         faults = {
             "INTERNAL": b'"INTERNAL"' in answer,
-            f"with {status}": status.startswith("5") and status != "503",  # too many at once
+            f"with {status}": status in SERVER_FAULTS,
             "without an answer": due and status == "none",
             f"after {DEADLINE:.0f} s": due and seconds > DEADLINE,
             "accepted": bool(sent.never) and sent.never in answer,

@@ -112,7 +112,7 @@ def _frames(rng: random.Random) -> Sent:
 
 
 def _heads(rng: random.Random) -> Sent:
-    return rng.choice(hurtful.unlawful_heads(rng.randint(66_000, 100_000)))
+    return rng.choice(hurtful.unlawful_heads(rng.randint(70_000, 900_000)))
 
 
 @dataclass(frozen=True, slots=True)
