@@ -35,12 +35,26 @@ CODES: dict[type[Exception], str] = {
     SlowListenerError: "TOO_SLOW",
     errors.StoreUnavailableError: "UNAVAILABLE",
     errors.CircuitOpenError: "UNAVAILABLE",
+    errors.CredentialsExpiredError: "UNAVAILABLE",
     errors.StoreFullError: "UNAVAILABLE",
     errors.StoreDamagedError: "UNAVAILABLE",
     AnalyticsUnavailableError: "UNAVAILABLE",
     AnalyticsFailedError: "UNAVAILABLE",
 }
 
+
+STORE_FAULTS = (
+    errors.StoreUnavailableError,
+    errors.CredentialsExpiredError,
+    errors.StoreFullError,
+    errors.StoreDamagedError,
+)
+"""Faults whose own sentences are for operators: they name hosts and commands. The log has them."""
+
+UNAVAILABLE = (
+    "The data is temporarily unavailable: try again in a moment. Repeat a write with the same "
+    "idempotency key, since it may have been saved."
+)
 
 USER_ERRORS = "Why nothing was changed; empty where it was. Show each beside its field."
 """What the payload of every mutation says of them."""
@@ -96,6 +110,8 @@ def shown(error: GraphQLError) -> GraphQLError:
         extensions["requestId"] = correlation_id.get()
     if isinstance(original, AnalyticsFailedError):
         message = AWAY
+    if isinstance(original, STORE_FAULTS):
+        message = UNAVAILABLE
     if isinstance(original, errors.InvalidArgumentError):
         extensions["argument"] = original.argument
     if len(message) > MAX_MESSAGE:

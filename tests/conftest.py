@@ -57,6 +57,14 @@ settings.register_profile("soak", max_examples=1000, deadline=None, suppress_hea
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "short"))
 
 
+@pytest.fixture(autouse=True)
+def usual_umask() -> Iterator[None]:
+    """Commands that tests run in this process close it to others."""
+    mask = os.umask(0o022)
+    yield
+    os.umask(mask)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def patience() -> Iterator[None]:
     """On a busy machine a slow answer is neither asked for again nor given up."""

@@ -7,6 +7,7 @@ Starlette's TrustedHostMiddleware has no exception for health checks, does not a
 that a connection arrived at, and refuses without saying what to do.
 """
 
+import logging
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
@@ -19,10 +20,15 @@ from server.http.failures import failure
 from server.http.graphql_request import header
 from server.settings import Settings
 
+logger = logging.getLogger(__name__)
+
 ANY = "*"
 
 _AT_ONCE = 1_000
 """Hosts whose verdict is remembered."""
+
+_LOGGED = 100
+"""Refused hosts that are logged, each once: a client may name any number."""
 
 Address = IPv4Address | IPv6Address
 
@@ -96,6 +102,7 @@ class HostMiddleware:
     def __init__(self, app: ASGIApp, hosts: AllowedHosts) -> None:
         self._app = app
         self._hosts = hosts
+        self._logged: set[str] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""
@@ -103,10 +110,15 @@ class HostMiddleware:
             host = header(scope, b"host") or ""
             local, _ = scope.get("server") or (None, None)
             if not self._hosts.allow(host, local):
-                sentence = (
-                    f"This server does not answer for the host '{host[:MAX_HOST]}': its operator "
-                    "can add it with --public-url or --allowed-host."
-                )
+                shown = host[:MAX_HOST]
+                if shown not in self._logged and len(self._logged) < _LOGGED:
+                    self._logged.add(shown)
+                    logger.warning(
+                        "Requests for the host %r are refused: allow it with --public-url or "
+                        "--allowed-host.",
+                        shown,
+                    )
+                sentence = f"This server does not answer for the host {shown!r}."
                 await failure(421, sentence)(scope, receive, send)
                 return
         await self._app(scope, receive, send)

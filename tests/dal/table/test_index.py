@@ -18,6 +18,7 @@ filters = st.fixed_dictionaries(
         "product": identifiers,
         "language": st.sampled_from(LANGUAGES),
         "rating": st.sampled_from("12345"),
+        "author": identifiers,
     }
 )
 

@@ -96,7 +96,9 @@ def test_a_public_url_is_scheme_host_and_port(url: str) -> None:
         Settings(public_url=url)
 
 
-async def test_the_application_refuses_in_one_sentence_and_tells_its_health(table: Table) -> None:
+async def test_the_application_refuses_in_one_sentence_and_tells_its_health(
+    table: Table, caplog: pytest.LogCaptureFixture
+) -> None:
     app = create_app(Settings(), table=table, authenticator=Authenticator(secret=lambda: None))
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://evil.example") as client:
@@ -104,12 +106,15 @@ async def test_the_application_refuses_in_one_sentence_and_tells_its_health(tabl
             answer = await client.get(path)
             assert answer.status_code == 421
             (error,) = answer.json()["errors"]
-            assert error["message"] == (
-                "This server does not answer for the host 'evil.example': its operator can add it "
-                "with --public-url or --allowed-host."
-            )
+            assert error["message"] == "This server does not answer for the host 'evil.example'."
         for path in ("/health", "/health/live", "/health/ready"):
             assert (await client.get(path)).status_code == 200
+    assert [one for one in caplog.messages if "evil.example" in one] == [
+        (
+            "Requests for the host 'evil.example' are refused: allow it with --public-url or "
+            "--allowed-host."
+        )
+    ]
 
 
 async def test_no_redirect_is_made_of_the_host(table: Table) -> None:
