@@ -190,3 +190,10 @@ SEND_TIMEOUT = 30.0
 MIN_TAKEN = 16_384
 """Bytes that a client must take in ``SEND_TIMEOUT`` while its connection's write buffer is full: a
 slower one would keep the memory of its answers for hours."""
+
+MAX_CLIENTS = 100_000
+"""Clients whose rates are remembered, in 40 MB; beyond it the longest silent one is forgotten."""
+
+SECONDS_OF_REQUEST = 0.002
+"""Processor time of a document that counts as one request more; a short document takes less. At 100
+requests a second, the new documents of one client take a fifth of a core."""

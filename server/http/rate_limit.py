@@ -9,17 +9,11 @@ from throttled import RateLimiterType, Throttled, per_duration
 from throttled.rate_limiter.quota_parser import parse
 from throttled.store import MemoryStore
 
+from dal.limits import MAX_CLIENTS, SECONDS_OF_REQUEST
 from schema.processor_time import charging
 from server.http.admission import is_health
 from server.http.clients import Clients
 from server.http.failures import refusal
-
-MAX_CLIENTS = 100_000
-"""Clients remembered, in 40 MB; beyond it the one that was silent for longest is forgotten."""
-
-SECONDS_OF_REQUEST = 0.002
-"""Processor time of a document that counts as one request more; a short document takes less. At 100
-requests a second, the new documents of one client take a fifth of a core."""
 
 TOO_MANY_MESSAGES = 4429
 """The code that closes a WebSocket whose client sends too much."""
