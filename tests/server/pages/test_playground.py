@@ -158,8 +158,10 @@ async def test_a_server_that_does_not_explain_says_how_to_get_it(table: Table) -
 
 
 def test_all_that_a_page_reads_is_within_what_one_request_may_cost() -> None:
-    widest = {"rating": [1, 2, 3, 4], "language": [f"l{n}" for n in range(MAX_SEGMENTS // 4)]}
-    requests = cost_of(DOCUMENTS["playground.languages"])[0]
+    product = {"productId": "1"}
+    languages = [f"l{n}" for n in range(MAX_SEGMENTS // 4)]
+    widest = {**product, "rating": [1, 2, 3, 4], "language": languages}
+    requests = cost_of(DOCUMENTS["playground.languages"], **product)[0]
     requests += cost_of(DOCUMENTS["playground"], **widest, first=20, planBy="FULL_PAGES")[0]
     requests += cost_of(DOCUMENTS["playground"], **widest, first=20, planBy="COUNTS")[0]
     walks = -(-DEEPEST // LARGEST)
