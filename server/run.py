@@ -8,8 +8,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
-from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import uvloop
 
@@ -23,7 +22,7 @@ from server.errors import UNAVAILABLE, CommandError
 from server.http.hosts import AllowedHosts
 from server.logs import set_up_logs
 from server.loop_watchdog import watched
-from server.observability.exposition import check_packages, exposed, of_workers
+from server.observability.exposition import check_packages, exposed
 from server.observability.signals import open_signals
 from server.serving import HttpServer, application
 from server.settings import Settings
@@ -40,13 +39,6 @@ _WHY_NOT = {
     errno.EACCES: "Port {port} needs more rights than you have: choose one from 1024 with --port.",
     errno.EADDRNOTAVAIL: "{host} is no address of this machine: choose another with --host.",
 }
-
-
-class Greet(Protocol):
-    """Returns the banner, as soon as it is known where metrics are."""
-
-    def __call__(self, *, metrics: str | None) -> str:
-        """Return the banner of a server with its metrics at a URL, or without any."""
 
 
 def run(settings: Settings) -> None:
@@ -105,52 +97,51 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
         if settings.demo and secret() is None:
             ensure_secret(settings.data_dir)
         url = address(settings.host, listener.getsockname()[1])
-        greet = partial(banner, settings, url=url, place=store.place, secret=secret())
-        if settings.workers > 1:
-            await _serve_by_workers(settings, store, listener, greet)
-        else:
-            await _serve(settings, store, listener, greet, secret)
+        with exposed(settings) as metrics:
+            greeting = banner(
+                settings, url=url, place=store.place, secret=secret(), metrics=metrics
+            )
+            if settings.workers > 1:
+                await _serve_by_workers(settings, store, listener, greeting)
+            else:
+                await _serve(settings, store, listener, greeting, secret)
         if store.died.done():
             raise CommandError(store.died.result(), UNAVAILABLE)
 
 
 async def _serve_by_workers(
-    settings: Settings, store: Store, listener: socket.socket, greet: Greet
+    settings: Settings, store: Store, listener: socket.socket, greeting: str
 ) -> None:
     _check_documents(settings)
     if settings.demo:  # workers would not know how far it is
         await _demo(store).finish()
-    with of_workers(settings) as metrics:
-        supervisor = Supervisor(settings, store.connection, listener, metrics)
-        _on_signal(lambda _: supervisor.end())
-        _on_hangup(supervisor.replace, supervisor.end)
-        store.died.add_done_callback(lambda _: supervisor.end())
-        await supervisor.serve(greet(metrics=None if metrics is None else metrics.url))
+    supervisor = Supervisor(settings, store.connection, listener)
+    _on_signal(lambda _: supervisor.end())
+    _on_hangup(supervisor.replace, supervisor.end)
+    store.died.add_done_callback(lambda _: supervisor.end())
+    await supervisor.serve(greeting)
 
 
 async def _serve(
     settings: Settings,
     store: Store,
     listener: socket.socket,
-    greet: Greet,
+    greeting: str,
     secret: Callable[[], str | None],
 ) -> None:
     async with AsyncExitStack() as stack:
         signals = await stack.enter_async_context(open_signals(settings))
         broker = await stack.enter_async_context(open_broker(settings))
-        metrics = None
-        if signals.metrics is not None:
-            metrics = stack.enter_context(exposed(settings, signals.metrics.state))
         demo = _demo(store) if settings.demo else None
         so_far = None if demo is None else demo.so_far
         app = await stack.enter_async_context(
             application(settings, store.table, secret, broker, signals, so_far)
         )
-        server = HttpServer(app, settings, greet(metrics=metrics))
+        server = HttpServer(app, settings, greeting)
         _on_signal(lambda number: server.handle_exit(number, None))
         _on_hangup(_refuse_to_replace, server.end)
         store.died.add_done_callback(lambda _: server.end())
-        async with signals.sampling(store.table, server):
+        async with signals.sampling(store.table, server.load):
             if demo is not None:
                 await stack.enter_async_context(demo.beside())
             with watched(end=settings.ends_when_blocked):

@@ -22,8 +22,7 @@ from server.engine.data_directory import DataDirectory
 from server.http.admission import Admission
 from server.http.connections import Connection, Connections, max_connections, raise_descriptor_limit
 from server.http.websocket import PING_EVERY, WebSocketProtocol
-from server.observability.load import Load
-from server.observability.signals import OFF, Signals
+from server.observability.signals import OFF, Load, Signals
 from server.settings import Settings
 
 GRACE = 10
@@ -114,12 +113,9 @@ class HttpServer(uvicorn.Server):
         super().__init__(config)
         self._greeting = greeting
 
-    @property
     def load(self) -> Load:
-        """What there is to do now."""
-        admission = self._admission
-        connections = len(self.server_state.connections)
-        return Load(admission.running, admission.waiting, admission.refused, connections)
+        """Return how busy it is now."""
+        return Load(self._admission.running, self._admission.waiting, self._admission.refused)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept the connections of one listener, then greet."""

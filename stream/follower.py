@@ -215,7 +215,7 @@ class Follower:
             reader.latest = sequence_of(answer.records[-1])
         reader.checkpoint = await self._sink.apply(held, answer.records)
         if answer.records and (told := FOLLOWER_INSTRUMENTS.get()) is not None:
-            told.applied(len(answer.records), made_at(answer.records[-1]), self._clock())
+            told.applied(made_at(answer.records[-1]), self._clock())
         if reader.checkpoint != held:
             reader.saved = began
         reader.iterator = answer.iterator

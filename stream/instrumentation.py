@@ -8,8 +8,8 @@ from typing import Protocol
 class FollowerInstruments(Protocol):
     """Is told what a follower of the table's stream has applied."""
 
-    def applied(self, records: int, made: datetime | None, now: datetime) -> None:
-        """Take note of a shard's records; ``made`` is when the newest was, where that is told."""
+    def applied(self, made: datetime | None, now: datetime) -> None:
+        """Note that a shard's records were applied; ``made`` is the newest one's time, if known."""
 
     def round(self, now: datetime, *, left: bool) -> None:
         """Take note of a round over all shards: whether one of them had anything left."""

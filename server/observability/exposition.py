@@ -1,26 +1,29 @@
-"""Where Prometheus scrapes: a port of its own, which is no part of the API.
+"""Where Prometheus scrapes: a port that is not part of the API.
 
-It answers on this machine alone unless told otherwise, and from a thread, so that a busy event loop
-is seen as such.
+It listens on 127.0.0.1 unless the settings say otherwise, and answers from a thread, so that a busy
+event loop shows.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from server.errors import CommandError, installing
-from server.observability.declared import WORKER_DEATHS
-from server.observability.metrics import Metrics, Series
-from server.observability.state_files import StateFiles
 from server.settings import Settings
 
+if TYPE_CHECKING:
+    from prometheus_client import Metric
+
+DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable by which ``prometheus_client`` finds the files of all processes. It reads the
+variable when it is imported; workers inherit it."""
+
 _TRACES = ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http")
-"""Others bring OpenTelemetry's API alone."""
+"""Other packages bring OpenTelemetry's API alone."""
 
 
 def check_packages(settings: Settings) -> None:
@@ -39,20 +42,35 @@ def check_packages(settings: Settings) -> None:
 def _installed(package: str) -> bool:
     try:
         return find_spec(package) is not None
-    except ModuleNotFoundError:  # nor what it is a part of
+    except ModuleNotFoundError:  # nor the package that it is a part of
         return False
 
 
 @contextmanager
-def exposed(settings: Settings, states: Callable[[], Iterable[Series]]) -> Iterator[str]:
-    """Answer scrapes until the block ends; yields the URL. CommandError for a port of no use."""
+def exposed(settings: Settings) -> Iterator[str | None]:
+    """Answer scrapes until the block ends, if the settings want metrics; yields the URL.
+
+    This process and the workers that start in the block keep their metrics in a directory of ours.
+    CommandError for a port that cannot be opened.
+    """
+    if settings.metrics_port is None:
+        yield None
+        return
+    with TemporaryDirectory(prefix="marginalia-metrics-") as directory:
+        os.environ[DIRECTORY] = directory
+        try:
+            with _answering(settings.metrics_host, settings.metrics_port, Path(directory)) as url:
+                yield url
+        finally:
+            del os.environ[DIRECTORY]
+
+
+@contextmanager
+def _answering(host: str, port: int, directory: Path) -> Iterator[str]:
     from prometheus_client import CollectorRegistry, start_http_server  # noqa: PLC0415 - an extra
 
-    from server.observability.collector import StateCollector  # noqa: PLC0415 - as above
-
     registry = CollectorRegistry()
-    registry.register(StateCollector(states))
-    host, port = settings.metrics_host, settings.metrics_port or 0
+    registry.register(_Processes(directory))
     try:
         server, thread = start_http_server(port, host, registry)
     except OSError as error:
@@ -68,50 +86,41 @@ def exposed(settings: Settings, states: Callable[[], Iterable[Series]]) -> Itera
         thread.join()
 
 
-class Ended(Protocol):
-    """Keeps what a process has counted."""
+class _Processes:
+    """The sums of all processes; the gauges of those that are gone go with them."""
 
-    def __call__(self, pid: int, *, died: bool) -> None:
-        """Count it among the dead ones if it ``died`` rather than was replaced."""
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def collect(self) -> Iterable["Metric"]:
+        from prometheus_client import multiprocess  # noqa: PLC0415 - as above
+
+        for pid in {int(file.stem.rpartition("_")[2]) for file in self._directory.glob("*.db")}:
+            if not _runs(pid):
+                with suppress(FileNotFoundError):  # another scrape has removed them
+                    multiprocess.mark_process_dead(pid, self._directory)  # type: ignore[no-untyped-call]
+        collector = multiprocess.MultiProcessCollector(None, self._directory)  # type: ignore[no-untyped-call]
+        found: Iterable[Metric] = collector.collect()  # type: ignore[no-untyped-call]
+        return found
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerMetrics:
-    """The metrics of all workers together, at ``url``; they leave them in ``directory``."""
-
-    url: str
-    directory: Path
-    ended: Ended
-    """Takes the process id of a worker that is gone."""
-
-
-@contextmanager
-def of_workers(settings: Settings) -> Iterator[WorkerMetrics | None]:
-    """Sum up what workers leave in a directory, if the settings want metrics."""
-    if settings.metrics_port is None:
-        yield None
-        return
-    with TemporaryDirectory(prefix="marginalia-metrics-") as name:
-        files, own = StateFiles(Path(name)), Metrics()
-        own.add(WORKER_DEATHS, 0)
-
-        def ended(pid: int, *, died: bool) -> None:
-            files.died(pid)
-            own.add(WORKER_DEATHS, died)
-
-        with exposed(settings, lambda: chain(own.state(), files.read())) as url:
-            yield WorkerMetrics(url, Path(name), ended)
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError:  # none has this id, or a process of another user has it now
+        return False
+    return True
 
 
 @contextmanager
 def followed(settings: Settings) -> Iterator[str | None]:
     """Show the metrics of a follower that runs in this block, if the settings want that."""
     check_packages(settings)
-    if settings.metrics_port is None:
-        yield None
-        return
-    from server.observability.following import following  # noqa: PLC0415 - as stats imports stream
+    with exposed(settings) as url:
+        if url is None:
+            yield None
+            return
+        from server.observability.metrics import Metrics, following  # noqa: PLC0415 - an extra
 
-    metrics = Metrics()
-    with exposed(settings, metrics.state) as url, following(metrics):
-        yield url
+        with following(Metrics()):
+            yield url

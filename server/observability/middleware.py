@@ -1,4 +1,4 @@
-"""ASGI middleware around everything else: one observation for each request."""
+"""ASGI middleware around the whole application: one observation for each request."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -8,27 +8,29 @@ from asgi_correlation_id import correlation_id
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.observability.access_log import AccessLog
-from server.observability.declared import HTTP_REQUESTS
 from server.observability.labels import route_of
-from server.observability.metrics import Metrics
 from server.observability.observation import Observation
 
-if TYPE_CHECKING:
-    from server.observability.spans import TracedObservation  # needs packages that may be missing
-    from server.observability.tracing import Tracing
+if TYPE_CHECKING:  # extras
+    from server.observability.metrics import Metrics
+    from server.observability.tracing import TracedObservation, Tracing
 
 _TRACED = {"graphql", "page"}
-"""Probes and files need no traces."""
+"""Routes whose requests may get a trace; probes and files need none."""
 
 
 class ObservedApp:
-    """Counts, traces and logs requests; ``endless`` tells those whose answers go on for hours."""
+    """Counts, traces and logs requests.
+
+    ``endless`` returns whether the answer to a request goes on for hours; such a request gets no
+    trace.
+    """
 
     def __init__(
         self,
         app: ASGIApp,
         *,
-        metrics: Metrics | None,
+        metrics: "Metrics | None",
         tracing: "Tracing | None",
         access_log: AccessLog | None,
         endless: Callable[[Scope], bool],
@@ -40,13 +42,14 @@ class ObservedApp:
         self._endless = endless
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; a trace it gets only where its answer has an end."""
+        """Pass a request on."""
         if scope["type"] not in {"http", "websocket"}:
             await self._app(scope, receive, send)
             return
-        route, answer, began = route_of(scope), _Answer(send), time.perf_counter()
+        route, began = route_of(scope), time.perf_counter()
         traced = self._traced(scope, route)
         observation = traced or Observation(self._metrics)
+        answer = _Answer(send, observation)
         try:
             with observation:
                 await self._app(scope, receive, answer.send)
@@ -54,22 +57,28 @@ class ObservedApp:
             if traced is not None:
                 _end(traced, scope, route, answer.status)
             if self._metrics is not None:
-                self._metrics.add(HTTP_REQUESTS, 1, route, answer.status)
+                self._metrics.http_requests[route, answer.status].inc()
+                observation.write()
             if self._access_log is not None:
                 seconds = time.perf_counter() - began
                 self._access_log.add(_line(scope, route, answer, observation, seconds))
 
     def _traced(self, scope: Scope, route: str) -> "TracedObservation | None":
-        if self._tracing is None or route not in _TRACED:
+        if self._tracing is None or route not in _TRACED or self._endless(scope):
             return None
-        return self._tracing.begun(scope, self._metrics, self._endless)
+        return self._tracing.begin(scope, self._metrics)
 
 
 class _Answer:
-    """Takes note of an answer as it is sent."""
+    """Notes status and size of an answer as it is sent.
 
-    def __init__(self, send: Send) -> None:
+    With each piece of the answer the metrics get what was counted for it: the answers to
+    subscriptions go on for hours.
+    """
+
+    def __init__(self, send: Send, observation: Observation) -> None:
         self._send = send
+        self._observation = observation
         self.status = "none"
         self.bytes = 0
 
@@ -77,6 +86,9 @@ class _Answer:
         kind = message["type"]
         if kind == "http.response.body":
             self.bytes += len(message.get("body", b""))
+            self._observation.write()
+        elif kind == "websocket.send":
+            self._observation.write()
         elif kind in {"http.response.start", "websocket.http.response.start"}:
             self.status = str(message["status"])
         elif kind == "websocket.accept":

@@ -1,11 +1,15 @@
-"""What is observed of one piece of work: its requests to DynamoDB, its plans, and their cost."""
+"""What is observed of one piece of work: its operations, requests to DynamoDB, plans and costs."""
 
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextvars import ContextVar, Token
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from graphql import GraphQLError
+from strawberry.types import ExecutionResult
+from strawberry.types.graphql import OperationType
 
 from dal.query.execution_stats import ExecutionStatistics, SegmentStatistics
 from dal.query.instrumentation import READ_INSTRUMENTS, Result
@@ -13,20 +17,14 @@ from dal.query.plan import Plan, Segment
 from dal.table.account import consumed, is_write
 from dal.table.answers import CapacityUntoldError
 from dal.table.instrumentation import STORE_INSTRUMENTS, Send
-from server.observability.declared import (
-    CAPACITY,
-    ERRORS,
-    OPERATION_SECONDS,
-    PLANS,
-    REFILLS,
-    RETRIES,
-    ROWS,
-    SEGMENTS,
-    STORE_REQUESTS,
-    STORE_SECONDS,
-)
-from server.observability.labels import outcome_of, pattern_of
-from server.observability.metrics import Metrics
+from schema.build import ExecutableSchema
+from schema.execution import SizedResult
+from server.observability.labels import OperationNames, outcome_of, pattern_of
+
+if TYPE_CHECKING:  # an extra
+    from prometheus_client import Counter
+
+    from server.observability.metrics import Metrics
 
 Named = Callable[[Result], tuple[str, str]]
 
@@ -37,18 +35,21 @@ _current: ContextVar["Observation | None"] = ContextVar("observation", default=N
 
 
 class Observation:
-    """Counts in metrics, and what it has counted itself, for a line of the access log.
+    """Counts for the metrics and for a line of the access log.
 
-    It is a ``StoreInstruments`` and a ``ReadInstruments``. As a context manager it observes what
-    is done in its block, and the tasks that this begins.
+    It is a ``StoreInstruments`` and a ``ReadInstruments``. As a context manager it observes the
+    work in its block, and the tasks that start there. The metrics get the counts by ``write``, as
+    an increment takes longer than the rest of what is done here for a request to DynamoDB.
     """
 
-    def __init__(self, metrics: Metrics | None) -> None:
+    def __init__(self, metrics: "Metrics | None") -> None:
         self._metrics = metrics
+        self._counts: dict[Counter, float] = defaultdict(float)
+        """What the metrics have not got yet."""
         self.operations: list[str] = []
         """Names of GraphQL operations; a page may run several."""
         self.codes: list[str] = []
-        """Of errors in their answers."""
+        """Codes of the errors in their answers."""
         self.requests = 0
         self.read_units = 0.0
         self.write_units = 0.0
@@ -66,43 +67,47 @@ class Observation:
         for token in self._tokens:
             token.var.reset(token)
 
+    def write(self) -> None:
+        """Add what was counted since the last time to the metrics."""
+        if self._counts:
+            for series, amount in self._counts.items():
+                series.inc(amount)
+            self._counts.clear()
+
     async def operation(self, executing: Awaitable[Result], named: Named[Result]) -> Result:
-        """Await an operation; ``named`` tells its name and type by its result."""
+        """Await an operation; ``named`` returns its name and type by its result."""
         began = time.perf_counter()
         result = await executing
         name, kind = named(result)
         self.operations.append(name)
         if self._metrics is not None:
-            self._metrics.observe(OPERATION_SECONDS, time.perf_counter() - began, name, kind)
+            seconds = time.perf_counter() - began
+            self._metrics.operation_seconds[name, kind].observe(seconds)
         return result
 
     def failed(self, code: str) -> None:
         """Count an error in an answer."""
         self.codes.append(code)
         if self._metrics is not None:
-            self._metrics.add(ERRORS, 1, code)
+            self._counts[self._metrics.errors[code,]] += 1
 
     async def call(self, operation: str, arguments: dict[str, Any], send: Send) -> dict[str, Any]:
         """Count one attempt at an operation of DynamoDB."""
         self.requests += 1
-        began = time.perf_counter()
+        outcome = "ok"
         try:
             answer = await send()
         except CapacityUntoldError as untold:  # an answer nevertheless
-            self._called(operation, "ok", time.perf_counter() - began)
             self._spent(operation, arguments, untold.answer)
             raise
         except BaseException as error:
-            self._called(operation, outcome_of(error), time.perf_counter() - began)
+            outcome = outcome_of(error)
             raise
-        self._called(operation, "ok", time.perf_counter() - began)
+        finally:
+            if self._metrics is not None:
+                self._counts[self._metrics.store_requests[operation, outcome]] += 1
         self._spent(operation, arguments, answer)
         return answer
-
-    def _called(self, operation: str, outcome: str, seconds: float) -> None:
-        if self._metrics is not None:
-            self._metrics.add(STORE_REQUESTS, 1, operation, outcome)
-            self._metrics.observe(STORE_SECONDS, seconds, operation)
 
     def _spent(self, operation: str, arguments: dict[str, Any], answer: dict[str, Any]) -> None:
         units, written = consumed(answer), is_write(operation)
@@ -110,23 +115,18 @@ class Observation:
             self.write_units += units
         else:
             self.read_units += units
-        if self._metrics is None:
-            return
-        pattern = _pattern.get() or pattern_of(operation, arguments)
-        if units:
-            self._metrics.add(CAPACITY, units, "write" if written else "read", pattern)
-        if rows := rows_of(answer):
-            self._metrics.add(ROWS, rows, pattern)
+        if self._metrics is not None and units:
+            pattern = _pattern.get() or pattern_of(operation, arguments)
+            capacity = self._metrics.capacity["write" if written else "read", pattern]
+            self._counts[capacity] += units
 
     def retried(self, operation: str) -> None:
-        """Count another attempt."""
-        if self._metrics is not None:
-            self._metrics.add(RETRIES, 1, operation)
+        """Do nothing: each attempt is counted with its outcome."""
 
     async def plan(
         self, plan: Plan, stats: ExecutionStatistics, reading: Awaitable[Result]
     ) -> Result:
-        """Count a plan and its segments; requests meanwhile are of its access pattern."""
+        """Count a plan and its refills; requests meanwhile are of its access pattern."""
         before = len(stats.segments)
         token = _pattern.set(plan.access_pattern)
         try:
@@ -134,7 +134,10 @@ class Observation:
         finally:
             _pattern.reset(token)
             if self._metrics is not None:
-                _count_plan(self._metrics, plan, stats.segments[before:])
+                plans = self._metrics.plans[plan.access_pattern, plan.index.name or "table"]
+                self._counts[plans] += 1
+                if refills := sum(one.refills for one in stats.segments[before:]):
+                    self._counts[self._metrics.refills[plan.access_pattern,]] += refills
 
     def segment(
         self, segment: Segment, read: SegmentStatistics, asking: Awaitable[Result]
@@ -142,11 +145,6 @@ class Observation:
         """Do nothing: the plan counts its segments."""
         del segment, read
         return asking
-
-
-def observed_now() -> Observation | None:
-    """Return what observes the work under way."""
-    return _current.get()
 
 
 def note_errors(errors: Iterable[GraphQLError]) -> None:
@@ -157,22 +155,49 @@ def note_errors(errors: Iterable[GraphQLError]) -> None:
             observation.failed(str((error.extensions or {}).get("code")))
 
 
-def rows_of(answer: dict[str, Any]) -> int:
-    """Return how many items an answer holds or has counted."""
-    if "Count" in answer:
-        return int(answer["Count"])
-    if "Responses" in answer:
-        return sum(map(len, answer["Responses"].values()))
-    return int("Item" in answer)
+class ObservedSchema(ExecutableSchema):
+    """Executes operations, and passes their names, durations and errors to the observation."""
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._names = OperationNames()
 
-def _count_plan(metrics: Metrics, plan: Plan, segments: list[SegmentStatistics]) -> None:
-    pattern = plan.access_pattern
-    metrics.add(PLANS, 1, pattern, plan.index.name or "table")
-    skipped = sum(one.skipped for one in segments)
-    if skipped:
-        metrics.add(SEGMENTS, skipped, pattern, "skipped")
-    if len(segments) > skipped:
-        metrics.add(SEGMENTS, len(segments) - skipped, pattern, "read")
-    if refills := sum(one.refills for one in segments):
-        metrics.add(REFILLS, refills, pattern)
+    def execute(
+        self,
+        query: str | None,
+        variable_values: dict[str, Any] | None = None,
+        context_value: Any | None = None,
+        root_value: Any | None = None,
+        operation_name: str | None = None,
+        allowed_operation_types: Iterable[OperationType] | None = None,
+        operation_extensions: dict[str, Any] | None = None,
+    ) -> Coroutine[Any, Any, ExecutionResult]:
+        """Return the result of an operation, its errors as its client may see them."""
+        executing = super().execute(
+            query,
+            variable_values,
+            context_value,
+            root_value,
+            operation_name,
+            allowed_operation_types,
+            operation_extensions,
+        )
+        observation = _current.get()
+        if observation is None:
+            return executing
+        return observation.operation(executing, partial(self._named, query or ""))
+
+    def _named(self, text: str, result: ExecutionResult) -> tuple[str, str]:
+        """Return the label of an operation, and its type; ``none`` where there was none to run."""
+        operation = result.operation if isinstance(result, SizedResult) else None
+        if operation is None:
+            return "none", "none"
+        name = operation.node.name
+        trusted = self.documents.is_trusted(text)
+        label = self._names.label(None if name is None else name.value, trusted=trusted)
+        return label, operation.node.operation.value
+
+    def _told(self, errors: list[GraphQLError]) -> list[GraphQLError]:
+        told = super()._told(errors)
+        note_errors(told)
+        return told

@@ -1,11 +1,10 @@
-"""What one process tells of itself, put together from its settings."""
+"""What one process shows of itself, put together from its settings."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from starlette.types import ASGIApp, Scope
 
@@ -13,30 +12,36 @@ from dal.table.client import Table
 from dal.table.instrumentation import STORE_INSTRUMENTS
 from schema.build import ExecutableSchema
 from server.observability.access_log import AccessLog
-from server.observability.load import Loaded
-from server.observability.metrics import Metrics
 from server.observability.middleware import ObservedApp
-from server.observability.observation import Observation
-from server.observability.sampler import Sampler
-from server.observability.schema import ObservedSchema
-from server.observability.state_files import StateFiles
+from server.observability.observation import Observation, ObservedSchema
 from server.settings import Settings
 
-if TYPE_CHECKING:
-    from server.observability.tracing import Tracing  # needs packages that may be missing
+if TYPE_CHECKING:  # extras
+    from server.observability.metrics import Metrics
+    from server.observability.tracing import Tracing
+
+
+class Load(NamedTuple):
+    """How busy a serving process is; ``refused`` counts from its start."""
+
+    running: int
+    waiting: int
+    refused: int
 
 
 @dataclass(frozen=True, slots=True)
 class Signals:
     """Metrics, traces and the access log; each None where it is off."""
 
-    metrics: Metrics | None = None
+    metrics: "Metrics | None" = None
     tracing: "Tracing | None" = None
     access_log: AccessLog | None = None
+    background: Observation | None = None
+    """Counts the work for no request, such as the moves of leaderboards."""
 
     @property
     def on(self) -> bool:
-        """Whether anything is told."""
+        """Whether anything is shown."""
         return any(one is not None for one in (self.metrics, self.tracing, self.access_log))
 
     @property
@@ -45,7 +50,7 @@ class Signals:
         return ObservedSchema if self.on else ExecutableSchema
 
     def around(self, app: ASGIApp, endless: Callable[[Scope], bool]) -> ASGIApp:
-        """Return an application whose requests are observed; the same one where nothing is told."""
+        """Return an application whose requests are observed; the same one if nothing is on."""
         if not self.on:
             return app
         return ObservedApp(
@@ -57,18 +62,15 @@ class Signals:
         )
 
     @asynccontextmanager
-    async def sampling(
-        self, table: Table, server: Loaded, directory: Path | None = None
-    ) -> AsyncIterator[None]:
-        """Look at the state of a server now and then while the block runs.
-
-        A worker leaves its metrics in a ``directory``.
-        """
-        if self.metrics is None:
+    async def sampling(self, table: Table, load: Callable[[], Load]) -> AsyncIterator[None]:
+        """Look every second at the state of a server while the block runs."""
+        if self.metrics is None or self.background is None:
             yield
             return
-        files = None if directory is None else StateFiles(directory)
-        task = asyncio.create_task(Sampler(self.metrics, table, server, files).run())
+        from server.observability.metrics import StateSampler  # noqa: PLC0415 - an extra
+
+        sampler = StateSampler(self.metrics, self.background, table, load)
+        task = asyncio.create_task(sampler.run())
         try:
             yield
         finally:
@@ -88,22 +90,25 @@ OFF = Signals()
 
 @asynccontextmanager
 async def open_signals(settings: Settings) -> AsyncIterator[Signals]:
-    """Tell what the settings ask for until the block ends."""
+    """Yield the signals that the settings ask for, and close them when the block ends."""
+    metrics, tracing = None, None
+    if settings.metrics_port is not None:
+        from server.observability.metrics import Metrics  # noqa: PLC0415 - an extra
+
+        metrics = Metrics()
+    if settings.trace_url:
+        from server.observability.tracing import Tracing, otlp  # noqa: PLC0415 - an extra
+
+        tracing = Tracing(otlp(settings.trace_url), settings.trace_sample)
     signals = Signals(
-        Metrics() if settings.metrics_port is not None else None,
-        _tracing(settings.trace_url, settings.trace_sample) if settings.trace_url else None,
+        metrics,
+        tracing,
         AccessLog(settings.log_format) if settings.access_log else None,
+        None if metrics is None else Observation(metrics),
     )
-    # What is done for no request, such as the moves of leaderboards, is counted too.
-    token = STORE_INSTRUMENTS.set(None if signals.metrics is None else Observation(signals.metrics))
+    token = STORE_INSTRUMENTS.set(signals.background)
     try:
         yield signals
     finally:
         STORE_INSTRUMENTS.reset(token)
         await signals.close()
-
-
-def _tracing(url: str, sample: float) -> "Tracing":
-    from server.observability.tracing import Tracing, otlp  # noqa: PLC0415 - an extra
-
-    return Tracing(otlp(url), sample)

@@ -1,28 +1,56 @@
-"""Traces by OpenTelemetry: which requests have one, and where the spans go.
+"""Traces by OpenTelemetry: which requests get one, its spans, and where they go.
 
-A span takes 20 microseconds, so few requests have a trace: a part of those that bring no
-``traceparent``, and those whose caller has one. Both together are some a second at most, whoever
-asks for more.
+A span takes 20 microseconds, so few requests get a trace: a part of those without a
+``traceparent``, and those whose caller samples its trace; a few per second in all. A span says what
+was done and at what cost, never for whom: it has no usernames, tokens, texts, variables or messages
+of errors. Of keys it has the fields in ``_SHOWN`` alone.
 """
 
 import logging
-import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
-from opentelemetry.context import Context
+from opentelemetry.context import Context, attach, detach
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
-from opentelemetry.sdk.trace.sampling import ALWAYS_ON
-from opentelemetry.trace import get_current_span
+from opentelemetry.sdk.trace.sampling import (
+    ALWAYS_ON,
+    Decision,
+    ParentBased,
+    Sampler,
+    SamplingResult,
+    TraceIdRatioBased,
+)
+from opentelemetry.trace import (
+    NonRecordingSpan,
+    Span,
+    SpanKind,
+    StatusCode,
+    Tracer,
+    get_current_span,
+    set_span_in_context,
+)
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from opentelemetry.trace.span import INVALID_SPAN_CONTEXT
+from opentelemetry.util.types import AttributeValue
 from starlette.types import Scope
 
-from server.observability.metrics import Metrics
-from server.observability.spans import TracedObservation
+from compiled.instrumentation import FIELD_INSTRUMENTS
+from dal.query.execution_stats import ExecutionStatistics, SegmentStatistics
+from dal.query.instrumentation import Result
+from dal.query.plan import Plan, Segment
+from dal.table.account import consumed, is_write
+from dal.table.answers import CapacityUntoldError
+from dal.table.instrumentation import Send
+from server.observability.observation import Named, Observation
+
+if TYPE_CHECKING:
+    from server.observability.metrics import Metrics  # another extra
 
 MOST_TRACES = 5
 """Traces a second of one process: of some ten spans each, they take 0.3 % of it."""
@@ -30,9 +58,18 @@ MOST_TRACES = 5
 EXPORT_TIMEOUT = 3
 """Seconds that a collector has to take some spans."""
 
-logger = logging.getLogger(__name__)
+MOST_SPANS = 200
+"""Spans of one trace; an operation may look up thousands of things."""
+
+_SHOWN = frozenset({"product", "language", "rating", "status"})
+
+_NONE = NonRecordingSpan(INVALID_SPAN_CONTEXT)
 
 _PROPAGATOR = TraceContextTextMapPropagator()
+
+logger = logging.getLogger(__name__)
+
+Attributes = Mapping[str, AttributeValue]
 
 
 def otlp(url: str) -> SpanProcessor:
@@ -64,6 +101,41 @@ class _ToldExporter(SpanExporter):
         self._exporter.shutdown()  # type: ignore[no-untyped-call]
 
 
+class LimitedSampler(Sampler):
+    """Samples some requests without a trace and all that callers trace, but few a second."""
+
+    def __init__(self, sample: float, clock: Callable[[], float]) -> None:
+        self._begun_here = TraceIdRatioBased(sample)
+        self._left = float(MOST_TRACES)
+        self._clock = clock
+        self._looked = clock()
+
+    def should_sample(
+        self, parent_context: Context | None, trace_id: int, name: str, *args: Any, **options: Any
+    ) -> SamplingResult:
+        """Return whether a request gets a trace."""
+        caller = get_current_span(parent_context).get_span_context()
+        sampler = ALWAYS_ON if caller.is_valid else self._begun_here
+        result = sampler.should_sample(parent_context, trace_id, name, *args, **options)
+        if result.decision is not Decision.DROP and not self._may():
+            return SamplingResult(Decision.DROP)
+        return result
+
+    def _may(self) -> bool:
+        """Return whether there were few traces in the last second."""
+        now = self._clock()
+        self._left = min(MOST_TRACES, self._left + (now - self._looked) * MOST_TRACES)
+        self._looked = now
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
+
+    def get_description(self) -> str:
+        """Return what it is."""
+        return f"LimitedSampler({self._begun_here.get_description()})"
+
+
 class Tracing:
     """Begins traces, and hands their spans to a processor; ``sample`` is from 0 to 1."""
 
@@ -74,51 +146,188 @@ class Tracing:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         known = {"service.name": "marginalia", "service.version": version("marginalia")}
+        sampler = LimitedSampler(sample, clock)
         self._provider = TracerProvider(
-            ALWAYS_ON, Resource.create().merge(Resource(known)), shutdown_on_exit=False
+            ParentBased(sampler, remote_parent_sampled=sampler),
+            Resource.create().merge(Resource(known)),
+            shutdown_on_exit=False,
         )
         self._provider.add_span_processor(processor)
         self._tracer = self._provider.get_tracer("marginalia")
-        self._sample = sample
-        self._left = float(MOST_TRACES)
-        self._clock = clock
-        self._looked = clock()
 
-    def begun(
-        self, scope: Scope, metrics: Metrics | None, endless: Callable[[Scope], bool]
-    ) -> TracedObservation | None:
-        """Return what observes a request with spans; None where it gets no trace.
-
-        Requests whose answers are ``endless`` get none; few are left when that is asked.
-        """
-        parent = None
+    def begin(self, scope: Scope, metrics: "Metrics | None") -> "TracedObservation | None":
+        """Return an observation of a request that makes spans; None if it gets no trace."""
+        caller = None
         for name, value in scope["headers"]:
             if name == b"traceparent":
-                parent = _parent(value.decode("latin-1"))
-        if parent is not None:
-            wanted = get_current_span(parent).get_span_context().trace_flags.sampled
-        else:
-            wanted = random.random() < self._sample  # noqa: S311 - no secret hangs on it
-        if not wanted or endless(scope) or not self._may():
-            return None
-        return TracedObservation(metrics, self._tracer, parent)
-
-    def _may(self) -> bool:
-        """Return whether there were few traces of late."""
-        now = self._clock()
-        self._left = min(MOST_TRACES, self._left + (now - self._looked) * MOST_TRACES)
-        self._looked = now
-        if self._left < 1:
-            return False
-        self._left -= 1
-        return True
+                caller = _PROPAGATOR.extract({"traceparent": value.decode("latin-1")}, Context())
+        span = self._tracer.start_span("request", caller, SpanKind.SERVER)
+        return TracedObservation(metrics, self._tracer, span) if span.is_recording() else None
 
     def close(self) -> None:
         """Send what is left; it waits for the collector, but not for long."""
         self._provider.shutdown()
 
 
-def _parent(text: str) -> Context | None:
-    """Return the trace that the caller has; None where the header says none."""
-    found = _PROPAGATOR.extract({"traceparent": text})
-    return found if get_current_span(found).get_span_context().is_valid else None
+class TracedObservation(Observation):
+    """An observation that also makes spans, below the one of the request.
+
+    It is a ``FieldInstruments`` too.
+    """
+
+    def __init__(self, metrics: "Metrics | None", tracer: Tracer, request: Span) -> None:
+        super().__init__(metrics)
+        self._tracer = tracer
+        self._left = MOST_SPANS
+        self.request = request
+
+    @property
+    def trace_id(self) -> str | None:
+        """The trace's id in hexadecimal digits."""
+        return f"{self.request.get_span_context().trace_id:032x}"
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._tokens += FIELD_INSTRUMENTS.set(self), attach(set_span_in_context(self.request))
+
+    def ended(self, name: str, attributes: Attributes, *, failed: bool) -> None:
+        """End the request's span, saying what it was and whether the server has failed in it."""
+        self.request.update_name(name)
+        self.request.set_attributes(dict(attributes))
+        if failed:
+            self.request.set_status(StatusCode.ERROR)
+        self.request.end()
+
+    @contextmanager
+    def span(
+        self, name: str, attributes: Attributes, kind: SpanKind = SpanKind.INTERNAL
+    ) -> Iterator[Span]:
+        """Surround a part of the work; beyond ``MOST_SPANS`` it goes without a span of its own."""
+        self._left -= 1
+        if self._left < 0:
+            self.request.set_attribute("marginalia.spans_left_out", -self._left)
+            yield _NONE
+            return
+        span = self._tracer.start_span(name, kind=kind, attributes=attributes)
+        token = attach(set_span_in_context(span))
+        try:
+            yield span
+        except BaseException as error:
+            span.set_attribute("error.type", type(error).__name__)
+            span.set_status(StatusCode.ERROR)
+            raise
+        finally:
+            detach(token)
+            span.end()
+
+    async def operation(self, executing: Awaitable[Result], named: Named[Result]) -> Result:
+        """Surround an operation of GraphQL."""
+        with self.span("operation", {}) as span:
+            result = await super().operation(executing, named)
+            name, kind = named(result)
+            span.update_name(f"{kind} {name}")
+            span.set_attribute("graphql.operation.name", name)
+            span.set_attribute("graphql.operation.type", kind)
+            return result
+
+    async def field(self, type_name: str, name: str, result: Awaitable[Any]) -> Any:
+        """Surround a field of GraphQL, with all that is below it."""
+        with self.span(f"{type_name}.{name}", {"graphql.field.name": name}):
+            return await result
+
+    async def plan(
+        self, plan: Plan, stats: ExecutionStatistics, reading: Awaitable[Result]
+    ) -> Result:
+        """Surround the reading of a plan."""
+        before = len(stats.segments)
+        with self.span(f"plan {plan.access_pattern}", _of_plan(plan)) as span:
+            try:
+                return await super().plan(plan, stats, reading)
+            finally:
+                read = stats.segments[before:]
+                span.set_attributes(
+                    {
+                        "marginalia.plan.segments_skipped": sum(one.skipped for one in read),
+                        "marginalia.plan.refills": sum(one.refills for one in read),
+                        "marginalia.plan.items_read": sum(one.items_read for one in read),
+                    }
+                )
+
+    async def segment(
+        self, segment: Segment, read: SegmentStatistics, asking: Awaitable[Result]
+    ) -> Result:
+        """Surround one ask for rows of a segment."""
+        rows, requests = read.items_read, read.requests
+        fields = sorted(f"{name}={value}" for name, value in segment.key if name in _SHOWN)
+        attributes: dict[str, AttributeValue] = {
+            "marginalia.segment.key": " ".join(fields),
+            "marginalia.segment.refill": requests > 0,
+            "marginalia.segment.skipped": read.skipped,
+        }
+        with self.span("segment", attributes) as span:
+            try:
+                return await asking
+            finally:
+                span.set_attribute("marginalia.segment.rows", read.items_read - rows)
+                span.set_attribute("marginalia.segment.requests", read.requests - requests)
+
+    async def call(self, operation: str, arguments: dict[str, Any], send: Send) -> dict[str, Any]:
+        """Surround one attempt at an operation of DynamoDB."""
+        name = operation.title().replace("_", "")
+        untold: CapacityUntoldError | None = None
+        with self.span(f"DynamoDB {name}", _of_call(name, arguments), SpanKind.CLIENT) as span:
+            try:
+                answer = await super().call(operation, arguments, send)
+            except CapacityUntoldError as told:  # an answer nevertheless: the span has not failed
+                untold, answer = told, told.answer
+            units = "write_units" if is_write(operation) else "read_units"
+            span.set_attribute(f"marginalia.{units}", consumed(answer))
+            if not is_write(operation):
+                span.set_attribute("aws.dynamodb.count", _rows_of(answer))
+        if untold is not None:
+            raise untold
+        return answer
+
+    def retried(self, operation: str) -> None:
+        """Note another attempt in the span of who asks."""
+        super().retried(operation)
+        get_current_span().add_event("retry", {"db.operation.name": operation})
+
+
+def _of_plan(plan: Plan) -> Attributes:
+    known: dict[str, AttributeValue] = {
+        "marginalia.access_pattern": plan.access_pattern,
+        "marginalia.plan.index": plan.index.name or "table",
+        "marginalia.plan.segments": len(plan.segments),
+        "marginalia.plan.residual": sorted(plan.residual),
+    }
+    if plan.capacity is not None:
+        known["marginalia.plan.estimated_read_units"] = plan.capacity
+    return known
+
+
+def _of_call(name: str, arguments: Mapping[str, Any]) -> Attributes:
+    known: dict[str, AttributeValue] = {
+        "db.system.name": "aws.dynamodb",
+        "db.operation.name": name,
+    }
+    for argument, attribute in (
+        ("TableName", "db.collection.name"),
+        ("IndexName", "aws.dynamodb.index_name"),
+        ("Limit", "aws.dynamodb.limit"),
+        ("ConsistentRead", "aws.dynamodb.consistent_read"),
+    ):
+        if argument in arguments:
+            known[attribute] = arguments[argument]
+    if "TransactItems" in arguments:
+        known["marginalia.actions"] = len(arguments["TransactItems"])
+    return known
+
+
+def _rows_of(answer: dict[str, Any]) -> int:
+    """Return how many items an answer holds or has counted."""
+    if "Count" in answer:
+        return int(answer["Count"])
+    if "Responses" in answer:
+        return sum(map(len, answer["Responses"].values()))
+    return int("Item" in answer)

@@ -1,7 +1,6 @@
 """What a fork server is told when it starts."""
 
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any
 
 from dal.table.client import TableAddress
@@ -10,25 +9,20 @@ from server.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
-    """The settings and the table of all workers, and the directory to leave metrics in, if any."""
+    """The settings and the table of all workers."""
 
     settings: Settings
     address: TableAddress
-    metrics: Path | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return them by name: a fork server of a newer version may know more options."""
-        return {
-            "settings": _by_name(self.settings),
-            "address": _by_name(self.address),
-            "metrics": self.metrics,
-        }
+        return {"settings": _by_name(self.settings), "address": _by_name(self.address)}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "WorkerConfig":
         """Return what ``to_dict`` gave; TypeError for what this version does not know."""
         settings, address = Settings(**values["settings"]), TableAddress(**values["address"])
-        return cls(settings, address, values["metrics"])
+        return cls(settings, address)
 
 
 def _by_name(value: Any) -> dict[str, Any]:

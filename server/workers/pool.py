@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from live.local_socket import Exchange
-from server.observability.exposition import WorkerMetrics
 from server.serving import GRACE
 from server.workers.channel import CONNECTION, DRAINING, READY, STOPPING, receive, send
 from server.workers.config import WorkerConfig
@@ -34,12 +33,10 @@ class WorkerPool:
         *,
         died: Callable[[int | None], Awaitable[None]],
         failed: Callable[[asyncio.Task[None]], None],
-        metrics: WorkerMetrics | None,
     ) -> None:
         self._config = config
         self._died = died
         self._failed = failed
-        self._metrics = metrics
         self.dispatcher = Dispatcher(listener)
         self._exchange = Exchange()
         self.fork_server: ForkServer
@@ -93,8 +90,6 @@ class WorkerPool:
         self.dispatcher.remove(worker)
         worker.channel.close()
         del self._workers[worker]
-        if self._metrics is not None:
-            self._metrics.ended(worker.pid, died=worker.respawn)
 
     def _receive(self, worker: Worker) -> None:
         """Do what a worker says; the end of its channel is its own end."""

@@ -17,7 +17,6 @@ from contextlib import suppress
 from dal.table.client import TableAddress
 from server.errors import CommandError
 from server.loop_watchdog import KILLED_BY
-from server.observability.exposition import WorkerMetrics
 from server.settings import Settings
 from server.workers.config import WorkerConfig
 from server.workers.fork_server import ForkServer, ForkServerEndedError, Worker
@@ -41,13 +40,10 @@ class Supervisor:
         settings: Settings,
         address: TableAddress,
         listener: socket.socket,
-        metrics: WorkerMetrics | None = None,
     ) -> None:
-        config = WorkerConfig(settings, address, None if metrics is None else metrics.directory)
+        config = WorkerConfig(settings, address)
         self._count = settings.workers
-        self._pool = WorkerPool(
-            config, listener, died=self._respawn, failed=self._failed, metrics=metrics
-        )
+        self._pool = WorkerPool(config, listener, died=self._respawn, failed=self._failed)
         self._deaths: deque[float] = deque(maxlen=MAX_DEATHS)
         self._replace = asyncio.Event()
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -58,7 +58,7 @@ async def _serve(config: WorkerConfig, channel: socket.socket, changes: socket.s
             ending = asyncio.create_task(_end_when(lost, server))
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.ask_to_drain)
             try:
-                async with signals.sampling(table, server, config.metrics):
+                async with signals.sampling(table, server.load):
                     with watched(end=settings.ends_when_blocked):
                         await server.serve(sockets=[channel])
             finally:

@@ -1,7 +1,7 @@
 """What docs/monitoring.md shows: a scrape and a trace of a real run.
 
-`python -m tests.server.observability.monitoring_page` starts a server with two workers, asks it for
-a few things, and writes what it has told into the page.
+`python -m tests.server.observability.monitoring_page` starts a server with two workers, sends it
+some requests, and writes its metrics and a trace into the page.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from server.engine.storage import open_table
 from server.settings import Settings
 from tests.bulk import fill
+from tests.deploy.test_monitoring import every_metric
 from tests.engines import ROOT
 from tests.server.observability.collector import collecting
 from tests.server.observability.comments import scarce
@@ -39,6 +40,15 @@ def _between(text: str, name: str, lines: Iterable[str]) -> str:
     marks = re.compile(rf"(<!-- {name} -->).*?(<!-- end of {name} -->)", re.DOTALL)
     assert marks.search(text)
     return marks.sub(lambda found: found[1] + made + found[2], text)
+
+
+def _metrics() -> Iterator[str]:
+    yield "| metric | what it counts |"
+    yield "|---|---|"
+    for metric in every_metric():
+        (family,) = metric.describe()
+        name = f"{family.name}_total" if family.type == "counter" else family.name
+        yield f"| `{name}` | {family.documentation} |"
 
 
 def _tree(node: Node, depth: int = 0) -> Iterator[str]:
@@ -85,7 +95,6 @@ async def run(data_dir: Path) -> tuple[list[str], list[str]]:
             for number in range(3):
                 await add_comment(one, f"{number}")
             await other.post("/graphql", json={"query": "{ nope }"})
-            await asyncio.sleep(2)  # workers leave their metrics every second
             scrape = (await one.get(found[1])).text
         server.end()
     shown = [line for line in scrape.splitlines() if not _HIDDEN.match(line) and line]
@@ -99,6 +108,7 @@ def main() -> None:
     with TemporaryDirectory() as directory:
         scrape, trace = asyncio.run(run(Path(directory)))
     text = _between(PAGE.read_text("utf-8"), "scrape", ["```", *scrape, "```"])
+    text = _between(text, "metrics", ["", *_metrics(), ""])
     text = _between(text, "trace", ["```", *trace, "```"])
     PAGE.write_text(text, "utf-8")
 

@@ -1,4 +1,4 @@
-"""Applications that are observed, and what they have told."""
+"""Applications that are observed, and their metrics and spans."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,14 +9,13 @@ import httpx
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from dal.table.answers import CapacityUntoldError
 from dal.table.client import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
-from server.observability.collector import StateCollector
 from server.observability.metrics import Metrics
 from server.observability.signals import Signals
 from server.observability.tracing import Tracing
@@ -42,7 +41,7 @@ async def client_of(
     settings: Settings | None = None,
     headers: dict[str, str] | None = None,
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """Ask an application over ``table`` that tells ``signals``."""
+    """Yield a client of an application over ``table`` with ``signals``."""
     app = create_app(
         settings or Settings(),
         table=table,
@@ -72,9 +71,7 @@ def values_of(text: str) -> Values:
 
 def scraped(metrics: Metrics) -> Values:
     """Return what a scrape of this process's metrics would show."""
-    registry = CollectorRegistry()
-    registry.register(StateCollector(metrics.state))
-    return values_of(generate_latest(registry).decode())
+    return values_of(generate_latest(metrics.registry).decode())
 
 
 def value(values: Values, name: str, **labels: str) -> float:

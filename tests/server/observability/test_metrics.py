@@ -6,19 +6,18 @@ from contextlib import contextmanager
 from types import FrameType
 
 import pytest
+from graphql import GraphQLError
+from starlette.types import Message, Receive, Scope, Send
 
 from dal import errors
 from dal.statistics import maintenance_mode
 from dal.stores import Stores
 from dal.table.answers import CapacityUntoldError
 from dal.table.client import Table
-from server.observability.declared import CIRCUIT, REFUSED, RUNNING
-from server.observability.labels import OPERATIONS, OTHER, OperationNames
-from server.observability.load import Load
-from server.observability.metrics import Metrics
-from server.observability.observation import Observation
-from server.observability.sampler import Sampler
-from server.observability.signals import Signals
+from server.observability.labels import OPERATIONS, OperationNames
+from server.observability.metrics import Metrics, StateSampler
+from server.observability.observation import Observation, note_errors
+from server.observability.signals import Load, Signals
 from server.settings import Settings
 from tests.bulk import fill
 from tests.calls import calls_of
@@ -76,27 +75,21 @@ async def test_writes_are_counted_by_what_clients_write(table: Table) -> None:
     assert value(found, capacity, unit="write", access_pattern="write comments") == spent["wcu"] > 0
 
 
-async def test_refills_and_skips_are_those_of_the_plan(table: Table) -> None:
-    """The newest are of one of two ratings, which counts cannot tell; two ratings have none."""
+async def test_refills_are_those_of_the_plan(table: Table) -> None:
+    """The newest comments have one of two ratings, which counts cannot show."""
     await fill(table, scarce(400))
     metrics = Metrics()
     query = """query ($rating: [Int!]) { product(productId: "42") {
-      comments(rating: $rating, first: 15) {
-        plan { segments { itemsRead skipped refills } } } } }"""
-    segments = []
+      comments(rating: $rating, first: 15) { plan { segments { refills } } } } }"""
+    body = {"query": query, "variables": {"rating": [1, 5]}}
     async with client_of(table, Signals(metrics), Settings(explain=True)) as client:
-        for variables in ({"rating": [1, 5]}, {"rating": [2, 4, 5]}):
-            answer = await client.post("/graphql", json={"query": query, "variables": variables})
-            segments += answer.json()["data"]["product"]["comments"]["plan"]["segments"]
-    found = scraped(metrics)
-    outcomes = by(found, "marginalia_plan_segments_total", "outcome")
-    skipped = sum(one["skipped"] for one in segments)
-    assert outcomes == {"read": len(segments) - skipped, "skipped": skipped}
-    refills = by(found, "marginalia_plan_refills_total", "access_pattern")
+        answer = await client.post("/graphql", json=body)
+    segments = answer.json()["data"]["product"]["comments"]["plan"]["segments"]
+    refills = by(scraped(metrics), "marginalia_plan_refills_total", "access_pattern")
     assert sum(refills.values()) == sum(one["refills"] for one in segments) > 0
 
 
-async def test_failures_retries_and_codes_are_counted(table: Table) -> None:
+async def test_failed_attempts_and_codes_are_counted(table: Table) -> None:
     metrics = Metrics()
     away = errors.StoreUnavailableError("away")
     table._client = FaultyClient(table._client, refuse(away), refuse(errors.ThrottledError("busy")))
@@ -109,7 +102,6 @@ async def test_failures_retries_and_codes_are_counted(table: Table) -> None:
     found = scraped(metrics)
     outcomes = by(found, "marginalia_dynamodb_requests_total", "outcome")
     assert (outcomes["unavailable"], outcomes["throttled"]) == (1, 1)
-    assert by(found, "marginalia_dynamodb_retries_total", "operation") == {"get_item": 2}
     assert by(found, "marginalia_errors_total", "code") == {"BAD_REQUEST": 1, "NOT_FOUND": 1}
     requests = by(found, "marginalia_http_requests_total", "status")
     assert requests == {"200": 3, "415": 1, "404": 1}
@@ -120,9 +112,33 @@ async def test_an_answer_that_lacks_its_capacity_is_an_answer() -> None:
     observation = Observation(metrics)
     with pytest.raises(CapacityUntoldError):
         await observation.call("query", {"ExpressionAttributeValues": {}}, untold)
-    found = scraped(metrics)
-    assert by(found, "marginalia_dynamodb_requests_total", "outcome") == {"ok": 1}
-    assert by(found, "marginalia_dynamodb_rows_total", "access_pattern") == {OTHER: 2}
+    observation.write()
+    observation.write()  # adds nothing twice
+    outcomes = by(scraped(metrics), "marginalia_dynamodb_requests_total", "outcome")
+    assert outcomes == {"ok": 1}
+
+
+async def test_metrics_have_the_counts_of_each_piece_of_an_answer() -> None:
+    """The answers to subscriptions go on for hours."""
+    metrics, at_once = Metrics(), []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        for code in ("THROTTLED", "UNAVAILABLE"):
+            note_errors([GraphQLError("", extensions={"code": code})])
+            await send({"type": scope["of"]})
+
+    async def send(message: Message) -> None:
+        at_once.append(by(scraped(metrics), "marginalia_errors_total", "code"))
+
+    async def unheard() -> Message:
+        return {}
+
+    observed = Signals(metrics).around(app, lambda scope: True)
+    for piece, kind in (("websocket.send", "websocket"), ("http.response.body", "http")):
+        at_once.clear()
+        await observed({"type": kind, "path": "/graphql", "of": piece}, unheard, send)
+        assert at_once[1]["UNAVAILABLE"] == at_once[0]["THROTTLED"]
+        assert at_once[0].get("UNAVAILABLE", 0) < at_once[1]["UNAVAILABLE"]
 
 
 async def test_what_is_off_is_not_there(table: Table) -> None:
@@ -137,7 +153,7 @@ async def test_what_is_off_is_not_there(table: Table) -> None:
             called.append(found)
             assert len(answer["data"]["product"]["comments"]["nodes"]) == 3
             assert (await client.get("/metrics")).status_code == 404
-    assert {"ObservedApp.__call__", "Observation.call", "Metrics.add"} <= called[0]
+    assert {"ObservedApp.__call__", "Observation.call", "Observation.write"} <= called[0]
     assert called[1] == set()
 
 
@@ -160,20 +176,22 @@ def observing_calls() -> Iterator[set[str]]:
 
 
 async def test_the_state_of_a_server_is_looked_at(table: Table) -> None:
-    class Server:
-        load = Load(running=3, waiting=2, refused=7, connections=5)
-
     metrics = Metrics()
-    sampler = Sampler(metrics, table, Server())
-    sampler._look(0.25)
-    table._gate._breaker._next_probe = 1.0
-    Server.load = Load(running=0, waiting=0, refused=9, connections=5)
-    sampler._look(0.0)
+    background = Observation(metrics)
+    loads = iter([Load(running=3, waiting=2, refused=7), Load(running=0, waiting=1, refused=9)])
+    sampler = StateSampler(metrics, background, table, lambda: next(loads))
+    sampler.look(0.25)
     found = scraped(metrics)
-    assert value(found, RUNNING.shown) == 0
-    assert value(found, REFUSED.shown) == 9
-    assert value(found, CIRCUIT.shown) == 1
-    assert value(found, "marginalia_connections") == 5
+    assert by(found, "marginalia_requests", "state") == {"running": 3, "waiting": 2}
+    assert value(found, "marginalia_event_loop_late_seconds") == 0.25
+    table._gate._breaker._next_probe = 1.0
+    background.failed("INTERNAL")
+    sampler.look(0.0)
+    found = scraped(metrics)
+    assert by(found, "marginalia_requests", "state") == {"running": 0, "waiting": 1}
+    assert by(found, "marginalia_http_requests_total", "route") == {"refused": 9}
+    assert value(found, "marginalia_dynamodb_circuit_open") == 1
+    assert value(found, "marginalia_errors_total", code="INTERNAL") == 1
 
 
 def test_names_of_operations_are_few() -> None:

@@ -1,9 +1,11 @@
-"""Servers as they are started: where metrics are, whose they are, and what is sent at the end."""
+"""Servers as users start them: where metrics are, whose they are, what is sent at the end."""
 
 import asyncio
+import os
 import re
 import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,11 +13,10 @@ from pathlib import Path
 import httpx
 import orjson
 import pytest
+from prometheus_client.values import MultiProcessValue
 
 from server.errors import CommandError
 from server.observability import exposition
-from server.observability.declared import CONNECTIONS
-from server.observability.metrics import Metrics
 from server.settings import Settings
 from tests.server.observability.collector import collecting
 from tests.server.observability.observed import Values, by, value, values_of
@@ -24,6 +25,7 @@ from tests.server.workers.processes import another, clients_of, workers_of
 
 PAGE = 'query Page { product(productId: "42") { comments(first: 3) { nodes { commentId } } } }'
 REQUESTS = "marginalia_http_requests_total"
+STARTED = "marginalia_worker_start_time_seconds"
 OPTIONS = ("--access-log", "--log-format", "json", "--metrics-port", "0", "--rate-limit", "off")
 
 
@@ -54,7 +56,7 @@ def answered(found: Values) -> float:
 
 
 async def test_workers_are_one_server_to_whoever_scrapes(tmp_path: Path) -> None:
-    """Their counts are summed up, outlive a worker that is killed, and both send their spans."""
+    """A scrape sums up their counts, also those of a killed worker, and both send their spans."""
     with (
         collecting() as collector,
         served(
@@ -76,8 +78,9 @@ async def test_workers_are_one_server_to_whoever_scrapes(tmp_path: Path) -> None
         assert by(found, "marginalia_plans_total", "access_pattern") == {"AP1": 3}
         victim.kill()
         await another(server, victim, 2)
-        found = await until(url, lambda now: value(now, "marginalia_worker_deaths_total") == 1)
-        assert value(found, "marginalia_worker_deaths_total") == 1
+        since = value(found, STARTED)
+        found = await until(url, lambda now: value(now, STARTED) > since)
+        assert value(found, STARTED) > since
         assert answered(found) == 4
         async with clients_of(server, 2) as (one, other):
             for client in (one, other):
@@ -158,11 +161,56 @@ def test_the_api_of_opentelemetry_alone_makes_no_traces(monkeypatch: pytest.Monk
         exposition.check_packages(settings)
 
 
-def test_metrics_are_shown_on_this_machine_alone_unless_told_otherwise() -> None:
-    metrics = Metrics()
-    metrics.set(CONNECTIONS, 3)
-    with exposition.exposed(Settings(metrics_port=0), metrics.state) as url:
+def leave_metrics(pid: int) -> None:
+    """Leave two requests and three that run, as a worker does."""
+    of_worker = MultiProcessValue(lambda: pid)  # type: ignore[no-untyped-call]
+    of_worker("counter", "requests", "requests_total", (), (), "").inc(2)
+    of_worker("gauge", "running", "running", (), (), "", multiprocess_mode="livesum").set(3)
+
+
+def test_counts_of_a_worker_outlive_it_and_its_gauges_do_not() -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    with exposition.exposed(Settings(metrics_port=0)) as url:
+        assert url is not None
+        leave_metrics(os.getpid())
+        leave_metrics(gone.pid)
+        for _ in range(2):
+            text = httpx.get(url, timeout=60).text
+            assert "\nrequests_total 4.0\n" in text
+            assert "\nrunning 3.0\n" in text
+
+
+def test_metrics_are_shown_on_this_machine_alone_while_the_server_runs() -> None:
+    with exposition.exposed(Settings(metrics_port=0)) as url:
+        assert url is not None
         assert url.startswith("http://127.0.0.1:")
-        assert "\nmarginalia_connections 3.0\n" in httpx.get(url, timeout=60).text
+        assert httpx.get(url, timeout=60).is_success
+        directory = Path(os.environ[exposition.DIRECTORY])
     with pytest.raises(httpx.ConnectError):
         httpx.get(url)
+    assert not directory.exists()
+
+
+OFF = """
+import asyncio, sys
+import server.run, server.workers.worker
+from server.observability.exposition import exposed
+from server.observability.signals import open_signals
+from server.settings import Settings
+
+async def main():
+    settings = Settings(access_log=True)
+    with exposed(settings) as url:
+        async with open_signals(settings) as signals:
+            assert url is signals.metrics is None
+    unwanted = ("prometheus_client", "opentelemetry.sdk", "server.observability.metrics")
+    print([name for name in unwanted if name in sys.modules])
+
+asyncio.run(main())
+"""
+
+
+def test_a_server_without_metrics_imports_nothing_for_them() -> None:
+    done = subprocess.run([sys.executable, "-c", OFF], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -10,7 +10,7 @@ from dal.statistics import maintenance_mode
 from dal.table.answers import CapacityUntoldError
 from dal.table.client import Table
 from schema import documents
-from server.observability import spans, tracing
+from server.observability import tracing
 from server.observability.signals import Signals
 from tests.bulk import fill
 from tests.calls import calls_of
@@ -94,7 +94,7 @@ async def test_what_fails_and_is_tried_again_shows(table: Table) -> None:
 
 async def test_an_answer_that_lacks_its_capacity_is_no_failure() -> None:
     exporter = InMemorySpanExporter()
-    observation = traced(exporter).begun({"type": "http", "headers": []}, None, lambda scope: False)
+    observation = traced(exporter).begin({"type": "http", "headers": []}, None)
     assert observation is not None
     with pytest.raises(CapacityUntoldError):
         await observation.call("query", {"ExpressionAttributeValues": {}}, untold)
@@ -165,7 +165,7 @@ async def test_no_client_gets_more_traces_than_there_is_time_for(table: Table) -
 async def test_a_large_operation_has_a_bounded_trace(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spans, "MOST_SPANS", 5)
+    monkeypatch.setattr(tracing, "MOST_SPANS", 5)
     exporter = InMemorySpanExporter()
     fields = " ".join(f'c{n}: comment(commentId: "{n}") {{ title }}' for n in range(10))
     async with client_of(table, Signals(tracing=traced(exporter))) as client:

@@ -1,0 +1,77 @@
+"""Documentation, dashboard and alert rules name the metrics that there are, and no others."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+from prometheus_client import Histogram
+from prometheus_client.metrics import MetricWrapperBase
+
+from dal.table.client import Table
+from server.observability.metrics import FollowerMetrics, Metrics, StateSampler
+from server.observability.observation import Observation
+from server.observability.signals import Load
+from tests.engines import ROOT
+
+_NAME = re.compile(r"\bmarginalia_[a-z_]+[a-z]\b")
+
+DASHBOARD = json.loads((ROOT / "deploy/grafana/marginalia.json").read_text("utf-8"))
+ALERTS = (ROOT / "deploy/prometheus/alerts.yaml").read_text("utf-8")
+
+
+def every_metric() -> list[MetricWrapperBase]:
+    metrics, work = Metrics(), Observation(None)
+    StateSampler(metrics, work, cast(Table, None), lambda: Load(0, 0, 0))
+    FollowerMetrics(metrics, work)
+    return cast(list[MetricWrapperBase], list(metrics.registry._collector_to_names))
+
+
+METRICS = every_metric()
+
+
+def series_of(metric: MetricWrapperBase) -> set[str]:
+    """Return the names of a metric's series."""
+    (family,) = metric.describe()
+    if isinstance(metric, Histogram):
+        return {f"{family.name}{suffix}" for suffix in ("_bucket", "_sum", "_count")}
+    return {f"{family.name}_total" if family.type == "counter" else family.name}
+
+
+LABELS = {name: set(one._labelnames) for one in METRICS for name in series_of(one)}
+
+
+def expressions(panels: list[dict[str, Any]]) -> Iterator[str]:
+    for panel in panels:
+        for target in panel.get("targets", []):
+            yield target["expr"]
+
+
+def test_the_page_shows_series_that_there_are() -> None:
+    scrape = (ROOT / "docs/monitoring.md").read_text("utf-8").split("<!-- scrape -->")[1]
+    named = re.findall(r"^(marginalia_\w+)(?:\{(.*)\})? \S+$", scrape, re.MULTILINE)
+    assert len(named) > len(METRICS)
+    for name, labels in named:
+        assert set(re.findall(r'(\w+)="', labels)) == LABELS[name]
+
+
+@pytest.mark.parametrize("text", [*expressions(DASHBOARD["panels"]), ALERTS])
+def test_dashboard_and_alerts_ask_for_series_with_labels_that_they_have(text: str) -> None:
+    named = set(_NAME.findall(text))
+    assert named
+    assert named <= LABELS.keys()
+    for name, selector in re.findall(r"(marginalia_\w+)\{([^}]*)\}", text):
+        labels = set(re.findall(r"(\w+)(?:=|!=)", selector)) - {"instance", "job"}
+        assert labels <= LABELS[name]
+
+
+def test_every_metric_is_on_the_dashboard_and_in_the_documentation() -> None:
+    shown = set(_NAME.findall(" ".join(expressions(DASHBOARD["panels"]))))
+    page = (ROOT / "docs/monitoring.md").read_text("utf-8")
+    assert len(METRICS) == 12
+    for metric in METRICS:
+        (family,) = metric.describe()
+        assert series_of(metric) & shown
+        name = f"{family.name}_total" if family.type == "counter" else family.name
+        assert f"| `{name}` | {family.documentation} |" in page

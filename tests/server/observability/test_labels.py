@@ -1,0 +1,45 @@
+"""Labels have few values: routes, access patterns and outcomes."""
+
+import pytest
+
+from server.observability.labels import OTHER, outcome_of, pattern_of, route_of
+
+
+@pytest.mark.parametrize(
+    ("path", "route"),
+    [
+        ("/graphql", "graphql"),
+        ("/health/ready", "health"),
+        ("/", "page"),
+        ("/products/a/b", "page"),
+        ("/comments/1", "page"),
+        ("/authors/ana", "page"),
+        ("/playground", "page"),
+        ("/static/pages/page.css", "static"),
+        ("/products-of-mine", OTHER),
+        ("/metrics", OTHER),
+    ],
+)
+def test_paths_are_few_routes(path: str, route: str) -> None:
+    assert route_of({"type": "http", "path": path}) == route
+    assert route_of({"type": "http", "path": f"/shop{path}", "root_path": "/shop"}) == route
+    assert route_of({"type": "websocket", "path": path}) == "websocket"
+
+
+def test_keys_are_few_patterns() -> None:
+    key = {"PK": {"S": "COMMENT#1"}, "SK": {"S": "COMMENT#1"}}
+    strange = {"PK": {"S": "ana#1"}, "SK": {"S": "x"}}
+    assert pattern_of("get_item", {"Key": key}) == "AP4"
+    assert pattern_of("get_item", {"Key": strange}) == OTHER
+    assert pattern_of("batch_get_item", {"RequestItems": {"t": {"Keys": [key]}}}) == "AP4"
+    batch = {"RequestItems": {"t": [{"PutRequest": {"Item": key}}]}}
+    assert pattern_of("batch_write_item", batch) == "write comments"
+    assert pattern_of("describe_table", {}) == OTHER
+    assert pattern_of("get_item", {"Key": {}}) == OTHER
+    unnamed = {"ExpressionAttributeValues": {":nothing": {"S": "NOTHING"}}}
+    assert pattern_of("query", unnamed) == OTHER
+    check = {"ConditionCheck": {"Key": {"PK": {"S": "COUNTING"}}}}
+    actions = {"TransactItems": [check, {"Delete": {"Key": key}}]}
+    assert pattern_of("transact_write_items", actions) == "write comments"
+    assert pattern_of("transact_write_items", {"TransactItems": [check]}) == "write maintenance"
+    assert outcome_of(TimeoutError()) == "cancelled"
