@@ -74,7 +74,7 @@ class Metrics:
         self.plans = self._counter(
             "marginalia_plans",
             "Executed plans by access pattern and index. A page has one plan, or two if the first "
-            "was given up; the look past a page's end is a plan too.",
+            "was given up; its flags may take a further one.",
             "access_pattern",
             "index",
         )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from graphql import GraphQLError
 from strawberry.types import ExecutionResult
-from strawberry.types.graphql import OperationType
 
 from dal.query.execution_stats import ExecutionStatistics, SegmentStatistics
 from dal.query.instrumentation import READ_INSTRUMENTS, Result
@@ -163,25 +162,10 @@ class ObservedSchema(ExecutableSchema):
         self._names = OperationNames()
 
     def execute(
-        self,
-        query: str | None,
-        variable_values: dict[str, Any] | None = None,
-        context_value: Any | None = None,
-        root_value: Any | None = None,
-        operation_name: str | None = None,
-        allowed_operation_types: Iterable[OperationType] | None = None,
-        operation_extensions: dict[str, Any] | None = None,
+        self, query: str | None, *args: Any, **options: Any
     ) -> Coroutine[Any, Any, ExecutionResult]:
         """Return the result of an operation, its errors as its client may see them."""
-        executing = super().execute(
-            query,
-            variable_values,
-            context_value,
-            root_value,
-            operation_name,
-            allowed_operation_types,
-            operation_extensions,
-        )
+        executing = super().execute(query, *args, **options)
         observation = _current.get()
         if observation is None:
             return executing

@@ -204,7 +204,7 @@ async def main():
     with exposed(settings) as url:
         async with open_signals(settings) as signals:
             assert url is signals.metrics is None
-    unwanted = ("prometheus_client", "opentelemetry.sdk", "server.observability.metrics")
+    unwanted = ("prometheus_client", "opentelemetry.exporter", "server.observability.metrics")
     print([name for name in unwanted if name in sys.modules])
 
 asyncio.run(main())
