@@ -72,7 +72,7 @@ class Client:
         comment = {"productId": "42", "rating": 5, "language": "en", "text": text}
         body = orjson.dumps({"query": ADD, "variables": {"input": comment}})
         head = (
-            f"POST /graphql HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
+            f"POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             f"Authorization: {bearer('ana')['Authorization']}\r\nContent-Length: {len(body)}\r\n"
         )
         half = len(body) // 2
