@@ -19,4 +19,4 @@ async def leaderboard(
     cut = slice_of(info, first, after, last, before, kind=CursorKind.COUNT)
     ranked = selects(info, "nodes", "rank") or selects(info, "edges", "node", "rank")
     tag = None if language is None else rules.language("language", language)
-    return await info.context.stores.comments.leaderboard.page(tag, cut, ranked=ranked)
+    return await info.context.stores.leaderboard.page(tag, cut, ranked=ranked)

@@ -88,7 +88,7 @@ async def statistics(
     """
     languages = None if language is None else rules.languages("language", language)
     counts = await info.context.products.statistics(root.product_id)
-    known = await info.context.stores.comments.maintenance.counted()
+    known = await info.context.stores.comments.counted()
     return counts.of(languages) if known else None
 
 

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 import strawberry
 
-from dal.entities.ticket import ticket_position
 from dal.errors import NotFoundError
 from dal.model import OrganizationUser, Ticket, TicketStatus, rules
 from dal.query.pagination import Edge, Page
@@ -135,5 +134,4 @@ async def close_ticket(info: Info, input: CloseTicketInput) -> TicketPayload:  #
     found = await load(info, checked(input, {"id": own_id_of("Ticket")})["id"])
     if found is None:
         raise NotFoundError("There is no such ticket.")
-    closed = await info.context.stores.tickets.close(found)
-    return TicketPayload(Edge(closed, ticket_position(closed)))
+    return TicketPayload(await info.context.stores.tickets.close(found))

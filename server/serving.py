@@ -59,7 +59,7 @@ async def application(
     )
     directory = DataDirectory(settings.data_dir) if settings.embedded else None
     stores = Stores(table, broker)
-    stores.comments.boards.start()
+    stores.boards.start()
     documents = await stores.documents.all()
     analytics = analytics_of(settings)
     try:

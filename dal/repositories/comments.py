@@ -9,18 +9,18 @@ from typing import Any
 from dal import errors
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_key, comment_position, is_tombstone
-from dal.model import RATINGS, Comment
+from dal.model import RATINGS, Comment, ProductDetails
 from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.query import Query
 from dal.query.shared_reads import SharedReads
 from dal.repositories.bulk_write import BulkWriter
-from dal.repositories.leaderboard import LeaderboardRepository
 from dal.repositories.outcome import Outcome
 from dal.statistics.boards import Boards
 from dal.statistics.comment_changes import CommentChange, CommentObserver
 from dal.statistics.counter_transaction import CounterTransactions
+from dal.statistics.counts import CommentStatistics
 from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.statistics.reader import StatisticsReader
 from dal.statistics.table_statistics import ProductStatisticsProvider
@@ -81,16 +81,20 @@ def _query_of(selection: Selection) -> Query:
 class CommentRepository:
     """All access to comments."""
 
-    def __init__(self, table: Table, observer: CommentObserver | None = None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        observer: CommentObserver | None = None,
+        boards: Boards | None = None,
+    ) -> None:
         self._table = table
-        self.boards = Boards(table)
+        self.boards = boards or Boards(table)
         self.statistics = StatisticsReader(table.query, self.boards.seen)
         self.maintenance = MaintenanceStore(table)
         self._writes = CounterTransactions(
             table, self._written, self.maintenance, self.boards, observer
         )
         self._bulk = BulkWriter(table, self._writes)
-        self.leaderboard = LeaderboardRepository(table)
         provider = ProductStatisticsProvider(table.query, self.statistics, self.maintenance)
         executor = Executor(table.query, COMMENT.indexes, provider)
         self._pages = PageReader(executor, COMMENT.decode_row, descending=True)
@@ -150,6 +154,16 @@ class CommentRepository:
             return await self.total(selection, spend)
         except errors.DalError as fault:
             return fault
+
+    async def counted(self) -> bool:
+        """Return whether the table's comments are counted: in mode stream not before a rebuild."""
+        return await self.maintenance.counted()
+
+    async def statistics_and_details(
+        self, product_id: str
+    ) -> tuple[CommentStatistics, ProductDetails]:
+        """Return a product's counts and its details, which one Query reads."""
+        return await self.statistics.read_with_details(product_id)
 
     async def get(self, comment_id: str) -> Comment | None:
         """Return a comment by its id, as the latest acknowledged write left it."""

@@ -86,7 +86,7 @@ class TicketRepository:
             ticket = await self._opened_before(ticket)
         return Edge(ticket, ticket_position(ticket))
 
-    async def close(self, ticket: Ticket) -> Ticket:
+    async def close(self, ticket: Ticket) -> Edge[Ticket]:
         """Close a ticket; of several who try, one does, and the others get ConflictError."""
         closed = replace(ticket, status=TicketStatus.CLOSED)
         change = {
@@ -105,7 +105,7 @@ class TicketRepository:
             await self._table.write([{"Update": change}])
         except errors.ConditionFailedError:
             raise errors.ConflictError("This ticket is closed already.") from None
-        return closed
+        return Edge(closed, ticket_position(closed))
 
     async def _opened_before(self, ticket: Ticket) -> Ticket:
         """Return the ticket that an earlier attempt to open the same one stored."""

@@ -25,8 +25,7 @@ class ProductReads:
         found = self._under_way[product_id] = asyncio.get_running_loop().create_future()
         details: ProductDetails | None = None
         try:
-            reader = self._stores.comments.statistics
-            statistics, details = await reader.read_with_details(product_id)
+            statistics, details = await self._stores.comments.statistics_and_details(product_id)
             return statistics
         finally:
             found.set_result(details)

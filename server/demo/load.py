@@ -76,7 +76,7 @@ async def load_demo(stores: Stores, tell: Callable[[int, int], None]) -> bool:
             tell(writer.written, len(comments))
         await writer.finish()
         tell(writer.written, len(comments))
-    await stores.comments.boards.finish()
+    await stores.boards.finish()
     await stores.users.put_profiles(dict(read_demo("profiles")))
     await stores.orders.put_many(read_demo("orders"))
     await stores.organizations.put_many(read_demo("organizations"))
@@ -120,7 +120,7 @@ class DemoLoad:
         """Load, and say how far it is; a store that fails is a line of the log."""
         from server.progress import ProgressBar  # noqa: PLC0415 - a twentieth of every start
 
-        boards = self._stores.comments.boards
+        boards = self._stores.boards
         with ProgressBar("Demo data", COMMENTS) as bar:
 
             def tell(written: int, total: int) -> None:

@@ -529,7 +529,7 @@ def _comment(number: int) -> Comment:
 async def fill(stores: Stores) -> None:
     """Store what the patterns ask for."""
     await stores.comments.put_many([_comment(number) for number in range(10)])
-    await stores.comments.boards.finish()
+    await stores.boards.finish()
     await stores.users.put_profiles({"ana": Profile(full_name="Ana", email="ana@example.org")})
     await stores.products.update("42", {"title": "Kettle"})
     await stores.orders.put_many(

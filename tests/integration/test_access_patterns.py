@@ -48,7 +48,7 @@ def calls(table: Table) -> Calls:
 async def test_an_example_asks_what_the_page_says(table: Table, calls: Calls, name: str) -> None:
     pattern, reads = EXAMPLES[name].pattern, EXAMPLES[name].reads
     stores = Stores(table)  # nothing is remembered of the examples before
-    await stores.comments.maintenance.counted()  # every 30 seconds, not with every page
+    await stores.comments.counted()  # every 30 seconds, not with every page
     run = runner(SCHEMA, stores)
     calls.clear()
     answer = await run(pattern.operation, pattern.viewer)

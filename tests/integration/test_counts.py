@@ -17,6 +17,7 @@ from dal import errors
 from dal.model import RATINGS, Comment
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository
+from dal.repositories.leaderboard import LeaderboardRepository
 from dal.statistics.verify import verify
 from dal.table import retries
 from dal.table.client import Table
@@ -139,7 +140,7 @@ async def test_after_any_history_counters_equal_a_recount(
 
 async def _check_board(table: Table, stored: dict[str, list[Comment]]) -> None:
     """The products with fives, and no others, are on the board with their counts."""
-    page = await CommentRepository(table).leaderboard.page(None, Slice(10_000), ranked=False)
+    page = await LeaderboardRepository(table).page(None, Slice(10_000), ranked=False)
     shown = {node.product.product_id: node.count for node in page.nodes}
     fives = {
         product: sum(row.rating == 5 for row in rows) or None for product, rows in stored.items()

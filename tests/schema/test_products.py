@@ -26,7 +26,7 @@ UPDATE = """mutation($input: UpdateProductInput!) { updateProduct(input: $input)
 @pytest.fixture(autouse=True)
 async def stored(stores: Stores) -> None:
     await stores.comments.put_many([comment(str(n), product_id=f"p{n}", rating=5) for n in (1, 2)])
-    await stores.comments.boards.finish()
+    await stores.boards.finish()
     await stores.products.put_many({"p1": DETAILS})
 
 
@@ -77,7 +77,7 @@ async def test_statistics_that_fail_leave_the_details(
     async def fails(product_id: str) -> None:
         raise TimeoutError
 
-    monkeypatch.setattr(stores.comments.statistics, "read_with_details", fails)
+    monkeypatch.setattr(stores.comments, "statistics_and_details", fails)
     answer = await runner(schema, stores)(
         '{ product(productId: "p1") { statistics { total } title } }'
     )

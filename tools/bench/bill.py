@@ -167,7 +167,7 @@ def _first(selection: Selection) -> Act:
 
 
 async def _move_and_add_a_five(stores: Stores) -> None:
-    await stores.comments.boards.put_right([PRODUCT])
+    await stores.boards.put_right([PRODUCT])
     await stores.comments.add(comment("moved", 5))
 
 
@@ -219,7 +219,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         ),
         Operation(
             "10 products of the leaderboard",
-            lambda one: one.comments.leaderboard.page(None, Slice(10), ranked=True),
+            lambda one: one.leaderboard.page(None, Slice(10), ranked=True),
         ),
     ),
     "Orders and tickets": (

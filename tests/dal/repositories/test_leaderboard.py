@@ -12,7 +12,7 @@ from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories import leaderboard
 from dal.repositories.comments import CommentRepository
-from dal.repositories.leaderboard import RANKED, RANKS_BYTES
+from dal.repositories.leaderboard import RANKED, RANKS_BYTES, LeaderboardRepository
 from dal.statistics.counter_items import encode
 from dal.statistics.counts import RatingCounts, StatisticsKey
 from dal.table.client import Table
@@ -47,6 +47,10 @@ async def store(each_table: Table) -> CommentRepository:
     return store
 
 
+def board_of(store: CommentRepository) -> LeaderboardRepository:
+    return LeaderboardRepository(store._table)
+
+
 async def read(
     store: CommentRepository,
     language: str | None = None,
@@ -57,7 +61,7 @@ async def read(
     ranked: bool = True,
 ) -> list[tuple[int | None, str, int]]:
     cut = Slice(size, backward=backward, after=after)
-    page = await store.leaderboard.page(language, cut, ranked=ranked)
+    page = await board_of(store).page(language, cut, ranked=ranked)
     return [(node.rank, node.product.product_id, node.count) for node in page.nodes]
 
 
@@ -108,7 +112,7 @@ async def test_ranks_go_on_from_page_to_page(store: CommentRepository, size: int
     after = None
     while True:
         cut = Slice(size, after=after, next_page=True, previous_page=True)
-        page = await store.leaderboard.page(None, cut, ranked=True)
+        page = await board_of(store).page(None, cut, ranked=True)
         assert page.page_info.has_previous_page == (pages > 0)
         shown += [(node.rank, node.product.product_id, node.count) for node in page.nodes]
         if not page.page_info.has_next_page:
@@ -124,7 +128,7 @@ async def test_ranks_are_right_from_the_other_end_too(store: CommentRepository) 
 
 async def test_a_rank_is_of_the_board_as_it_is_now(store: CommentRepository) -> None:
     """Products that rise past the cursor count, though the cursor was made before."""
-    page = await store.leaderboard.page(None, Slice(2), ranked=True)
+    page = await board_of(store).page(None, Slice(2), ranked=True)
     risen = {"p1": 200, "p2": 50}
     await store.put_many(rows_of(risen))
     await store.boards.finish()
@@ -134,10 +138,10 @@ async def test_a_rank_is_of_the_board_as_it_is_now(store: CommentRepository) -> 
 
 async def test_ranks_cost_nothing_where_they_are_known(store: CommentRepository) -> None:
     async def requests(*, ranked: bool, after: str | None = None) -> int:
-        page = await store.leaderboard.page(None, Slice(3, after=after), ranked=ranked)
+        page = await board_of(store).page(None, Slice(3, after=after), ranked=ranked)
         return page.stats.requests
 
-    page = await store.leaderboard.page(None, Slice(3), ranked=False)
+    page = await board_of(store).page(None, Slice(3), ranked=False)
     assert [node.rank for node in page.nodes] == [None] * 3
     position = page.edges[-1].position
     assert await requests(ranked=True) == 1
@@ -149,7 +153,7 @@ async def test_beyond_the_ranked_products_ranks_alone_are_not_known(
     store: CommentRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leaderboard, "RANKED", 3)
-    pages = await store.leaderboard.page(None, Slice(3), ranked=True)
+    pages = await board_of(store).page(None, Slice(3), ranked=True)
     second, third = pages.edges[1].position, pages.edges[2].position
     assert await read(store, size=2, after=second) == listed(COUNTS, ORDER)[2:4]
     unranked = [(None, product, count) for _, product, count in listed(COUNTS, ORDER)]
@@ -160,7 +164,7 @@ async def test_beyond_the_ranked_products_ranks_alone_are_not_known(
 
 async def test_an_empty_board_has_an_empty_page(each_table: Table) -> None:
     store = CommentRepository(each_table)
-    page = await store.leaderboard.page(None, Slice(5, next_page=True), ranked=True)
+    page = await board_of(store).page(None, Slice(5, next_page=True), ranked=True)
     assert page.nodes == []
     assert page.page_info.has_next_page is False
     assert await read(store, backward=True) == []
@@ -192,7 +196,7 @@ class Board:
             (rank_position(product, len(ids)) for product, ids in self.fives.items() if ids),
             reverse=True,
         )
-        page = await self.store.leaderboard.page(self.language, cut, ranked=True)
+        page = await board_of(self.store).page(self.language, cut, ranked=True)
         positions = [edge.position for edge in page.edges]
         wanted = oracle.page_of(order, cut)
         info = page.page_info
@@ -244,7 +248,7 @@ async def test_a_rank_down_the_board_costs_no_more_than_a_thousand_rows(
         for number in range(RANKED + 200)
     ]
     await table.put_many(places)
-    board = CommentRepository(table).leaderboard
+    board = LeaderboardRepository(table)
     costs = []
     for number, rank in ((500, 701), (100, None), (1, None)):
         after = Slice(1, after=places[number]["GSISK"]["S"])

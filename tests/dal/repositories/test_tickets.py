@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dal.entities.ticket import ticket_position
 from dal.errors import ConflictError, IdempotencyKeyReusedError, NotFoundError
 from dal.model import OrganizationUser, Roster, Ticket, TicketStatus
-from dal.query.pagination import Page, Slice
+from dal.query.pagination import Edge, Page, Slice
 from dal.repositories.organizations import OrganizationRepository
 from dal.repositories.tickets import TicketRepository, TicketSelection
 from dal.stores import Stores
@@ -125,7 +125,7 @@ async def test_every_page_is_the_slice_of_the_sorted_list(
             await store.put_many([live[one.ticket_id]])
         elif kind == "close" and one.ticket_id in live:
             if live[one.ticket_id].status is OPEN:
-                live[one.ticket_id] = await store.close(live[one.ticket_id])
+                live[one.ticket_id] = (await store.close(live[one.ticket_id])).node
         elif kind == "page":
             rows = [
                 t
@@ -193,9 +193,10 @@ async def test_of_many_who_close_a_ticket_one_does(stores: Stores) -> None:
     outcomes = await asyncio.gather(
         *(stores.tickets.close(one) for _ in range(8)), return_exceptions=True
     )
-    closed = [outcome for outcome in outcomes if isinstance(outcome, Ticket)]
+    closed = [outcome.node for outcome in outcomes if isinstance(outcome, Edge)]
     assert closed == [replace(one, status=CLOSED)]
-    assert [type(one) for one in outcomes if one not in closed] == [ConflictError] * 7
+    refused = [outcome for outcome in outcomes if not isinstance(outcome, Edge)]
+    assert [type(outcome) for outcome in refused] == [ConflictError] * 7
     assert await stores.tickets.get(one.ticket_id) == closed[0]
 
 

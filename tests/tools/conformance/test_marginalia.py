@@ -78,7 +78,7 @@ async def _fill(stores: Stores) -> None:
         ]
     )
     await organizations.fill(stores)
-    await stores.comments.boards.finish()
+    await stores.boards.finish()
 
 
 @asynccontextmanager
