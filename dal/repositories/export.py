@@ -1,4 +1,4 @@
-"""Export: every object that can be loaded again, by a parallel scan that can be resumed.
+"""Export: every object that can be loaded again, by a parallel scan.
 
 Reads are strongly consistent. What is there from before the scan until after it is seen once, in a
 state that it had meanwhile; what is written or deleted meanwhile is seen or not.
@@ -52,8 +52,6 @@ class ExportPage:
     """How many items stand under the keys of a kind, but hold none of its objects."""
     items: int
     """Seen, of any kind."""
-    last: Item | None
-    """The position to go on from; None after the last page."""
 
 
 class ExportRepository:
@@ -63,21 +61,19 @@ class ExportRepository:
         self._table = table
         self._organizations = OrganizationRepository(table)
 
-    async def pages(
-        self, segment: int, start: Item | None, kinds: Collection[str]
-    ) -> AsyncIterator[ExportPage]:
-        """Yield the objects of ``kinds`` in one scan segment, from a position on; raises DalError.
+    async def pages(self, segment: int, kinds: Collection[str]) -> AsyncIterator[ExportPage]:
+        """Yield the objects of ``kinds`` in one scan segment; raises DalError.
 
         The users of an organisation are read when its own item is met.
         """
         chosen = {name: kind for name, kind in _KINDS.items() if name in kinds}
-        async for items, last in scan_pages(self._table, segment, start):
+        async for items, _ in scan_pages(self._table, segment):
             objects, unreadable = _decoded(items, chosen)
             if found := objects.get("organizations"):
                 rosters = [await self._roster(one) for one in found]
                 objects["organizations"] = [one for one in rosters if one is not None]
                 unreadable["organizations"] += rosters.count(None)
-            yield ExportPage(objects, unreadable, len(items), last)
+            yield ExportPage(objects, unreadable, len(items))
 
     async def _roster(self, organization: Organization) -> Roster | None:
         try:

@@ -12,7 +12,7 @@ from server.errors import INTERRUPTED
 
 
 def maintenance(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command wait once the store has answered it; Ctrl-C says how to go on."""
+    """Let a command wait once the store has answered it; Ctrl-C says what to do."""
 
     @wraps(command)
     def waiting(**given: Any) -> None:
@@ -20,7 +20,7 @@ def maintenance(command: Callable[..., None]) -> Callable[..., None]:
             with patient(Patience(_tell)):
                 command(**given)
         except KeyboardInterrupt:
-            typer.echo("marginalia: stopped; the same command goes on.", err=True)
+            typer.echo("marginalia: stopped; run the same command again.", err=True)
             raise typer.Exit(INTERRUPTED) from None
 
     return waiting
@@ -28,7 +28,7 @@ def maintenance(command: Callable[..., None]) -> Callable[..., None]:
 
 def _tell(seconds: float, error: DalError) -> None:
     typer.echo(
-        f"Waiting for the store for {seconds:.0f} s. {error} Ctrl-C ends the wait; the same "
-        "command goes on later.",
+        f"Waiting for the store for {seconds:.0f} s. {error} Ctrl-C ends the wait; run "
+        "the same command again later.",
         err=True,
     )

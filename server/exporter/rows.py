@@ -1,16 +1,20 @@
-"""How objects become rows: fields as ``load`` names them, one JSON object or CSV record each."""
+"""Objects as rows of JSONL, CSV and Parquet, with the fields as ``load`` names them."""
 
 import csv
+import glob
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import orjson
 
 from dal.model import Comment, Order, ProductDetails, Profile, Roster, Ticket
 from dal.table.keys import format_instant
+from server.errors import CommandError
+from server.parquet import duckdb_in_memory
 
 Format: TypeAlias = Literal["jsonl", "csv", "parquet"]
 
@@ -129,7 +133,7 @@ ROW_KINDS: Mapping[ExportKind, RowKind] = {
 
 
 def header(kind: ExportKind, written_in: Format) -> bytes:
-    """Return what stands before the rows of a file."""
+    """Return what comes before the rows of a file."""
     return _records([ROW_KINDS[kind].fields]) if written_in == "csv" else b""
 
 
@@ -157,3 +161,33 @@ def _cell(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return "" if value is None else str(value)
+
+
+def write_parquet(jsonl: Path, parquet: Path, kind: ExportKind) -> None:
+    """Write the rows of a JSONL export as Parquet, with the columns and types of their kind.
+
+    Instants are TIMESTAMP WITH TIME ZONE in UTC, to the microsecond. CommandError without DuckDB,
+    and when the file cannot be written or a value is beyond its column.
+    """
+    with duckdb_in_memory() as database:
+        from duckdb import Error, IOException  # noqa: PLC0415 - as in duckdb_in_memory
+
+        rows = database.read_json(
+            glob.escape(str(jsonl)), format="newline_delimited", columns=dict(ROW_KINDS[kind].types)
+        )
+        try:
+            rows.write_parquet(str(parquet), compression="zstd")
+        except IOException as error:
+            raise CommandError(
+                f"The Parquet file of the {kind} cannot be written ({_reason(error)}): make room, "
+                "or name another output."
+            ) from error
+        except Error as error:
+            raise CommandError(
+                f"Some {kind} are beyond the columns of Parquet ({_reason(error)}): export to "
+                "another output with --format jsonl."
+            ) from error
+
+
+def _reason(error: Exception) -> str:
+    return str(error).partition("\n")[0]

@@ -1,36 +1,31 @@
-"""An export: the parallel scan into parts, the parts into files, the files into their place."""
+"""Exports: a parallel scan of the table, into files or to standard output.
+
+Files are written in a temporary directory next to their place, and moved there when all of them are
+whole and on the disk. An export that fails or is interrupted leaves what was there before.
+"""
 
 import asyncio
 import errno
 import os
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import BinaryIO, TypeAlias
 
 from dal.repositories.export import ExportRepository
 from dal.table.client import Table
 from dal.table.concurrency import in_parallel
 from dal.table.parallel_scan import SCAN_SEGMENTS, Progress
 from server.errors import CommandError
-from server.exporter.draft import Draft, SegmentWriter, open_draft, sync, write_whole
-from server.exporter.manifest import ExportedFile, Manifest, now
-from server.exporter.parquet import write_parquet
-from server.exporter.rows import ExportKind, Format, header
-from server.exporter.target import Target, directory_of
+from server.exporter.manifest import ExportedFile, Manifest, Target, now
+from server.exporter.rows import ExportKind, Format, encode, header, write_parquet
 from server.parquet import duckdb_in_memory
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 
-
-async def export_comments(table: Table, directory: Path, written_in: Format) -> Manifest:
-    """Export all comments to ``comments.<format>`` in a directory, over what is there.
-
-    Interrupted, it goes on when it is called again. Raises CommandError and DalError.
-    """
-    target = directory_of(directory, ["comments"], written_in)
-    return await export(table, target, table.name, lambda _: None, force=True)
+Write: TypeAlias = Callable[[ExportKind, bytes], Awaitable[object]]
+"""Writes rows of one kind."""
 
 
 async def export(
@@ -38,102 +33,138 @@ async def export(
 ) -> Manifest:
     """Export the kinds of ``target``; ``store`` says where the table is, in words.
 
-    The files appear when they are whole and on the disk, the manifest last. Raises CommandError
-    and DalError; the same export then goes on from its last checkpoint.
+    Raises DalError, and CommandError when a file exists (without ``force``) or cannot be written.
     """
     if target.format == "parquet":
         with duckdb_in_memory():
-            pass  # it is there: better to know before the scan than after it
+            pass  # an error that DuckDB is not installed comes before the scan, not after it
     with _writing(target):
-        asked = {
-            "store": store,
-            "table": await table.id(),
-            "format": target.format,
-            "kinds": list(target.files),
-        }
-        if not (force or target.assembled):
+        if not force:
             target.check_absent()
-        with open_draft(target, asked, now()) as draft:
-            if not target.assembled:
-                await _scan(table, draft, seen)
-                await _in_thread(partial(_assemble, draft, store))
-            return _publish(draft)
+        target.directory.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(".partial", ".export.", target.directory) as name:
+            draft, begun = Path(name), now()
+            files = await _scan_to_files(table, target, draft, seen)
+            manifest = Manifest(store, target.format, begun, now(), files)
+            _finish(target, draft, manifest)
+            if not force:
+                target.check_absent()
+            _publish(target, draft)
+    return manifest
 
 
-async def _scan(table: Table, draft: Draft, seen: Progress) -> None:
-    """Read what the draft lacks of each scan segment."""
-    repository = ExportRepository(table)
-    items = [segment.items for segment in draft.state.segments]
+async def export_to_stdout(
+    table: Table,
+    store: str,
+    rows_of: tuple[ExportKind, Format],
+    output: BinaryIO,
+    seen: Progress,
+) -> Manifest:
+    """Write the rows of one kind, which is not Parquet, as they are read.
+
+    Raises DalError, CommandError when there is no room for them, and BrokenPipeError when their
+    reader has closed the pipe, as ``head`` does: Typer ends the command quietly then.
+    """
+    kind, written_in = rows_of
+    file, begun, one_at_a_time = ExportedFile("-"), now(), asyncio.Lock()
+
+    async def write(_: ExportKind, content: bytes) -> None:
+        async with one_at_a_time:
+            # In a thread: requests under way go on while the reader of the output takes its time.
+            await asyncio.to_thread(output.write, content)
+
+    try:
+        await write(kind, header(kind, written_in))
+        await _scan(table, written_in, {kind: file}, write, seen)
+        await asyncio.to_thread(output.flush)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _discard(output)
+        raise CommandError(
+            f"Standard output takes no more ({error.strerror}) after {file.rows:,} rows: the "
+            "export is not complete."
+        ) from error
+    return Manifest(store, written_in, begun, now(), {kind: file})
+
+
+def _discard(output: BinaryIO) -> None:
+    """Connect a stream to nothing: flushing what it still holds would fail again at exit."""
+    with Path(os.devnull).open("wb") as nothing:
+        os.dup2(nothing.fileno(), output.fileno())
+
+
+async def _scan_to_files(
+    table: Table, target: Target, draft: Path, seen: Progress
+) -> Mapping[ExportKind, ExportedFile]:
+    files = {kind: ExportedFile(path.name) for kind, path in target.files.items()}
+    with ExitStack() as stack:
+        outputs = {
+            kind: stack.enter_context((draft / one.file).open("wb")) for kind, one in files.items()
+        }
+
+        async def write(kind: ExportKind, rows: bytes) -> None:
+            outputs[kind].write(rows)
+
+        for kind in files:
+            await write(kind, header(kind, target.format))
+        await _scan(table, target.format, files, write, seen)
+    return files
+
+
+async def _scan(
+    table: Table,
+    written_in: Format,
+    files: Mapping[ExportKind, ExportedFile],
+    write: Write,
+    seen: Progress,
+) -> None:
+    """Write the rows of all scan segments as they are read, and count them in ``files``."""
+    repository, items = ExportRepository(table), 0
 
     async def scan(segment: int) -> None:
-        writer = SegmentWriter(draft, segment)
-        try:
-            if writer.state.done:
-                return
-            async for page in repository.pages(segment, writer.state.last, draft.target.files):
-                await _in_thread(partial(writer.write, page))
-                items[segment] = writer.state.items
-                seen(sum(items))
-        finally:
-            writer.close()
+        nonlocal items
+        async for page in repository.pages(segment, files):
+            for kind, file in files.items():
+                objects = page.objects[kind]
+                await write(kind, encode(kind, written_in, objects))
+                file.rows += len(objects)
+                file.unreadable += page.unreadable[kind]
+            items += page.items
+            seen(items)
 
     await in_parallel([scan(segment) for segment in range(SCAN_SEGMENTS)])
 
 
-async def _in_thread(work: Callable[[], None]) -> None:
-    """Do ``work`` in a thread; who is cancelled waits for its end.
+def _finish(target: Target, draft: Path, manifest: Manifest) -> None:
+    """Make Parquet of the rows if asked for, write the manifest, and bring all to the disk."""
+    for kind, path in target.files.items():
+        file = draft / path.name
+        if target.format == "parquet":
+            rows = file.rename(draft / f"{path.name}.jsonl")
+            write_parquet(rows, file, kind)
+            rows.unlink()
+        _sync(file)
+    encoded = draft / target.manifest.name
+    encoded.write_bytes(manifest.encode())
+    _sync(encoded)
 
-    A thread cannot be stopped, and the draft may be another run's once this one is over.
+
+def _publish(target: Target, draft: Path) -> None:
+    """Move the files into place, and the manifest last: a manifest describes the files beside it.
+
+    The old manifest goes first for the same reason: a crash in between leaves none.
     """
-    running = asyncio.ensure_future(asyncio.to_thread(work))
-    try:
-        await asyncio.shield(running)
-    except asyncio.CancelledError:
-        await asyncio.gather(running, return_exceptions=True)
-        raise
+    target.manifest.unlink(missing_ok=True)
+    for paths in (target.files.values(), (target.manifest,)):
+        _sync(target.directory)
+        for path in paths:
+            (draft / path.name).replace(path)
+    _sync(target.directory)
 
 
-def _assemble(draft: Draft, store: str) -> None:
-    """Make the files of the parts, and the manifest, which says that they are whole."""
-    ended = now()
-    files = {kind: _file(draft, kind, path) for kind, path in draft.target.files.items()}
-    manifest = Manifest(store, draft.target.format, draft.state.begun, ended, files)
-    write_whole(draft.target.made(draft.target.manifest), manifest.encode())
-
-
-def _file(draft: Draft, kind: ExportKind, path: Path) -> ExportedFile:
-    whole, written_in = draft.target.made(path), draft.target.format
-    with whole.open("wb") as file:
-        file.write(header(kind, written_in))
-        for segment in range(SCAN_SEGMENTS):
-            with draft.part(kind, segment).open("rb") as part:
-                shutil.copyfileobj(part, file, 1 << 20)
-        sync(file)
-    if written_in == "parquet":
-        columnar = whole.with_suffix(".columns")
-        write_parquet(whole, columnar, kind)
-        with columnar.open("rb+") as file:
-            sync(file)
-        columnar.replace(whole)
-    states = [segment.parts[kind] for segment in draft.state.segments]
-    rows, unreadable = (sum(one.rows for one in states), sum(one.unreadable for one in states))
-    return ExportedFile(path.name, rows, unreadable)
-
-
-def _publish(draft: Draft) -> Manifest:
-    """Put the files into their place, the manifest last; those that an earlier run put stay."""
-    target = draft.target
-    manifest = Manifest.read(target.made(target.manifest))
-    for path in (*target.files.values(), target.manifest):
-        if target.made(path).exists():
-            target.made(path).replace(path)
-            _sync_directory(target.folder)
-    draft.discard()
-    return manifest
-
-
-def _sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
@@ -146,12 +177,12 @@ def _writing(target: Target) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        place = error.filename or target.draft
         if error.errno in _FULL:
             raise CommandError(
-                f"The disk of {target.folder} is full: make room and run the same command again, "
-                "which goes on from here."
+                f"The disk of {target.directory} is full: make room, then run the same command "
+                "again."
             ) from error
+        place = error.filename2 or target.directory
         raise CommandError(
             f"{place} cannot be written ({error.strerror}): name another output."
         ) from error

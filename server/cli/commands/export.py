@@ -2,26 +2,24 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from dal.errors import DalError
 from dal.table import admin
 from dal.table.pace import Pace
 from dal.table.parallel_scan import Progress
 from server.cli import options
 from server.cli.patience import maintenance
 from server.engine.storage import Store, open_store
-from server.errors import DIFFERS, INTERRUPTED, CommandError, exit_code
-from server.exporter.manifest import Manifest
+from server.errors import DIFFERS, CommandError
+from server.exporter.manifest import Manifest, Target, directory_of, single_file
 from server.exporter.rows import ROW_KINDS, ExportKind, Format
 from server.exporter.run import export as export_to
-from server.exporter.standard_output import export_to_stdout
-from server.exporter.target import Target, directory_of, single_file
+from server.exporter.run import export_to_stdout
 from server.importer.losses import counted
 from server.progress import ProgressBar
 from server.settings import Settings
@@ -72,15 +70,16 @@ def export(
     """Export what is stored to files that `marginalia load` takes as they are.
 
     Servers may go on writing: what was there all the time is in the files exactly once, what
-    changed meanwhile in a state that it had. Interrupted, the same command goes on.
+    changed meanwhile in a state that it had. The files appear when all of them are whole.
 
     Exit code 1 if an item could not be read.
     """
     if output == _STDOUT:
-        manifest = _ran(_streamed(settings, _rows_of(kind, format_ or "jsonl"), read_units))
+        rows_of = _rows_of(kind, format_ or "jsonl")
+        manifest = asyncio.run(_streamed(settings, rows_of, read_units))
     else:
         target = _target(output, kind, format_)
-        manifest = _ran(_exported(settings, target, read_units, force=force), target)
+        manifest = asyncio.run(_exported(settings, target, read_units, force=force))
     _report(manifest, output)
 
 
@@ -130,22 +129,6 @@ async def _opened(
         total = (await admin.describe(store.table))["ItemCount"] or None
         with ProgressBar(store.table.name, total) as progress:
             yield store, lambda items: progress.update(items, f"{items:,} items read")
-
-
-def _ran(work: Coroutine[Any, Any, Manifest], target: Target | None = None) -> Manifest:
-    try:
-        return asyncio.run(work)
-    except DalError as error:
-        sentence = f"{str(error).removesuffix('.')}{_again(target)}."
-        raise CommandError(sentence, exit_code(error)) from error
-    except KeyboardInterrupt:
-        typer.echo(f"marginalia: stopped{_again(target)}.", err=True)
-        raise typer.Exit(INTERRUPTED) from None
-
-
-def _again(target: Target | None) -> str:
-    begun = target is not None and target.draft.exists()
-    return "; running the same command again goes on from here" if begun else ""
 
 
 def _report(manifest: Manifest, output: Path) -> None:

@@ -139,7 +139,7 @@ async def test_a_deleted_comment_is_not_exported_nor_unreadable(
     store: CommentRepository, each_table: Table
 ) -> None:
     await store.delete((await store.add(ONE, "key")).node.comment_id, anybody)
-    pages = [page async for page in ExportRepository(each_table).pages(0, None, {"comments"})]
+    pages = [page async for page in ExportRepository(each_table).pages(0, {"comments"})]
     assert all(not page.objects["comments"] for page in pages)
     assert all(not page.unreadable["comments"] for page in pages)
 

@@ -40,7 +40,7 @@ async def test_a_stall_within_the_work_is_waited_for(table: Table) -> None:
     assert done.returncode == 0, done.stderr
     assert "equal a recount" in done.stdout
     assert "Waiting for the store for" in done.stderr
-    assert "Ctrl-C ends the wait; the same command goes on later." in done.stderr
+    assert "Ctrl-C ends the wait; run the same command again later." in done.stderr
 
 
 def test_what_cannot_begin_says_nothing_of_what_it_does(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_what_cannot_begin_says_nothing_of_what_it_does(tmp_path: Path) -> None:
     assert done.stderr.startswith(f"marginalia: {data_dir} is not a directory")
 
 
-def test_ctrl_c_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -59,7 +59,7 @@ def test_ctrl_c_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     done = called("stats", "verify", "--endpoint-url", "http://127.0.0.1:9", **AWS)
     assert (done.returncode, done.stderr) == (
         130,
-        "marginalia: stopped; the same command goes on.\n",
+        "marginalia: stopped; run the same command again.\n",
     )
 
 
