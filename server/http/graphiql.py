@@ -19,6 +19,7 @@ FILES: Mapping[str, Path] = {
     "plan.js": ROOT / "web/graphiql/plan.js",
     "icon.svg": ROOT / "web/graphiql/icon.svg",
     "page.css": ROOT / "web/graphiql/page.css",
+    "lanes.css": ROOT / "web/styles/lanes.css",
     "react.js": ROOT / "node_modules/react/umd/react.production.min.js",
     "react-dom.js": ROOT / "node_modules/react-dom/umd/react-dom.production.min.js",
     "graphiql.min.js": ROOT / "node_modules/graphiql/graphiql.min.js",

@@ -21,7 +21,12 @@ _ROUTES = (
     (re.compile(r"/graphql"), "graphql"),
     (re.compile(r"/health(/.*)?"), "health"),
     (re.compile(r"/static/.*"), "static"),
-    (re.compile(r"/|/products(/.*)?|/(comments|authors)/.*|/playground|/sign-(in|out)"), "page"),
+    (
+        re.compile(
+            r"/|/products(/.*)?|/(comments|authors)/.*|/playground(/drawing)?|/sign-(in|out)"
+        ),
+        "page",
+    ),
     (re.compile(r"/robots.txt|/sitemap.xml"), "page"),
 )
 

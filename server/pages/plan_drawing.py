@@ -7,6 +7,7 @@ drawing's own, which is as wide as ``WIDTH`` and is shown at about a pixel a uni
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from types import UnionType
 from typing import Any
 
 from server.pages import plan_words
@@ -28,7 +29,13 @@ Plan = Mapping[str, Any]
 
 
 def drawn(plan: Plan) -> dict[str, Any]:
-    """Return what the template draws of a plan, as the API tells it."""
+    """Return a plan as the API answers it: its lanes, its key ranges and what other plans take."""
+    segments = [_counted(plan, number) for number in range(len(plan["segments"]))]
+    return {**lanes_of(plan), "segments": segments, "ways": _ways(plan)}
+
+
+def lanes_of(plan: Plan) -> dict[str, Any]:
+    """Return the lanes, dots and list of a plan's steps, segments and rows."""
     steps = _places(plan["rows"])
     radius = round(max(_LEAST, min(_LARGEST, 0.43 * _step(len(steps)))), 2)
     ends = _ends(plan["rows"])
@@ -57,9 +64,33 @@ def drawn(plan: Plan) -> dict[str, Any]:
         ],
         "ends": ends,
         "counts": _counts(plan["rows"]),
-        "segments": [_counted(plan, number) for number in range(len(plan["segments"]))],
-        "ways": _ways(plan),
     }
+
+
+_POSTED: Mapping[str, Mapping[str, type | UnionType]] = {
+    "steps": {"purpose": str, "index": str, "segments": int},
+    "segments": {"partitionKey": str, "itemsRead": int, "skipReason": str | None},
+    "rows": {"position": str, "segment": int, "refill": int, "outcome": str},
+}
+"""What ``lanes_of`` and its template need of a plan, ``residual`` besides."""
+
+
+def check(plan: Any) -> None:
+    """Raise LookupError, TypeError or ValueError unless a client's plan can be drawn."""
+    if not all(isinstance(plan[name], list) for name in ("residual", *_POSTED)):
+        raise TypeError("a list")
+    for name, fields in _POSTED.items():
+        for entry in plan[name]:
+            if not all(isinstance(entry[field], type_) for field, type_ in fields.items()):
+                raise TypeError(name)
+    if not all(isinstance(name, str) for name in plan["residual"]):
+        raise TypeError("residual")
+    segments = [step["segments"] for step in plan["steps"]]
+    ranges = len(plan["segments"])
+    if min(segments, default=0) < 0 or sum(segments) != ranges:
+        raise ValueError("steps")
+    if not all(0 <= row["segment"] < ranges for row in plan["rows"]):
+        raise ValueError("rows")
 
 
 def _step(rows: int) -> float:

@@ -5,17 +5,63 @@ most: the two, and up to two that count the rows before it. Each stands in 60 pa
 that all of it stays within what one request may cost (``schema.cost.MAX_REQUESTS``).
 """
 
+import hashlib
 from dataclasses import replace
 from typing import Any
 
+import orjson
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import Response
 
-from server.pages import plan_drawing
+from schema.processor_time import charged
+from server.http.files import FILE_HEADERS
+from server.http.request_body import read_body
+from server.pages import i18n, plan_drawing, rendering
 from server.pages.faults import PageFault
 from server.pages.operations import Answer
 from server.pages.page_request import PageRequest
 from server.pages.playground_choice import BASES, LARGEST, Choice, beginning, examples
 from server.pages.uncounted import known_counts
+
+LARGEST_DRAWING = 2_000
+"""Rows and key ranges of a posted plan: more take over 10 ms, and their dots run together."""
+
+
+async def draw(request: Request) -> Response:
+    """Draw a plan that a client posts as the API answered it; GraphiQL shows the drawing.
+
+    The answer is JSON of HTML, so that no browser shows it as a page of this site. Its language is
+    English, as GraphiQL's.
+    """
+    if not request.app.state.settings.explain:
+        raise HTTPException(404)
+    body = await read_body(request.receive)
+    with charged(), i18n.speaking(i18n.SOURCE):
+        try:
+            plan = orjson.loads(body)
+            plan_drawing.check(plan)
+        except (LookupError, TypeError, ValueError):
+            raise HTTPException(
+                400,
+                "A plan is drawn with these of its fields: residual steps { purpose index "
+                "segments } segments { partitionKey itemsRead skipReason } rows { position "
+                "segment refill outcome }.",
+            ) from None
+        rows = len(plan["rows"])
+        if rows + len(plan["segments"]) > LARGEST_DRAWING:
+            raise HTTPException(
+                413,
+                f"This plan has {rows:,} rows and {len(plan['segments']):,} key ranges: a drawing "
+                f"takes {LARGEST_DRAWING:,} in all.",
+            )
+        facts = {
+            "plan": {"itemsRead": rows, "residual": plan["residual"]},
+            "drawing": plan_drawing.lanes_of(plan),
+            "key": f"plan-{hashlib.sha256(body).hexdigest()[:12]}-",
+        }
+        drawing = rendering.render("playground.drawing.html", facts)
+    return Response(orjson.dumps(drawing), headers=FILE_HEADERS, media_type="application/json")
 
 
 async def show(request: PageRequest) -> Response:

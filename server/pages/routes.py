@@ -60,6 +60,7 @@ def pages_app(
                 Route(path, endpoint(view, page, demo), methods=[method])
                 for method, path, page in _ROUTES
             ),
+            Route("/playground/drawing", playground.draw, methods=["POST"]),
             Route("/static/pages/{file:path}", static_files.show),
             Mount("/static/graphiql", graphiql.GraphiQLFiles()),
         ],

@@ -33,6 +33,7 @@ STYLES = (
     "comments",
     "forms",
     "plan",
+    "lanes",
     "playground",
 )
 """The parts of ``page.css``, in the order of the cascade: what all pages have comes first."""

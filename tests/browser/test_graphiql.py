@@ -58,9 +58,10 @@ async def run(page: Page) -> Any:
 
 async def drawn(page: Page, plan: Any, shown: int) -> None:
     """Look at the drawing of an answer: a lane for each segment, a dot for each row, the list."""
-    await expect(page.locator(".lanes circle")).to_have_count(plan["itemsRead"] + shown)
-    assert await page.locator(".lanes .lane").count() == len(plan["segments"]) == 2
-    assert await page.locator(".lanes .drop").count() == shown
+    drawing = page.locator(".lanes > svg")
+    await expect(drawing.locator("circle")).to_have_count(plan["itemsRead"] + shown)
+    assert await drawing.locator(".many").count() == len(plan["segments"]) == 2
+    assert await drawing.locator(".tip").count() == shown
     link = await page.get_by_role("link", name="in the playground").get_attribute("href")
     assert link == ("playground?rating=1&rating=2&language=en&product=1&size=10")
 

@@ -37,8 +37,10 @@ query NewestComments(
           itemsRead
           skipReason
         }
+        residual
         steps {
           purpose
+          index
           segments
         }
         rows {

@@ -7,6 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from dal.limits import MAX_REQUESTS, MAX_SEGMENTS
 from dal.repositories.comments import CommentRepository
@@ -14,6 +16,7 @@ from dal.table.client import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.pages.operations import DOCUMENTS
+from server.pages.playground import LARGEST_DRAWING
 from server.pages.playground_choice import DEEPEST, LARGEST
 from server.settings import Settings
 from tests.schema.test_cost import cost_of
@@ -152,9 +155,11 @@ async def test_a_server_that_does_not_explain_says_how_to_get_it(table: Table) -
     app = create_app(Settings(), table=table, authenticator=Authenticator(secret=lambda: None))
     async with client_of(app) as visitor:
         answer = await visitor.get("/playground?product=teapot")
+        drawing = await visitor.post("/playground/drawing", json=POSTED)
     assert answer.status_code == 404
     assert "marginalia serve --explain" in answer.text
     assert "<form" not in answer.text.partition("<main")[2]
+    assert drawing.status_code == 404
 
 
 def test_all_that_a_page_reads_is_within_what_one_request_may_cost() -> None:
@@ -167,3 +172,85 @@ def test_all_that_a_page_reads_is_within_what_one_request_may_cost() -> None:
     walks = -(-DEEPEST // LARGEST)
     requests += walks * cost_of(DOCUMENTS["playground.depth"], **widest, first=LARGEST)[0]
     assert 4 * MAX_SEGMENTS < requests <= MAX_REQUESTS
+
+
+STEP: dict[str, Any] = {"purpose": "PAGE", "index": "byLang", "segments": 1}
+SEGMENT: dict[str, Any] = {"partitionKey": "P#1", "itemsRead": 1, "skipReason": None}
+ROW: dict[str, Any] = {
+    "position": "2024-01-02T00:00:00.000000Z#a",
+    "segment": 0,
+    "refill": 0,
+    "outcome": "SHOWN",
+}
+POSTED: dict[str, Any] = {"residual": [], "steps": [STEP], "segments": [SEGMENT], "rows": [ROW]}
+
+
+async def test_a_plan_of_the_api_is_drawn_as_the_page_draws_it(
+    client: httpx.AsyncClient, teapot: str
+) -> None:
+    page = await opened(client, teapot + "&rating=1&rating=4&language=en")
+    links = [href for _, given in page.elements if "/graphql?" in (href := given.get("href") or "")]
+    drawings = []
+    for link in links:
+        answer = await client.post("/playground/drawing", json=(await told(client, link))["plan"])
+        assert answer.headers["content-type"] == "application/json"
+        drawings.append(Parsed(answer.json()))
+    assert [dot for one in drawings for dot in one.dots] == page.dots != []
+    ids = [given["id"] for one in drawings for _, given in one.elements if "id" in given]
+    assert len(ids) == len(set(ids)) == 4
+
+
+async def test_what_a_client_posts_is_escaped(client: httpx.AsyncClient) -> None:
+    evil = "<script>alert(1)</script>"
+    plan = {
+        "residual": [evil],
+        "steps": [STEP, {"purpose": "REST", "index": evil, "segments": 1}],
+        "segments": [{**SEGMENT, "partitionKey": evil}, {**SEGMENT, "skipReason": evil}],
+        "rows": [ROW, {**ROW, "position": evil, "outcome": "FILTERED"}, {**ROW, "outcome": evil}],
+    }
+    drawing = (await client.post("/playground/drawing", json=plan)).json()
+    assert drawing.count("&lt;script&gt;") == 4
+    assert "<script" not in drawing
+
+
+@pytest.mark.parametrize(
+    ("posted", "status", "sentence"),
+    [
+        (b"", 400, "A plan is drawn with these of its fields: residual steps {"),
+        (b'{"rows": []}', 400, "A plan is drawn with these of its fields"),
+        (POSTED | {"rows": [ROW] * LARGEST_DRAWING}, 413, "This plan has 2,000 rows and 1 key ran"),
+        (b" " * 1_000_001, 413, "The body is larger than 1,000,000 bytes."),
+    ],
+)
+async def test_what_cannot_be_drawn_is_a_sentence(
+    client: httpx.AsyncClient, posted: Any, status: int, sentence: str
+) -> None:
+    body = {"content": posted} if isinstance(posted, bytes) else {"json": posted}
+    answer = await client.post("/playground/drawing", **body)
+    assert answer.status_code == status
+    assert answer.json()["errors"][0]["message"].startswith(sentence)
+
+
+_VALUES: st.SearchStrategy[Any] = st.sampled_from(
+    [None, True, -1, 0, 1, 2, 10**9, 0.5, "", "2024-99-99#", "REST", [], {}]
+)
+_PLANS = st.fixed_dictionaries(
+    {"residual": _VALUES | st.lists(_VALUES, max_size=2)},
+    optional={
+        name: _VALUES
+        | st.lists(
+            st.fixed_dictionaries({field: st.just(value) | _VALUES for field, value in of.items()}),
+            max_size=2,
+        )
+        for name, of in (("steps", STEP), ("segments", SEGMENT), ("rows", ROW))
+    },
+)
+
+
+@given(_PLANS | _VALUES)
+@example(POSTED | {"steps": [{**STEP, "segments": 2}, {**STEP, "segments": -1}]})
+@example(POSTED | {"rows": [{**ROW, "segment": -1}]})
+async def test_whatever_is_posted_is_drawn_or_refused(
+    client: httpx.AsyncClient, posted: object
+) -> None:
+    assert (await client.post("/playground/drawing", json=posted)).status_code in {200, 400}
