@@ -20,97 +20,55 @@ CLIENTS := tests/clients
 EXAMPLES := examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run bench test amazon soak first-minute fuzz faults kills orphans neighbour overload cdn live processes audit lighthouse page-cost conformance examples examples-check function check format sdl docs messages site pictures lock clean
+.PHONY: help setup setup-dev run examples test soak trial bench check check-all format sdl docs function $(EXAMPLES)/built
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Side by side, as both wait for the network.
 setup: ## Install what the server needs
 	@$(MAKE) --no-print-directory --jobs=2 .venv/installed node_modules/installed
 	@$(BIN)/python -m server.engine.program
 
-setup-dev: setup .venv/installed-dev .venv/installed-cfn-lint node_modules/installed-dev $(LINTERS)/node_modules/installed $(CLIENTS)/node_modules/installed ## Install what the tests and checks need too
+setup-dev: setup .venv/installed-dev .venv/installed-cfn-lint node_modules/installed-dev $(LINTERS)/node_modules/installed $(CLIENTS)/node_modules/installed ## Install what tests and checks need too
 
-run: setup ## Serve http://127.0.0.1:8000 with storage in ./data and demo data
+run: setup ## Serve http://127.0.0.1:8000, storage in ./data, demo data
 	@echo "Starting the server"
 	@$(BIN)/marginalia serve --demo --explain
 
-bench: setup $(PEERS)/node_modules/installed ## Compare speed with other servers, one of them over PostgreSQL
-	$(BIN)/python -m tools.bench speed $(ARGS)
+examples: $(EXAMPLES)/node_modules/installed ## Start the example front ends, for use with `make run`
+	cd $(EXAMPLES) && $(NPM) run codegen && $(NPM) start
 
 test: setup-dev ## Run every test against real engines
 	$(PYTEST) $(ARGS)
 
-# The wire is compared with the SDK, and processes of their own speak to the engine: not to the fake.
-amazon: setup-dev ## Run reads, counts, streams and rebuilds on DynamoDB as AWS documents it
-	$(PYTEST) --amazon --ignore tests/dal/table/test_wire.py --ignore tests/stream/test_kills.py tests/dal tests/stream tests/integration tests/amazon $(ARGS)
-
-soak: setup-dev ## Hunt for longer: the long hypothesis profile and the exhaustive walks
+soak: setup-dev ## Test for longer: the long hypothesis profile, exhaustive walks
 	HYPOTHESIS_PROFILE=soak $(PYTEST) -m "soak or not soak" --timeout 7200 -o faulthandler_timeout=10800 $(ARGS)
 
-first-minute: setup-dev ## Set up in an empty folder without npm, and time the first page
-	$(BIN)/python -m tests.trials.first_minute $(ARGS)
+# What a trial needs besides setup-dev is installed when it first runs.
+TOOLS_audit := .venv/installed-audit $(AUDIT)/node_modules/installed
+TOOLS_conformance := $(CONFORMANCE)/node_modules/installed
+TOOLS_examples := $(EXAMPLES)/built
+TOOLS_lighthouse := $(LIGHTHOUSE)/node_modules/installed
 
-fuzz: setup-dev ## Send a server 100,000 requests that no client means
-	$(BIN)/python -m tests.trials.fuzz $(ARGS)
+trial: $(if $(NAME),setup-dev $(TOOLS_$(NAME))) ## List the trials; NAME=fuzz runs one
+	@$(PYTHON) -m tests.trials $(NAME)
+	$(if $(NAME),$(BIN)/python -m tests.trials.$(NAME) $(ARGS))
 
-faults: setup-dev ## Read and write under every fault of the store, and count what is lost
-	$(BIN)/python -m tests.trials.faults $(ARGS)
-
-kills: setup-dev ## Kill loads at random points, run them again, and look at every table
-	$(BIN)/python -m tests.trials.load_kills $(ARGS)
-
-orphans: setup-dev ## Kill servers a hundred times, and look for engines that outlive them
-	$(BIN)/python -m tests.trials.orphans $(ARGS)
-
-neighbour: setup-dev ## Ask for pages while a client sends requests that would hurt, within its rate
-	$(BIN)/python -m tests.trials.neighbour $(ARGS)
-
-overload: setup-dev ## Load a server with ten times what it can answer, and show what becomes of it
-	$(BIN)/python -m tests.trials.overload $(ARGS)
-
-cdn: setup-dev ## Put a caching proxy before a server: what it saves, and nothing private in its store
-	$(BIN)/python -m tests.trials.cdn $(ARGS)
-
-live: setup-dev ## Have 200 clients listen to two workers while others write, and count what is missed
-	$(BIN)/python -m tests.trials.live $(ARGS)
-
-processes: setup-dev ## Have two servers of two workers each write, replace the workers, and compare every list
-	$(BIN)/python -m tests.trials.processes $(ARGS)
-
-audit: setup-dev .venv/installed-audit $(AUDIT)/node_modules/installed ## Audit a server with others' tools
-	$(BIN)/python -m tests.trials.audit
-
-lighthouse: setup-dev $(LIGHTHOUSE)/node_modules/installed ## Show the pages to Lighthouse as a phone does: each category 95 or more
-	$(BIN)/python -m tests.trials.lighthouse
-
-page-cost: setup-dev ## Print CPU of each page, and requests and bytes of a first visit
-	$(BIN)/python -m tests.trials.page_cost $(ARGS)
-
-conformance: setup-dev $(CONFORMANCE)/node_modules/installed ## Check graphql-yoga and PostGraphile as we check ourselves
-	$(BIN)/python -m tests.trials.conformance $(ARGS)
-
-examples: $(EXAMPLES)/node_modules/installed ## Start the example front ends, to be used beside `make run`
-	cd $(EXAMPLES) && $(NPM) run codegen && $(NPM) start
-
-examples-check: setup-dev $(EXAMPLES)/node_modules/installed ## Compile the example front ends, and use each in Chromium
+$(EXAMPLES)/built: $(EXAMPLES)/node_modules/installed
 	cd $(EXAMPLES) && $(NPM) run codegen && $(NPM) run check && $(NPM) run build
-	$(BIN)/python -m tests.trials.examples $(ARGS)
 
-function: setup ## Build build/function.zip, the AWS Lambda function that counts
-	rm -rf build/function build/function.zip
-	MARGINALIA_IMAGE=1 $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/function .
-	$(PIP) --constraint constraints.txt --target build/function/package --python-version 3.13 --only-binary=:all: \
-	  --platform manylinux2014_x86_64 --platform manylinux_2_28_x86_64 build/function/*.whl
-	cd build/function/package && $(CURDIR)/$(BIN)/python -m zipfile -c ../../function.zip *
+bench: setup $(PEERS)/node_modules/installed ## Compare speed with other servers
+	$(BIN)/python -m tools.bench speed $(ARGS)
 
-check: setup-dev .venv/installed-site ## Lint, types, import direction, drift of what is made from the code, the docs site
+check: setup-dev ## Check format, lint, types, imports and schema.graphql
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/marginalia schema | diff -u schema.graphql - || { echo "schema.graphql is behind the code: run 'make sdl' and commit it."; exit 1; }
+
+check-all: check .venv/installed-site ## The same, CloudFormation's template and the site's links
 	.venv/cfn-lint/bin/cfn-lint deploy/cloudformation.yaml
 	$(BIN)/python -m tools.site
 
@@ -121,32 +79,18 @@ format: setup-dev ## Format and sort imports
 sdl: setup ## Export the schema to schema.graphql
 	$(BIN)/marginalia schema > schema.graphql
 
-docs: setup-dev ## Write the tables of docs/access-patterns.md and NoSQL Workbench's model
+docs: setup-dev .venv/installed-site ## Update tables and message catalogues, build build/site
 	$(BIN)/python -m tests.integration.access_patterns_page
 	$(BIN)/python -m tests.server.cli.workbench_file
-
-site: setup-dev .venv/installed-site ## Build the documentation as a site in build/site, for any web server
+	$(BIN)/python -m tests.server.pages.messages
 	$(BIN)/python -m tools.site
 
-messages: setup-dev ## Put new texts of the pages into the catalogues of web/locales, to be translated
-	$(BIN)/python -m tests.server.pages.messages
-
-pictures: setup-dev ## Take the README's pictures anew
-	$(BIN)/python -m tests.browser.pictures
-
-lock: setup-dev ## Pin the newest releases that pyproject.toml and package.json allow
-	$(BIN)/pip-compile --quiet --upgrade --all-extras --strip-extras --no-annotate --no-header \
-	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file constraints.txt pyproject.toml
-	$(BIN)/pip-compile --quiet --upgrade --strip-extras --no-annotate --no-header \
-	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file tests/engines/ministack.txt tests/engines/ministack.in
-	$(BIN)/pip-compile --quiet --upgrade --strip-extras --no-annotate --no-header \
-	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file deploy/cfn-lint.txt deploy/cfn-lint.in
-	$(BIN)/pip-compile --quiet --upgrade --strip-extras --no-annotate --no-header \
-	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file tools/site/zensical.txt tools/site/zensical.in
-	$(NPM) update --package-lock-only
-
-clean: ## Remove what setup installed (./data stays)
-	rm -rf .venv node_modules
+function: setup ## Build build/function.zip, the AWS Lambda function that counts
+	rm -rf build/function build/function.zip
+	MARGINALIA_IMAGE=1 $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/function .
+	$(PIP) --constraint constraints.txt --target build/function/package --python-version 3.13 --only-binary=:all: \
+	  --platform manylinux2014_x86_64 --platform manylinux_2_28_x86_64 build/function/*.whl
+	cd build/function/package && $(CURDIR)/$(BIN)/python -m zipfile -c ../../function.zip *
 
 # A newer pip than Python brings halves the time of all that follows.
 .venv/created:

@@ -44,6 +44,13 @@ LONG = (
 )
 """What takes seconds with few tests, and would be begun last: then the other process waits."""
 
+AMAZON = ("tests/amazon/", "tests/dal/", "tests/integration/", "tests/stream/")
+"""The tests that ``--amazon`` runs."""
+
+BARE = ("tests/dal/table/test_wire.py", "tests/stream/test_kills.py")
+"""Two of them that it leaves out: one compares the wire with the SDK, and the other has processes
+that reach the engine without Amazon's fake."""
+
 # A shell that runs the tests in the background makes them ignore Ctrl-C, and so would every process
 # that they start; some are tested by it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -98,12 +105,18 @@ def ministack_url() -> Iterator[str]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Give the long hunts two hours, as `make soak` gives everything, also when run by hand.
 
-    Amazon's fake stands on one engine: the second opinion on engines is not asked of it.
+    With ``--amazon``, select the tests of what reads and writes tables, on the fake's one engine.
     """
     if config.getoption("--amazon"):
-        second = [item for item in items if "ministack_url" in item.name]
-        config.hook.pytest_deselected(items=second)
-        items[:] = [item for item in items if item not in second]
+        kept = [
+            item
+            for item in items
+            if item.nodeid.startswith(AMAZON)
+            and not item.nodeid.startswith(BARE)
+            and "ministack_url" not in item.name
+        ]
+        config.hook.pytest_deselected(items=list(set(items) - set(kept)))
+        items[:] = kept
     for item in items:
         if item.get_closest_marker("soak") is not None:
             item.add_marker(pytest.mark.timeout(7200))

@@ -1,4 +1,4 @@
-"""Takes the README's pictures: ``make pictures``.
+"""Takes the README's pictures: ``python -m tests.browser.pictures``.
 
 They show a kettle of the demo without its Japanese comments, as a machine with few fonts would show
 those as boxes.

@@ -26,6 +26,7 @@ from typer import main
 from server.cli.main import COMMANDS, build
 from tests.engines import ROOT
 from tests.server.serving import called, marginalia
+from tests.trials.__main__ import trials
 from tools.bench import __main__ as bench
 from tools.conformance import __main__ as conformance
 
@@ -207,13 +208,16 @@ def _command_line() -> Any:
 
 
 def make_complaint(arguments: list[str]) -> str:
-    """Return which target the Makefile lacks."""
+    """Return which target the Makefile lacks, or which trial there is not."""
     text = (ROOT / "Makefile").read_text("utf-8")
     targets = {
         line.partition(":")[0] for line in text.splitlines() if ": " in line or line.endswith(":")
     }
     wanted = {one for one in arguments if "=" not in one}
-    return f"The Makefile lacks {wanted - targets}." if wanted - targets else ""
+    if wanted - targets:
+        return f"The Makefile lacks {wanted - targets}."
+    named = {one.partition("=")[2] for one in arguments if one.startswith("NAME=")}
+    return f"There is no trial {named - trials().keys()}." if named - trials().keys() else ""
 
 
 def pip_complaint(arguments: list[str]) -> str:

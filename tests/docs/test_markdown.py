@@ -29,7 +29,7 @@ second
 
 ## A page
 
-## `make site`, [links](b.md) & more!
+## `make docs`, [links](b.md) & more!
 """
 
 
@@ -43,5 +43,5 @@ def test_blocks_have_the_comment_right_before_them_alone() -> None:
 
 
 def test_anchors_are_those_of_github() -> None:
-    assert anchors(PAGE) == {"a-page", "a-page-1", "make-site-links--more"}
+    assert anchors(PAGE) == {"a-page", "a-page-1", "make-docs-links--more"}
     assert slug_of("Other services with DynamoDB's API") == "other-services-with-dynamodbs-api"

@@ -75,8 +75,10 @@ def unknown(code: str) -> bool:
     words = code.removeprefix(".venv/bin/").split()
     wrong = any(one not in variables() for one in _VARIABLE.findall(code))
     match words:
-        case ["make", target, *_] if re.fullmatch("[a-z-]+", target):
-            return wrong or bool(make_complaint([target]))
+        case ["make", target, *rest] if re.fullmatch("[a-z-]+", target):
+            return wrong or bool(
+                make_complaint([target, *(one for one in rest if one[:5] == "NAME=")])
+            )
         case ["marginalia", name, *rest] if re.fullmatch("[a-z]+", name):
             inner = f"{name} {rest[0]}" if rest and f"{name} {rest[0]}" in leaves() else name
             named = {one for one in rest if one.startswith("--")}
@@ -119,7 +121,13 @@ def test_what_contributing_says_of_the_tree_is_there() -> None:
 
 def test_what_is_not_there_is_found() -> None:
     wrong = [
-        *("make nothing", "marginalia nothing", "marginalia serve --nothing", "--nothing 1"),
+        *(
+            "make nothing",
+            "make trial NAME=nothing",
+            "marginalia nothing",
+            "marginalia serve --nothing",
+            "--nothing 1",
+        ),
         *("python -m tools.bench nothing", "python -m tools.bench cost --nothing"),
     ]
     assert [code for code in wrong if not unknown(code)] == []

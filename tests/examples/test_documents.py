@@ -1,6 +1,6 @@
 """The examples' operations are valid for schema.graphql: no change of it breaks them unseen.
 
-Types, caches and looks are for `make examples-check`; it needs what npm installs.
+Types, caches and looks are for `make trial NAME=examples`; it needs what npm installs.
 """
 
 import re

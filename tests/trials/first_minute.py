@@ -1,4 +1,4 @@
-"""From an empty folder to the first page: seconds, and what of them the processor worked.
+"""Sets up in an empty folder, and times the first page.
 
 ``python -m tests.trials.first_minute`` clones this repository, without changes that are not
 committed, and has ``make run`` set up and serve there, with an empty home directory and no npm.

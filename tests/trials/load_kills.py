@@ -1,4 +1,4 @@
-"""Loads that are killed at random points, and run again: the table is exact after either.
+"""Kills loads at random points, and runs them again.
 
 ``python -m tests.trials.load_kills`` loads one file once to see how long that takes. Then loads of
 it are killed with SIGKILL, each at another moment and over a table of its own. Every second one

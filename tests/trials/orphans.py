@@ -1,4 +1,4 @@
-"""Servers that are killed at random moments: the engine is gone soon after, and nothing is left.
+"""Kills servers, and looks for engines that outlive them.
 
 ``python -m tests.trials.orphans`` starts servers over one data directory each and sends SIGKILL: to
 a server, to the parent of two workers, to one worker of two, to what workers are forked from, to a

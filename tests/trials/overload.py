@@ -1,4 +1,4 @@
-"""Ten times as many clients as keep the server busy: what they get, and what it costs the others.
+"""Loads a server with ten times what it can answer.
 
 ``python -m tests.trials.overload`` serves the demo data from a process of its own, loads it from
 another, and asks for its liveness all the while. Each round goes from a peak over the overload back

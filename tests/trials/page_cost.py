@@ -1,4 +1,4 @@
-"""What a page costs: the server's CPU for it, and requests and bytes of a browser's first visit.
+"""Measures CPU per page, requests and bytes of a first visit.
 
     python -m tests.trials.page_cost --beside ../before
 

@@ -43,7 +43,7 @@ def main() -> None:
     stage(BUILD)
     bin_ = ROOT / ".venv/site/bin"
     if not (bin_ / "zensical").is_file():
-        sys.exit("Zensical is not installed: run `make site`, which installs it.")
+        sys.exit("Zensical is not installed: run `make docs`, which installs it.")
     command = [str(bin_ / "zensical"), "build", "--strict", "--config-file", "mkdocs.yml"]
     if subprocess.run(command, cwd=BUILD, check=False).returncode:  # noqa: S603 - Zensical
         sys.exit("The site was not built: fix what is named above.")

@@ -1,6 +1,6 @@
 """The pages' messages: what they say in English, and the catalogues of the other languages.
 
-``make messages`` puts new messages into the catalogues, untranslated, and takes away those that no
+``make docs`` puts new messages into the catalogues, untranslated, and takes away those that no
 page says any more.
 """
 

@@ -42,7 +42,7 @@ def test_a_catalogue_has_every_message_and_no_other(tag: str) -> None:
     assert not held.obsolete
     assert [one.id for one in held if one.fuzzy and one.id] == []
     missing = {one.id for one in merged(tag)} ^ {one.id for one in held}
-    assert not missing, "`make messages` brings the catalogues up to date"
+    assert not missing, "`make docs` brings the catalogues up to date"
     assert [one.id for one in held if not _whole(one.string)] == []
 
 

@@ -1,4 +1,4 @@
-"""Two servers over one table, one of them with two workers: a small ``make processes``."""
+"""A small ``make trial NAME=processes``: two servers over one table, one with two workers."""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""Audits a server with others' tools, prints a table, and ends with 1 if anything does not hold."""
+"""Audits a server with the tools and clients of other projects.
+
+Prints a table, and ends with 1 if anything does not hold."""
 
 import asyncio
 import sys

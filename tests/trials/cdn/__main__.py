@@ -1,4 +1,4 @@
-"""Pages of trusted documents through a caching proxy and without one, and what the proxy keeps.
+"""Puts a caching proxy before a server: hit ratio, private data.
 
 ``python -m tests.trials.cdn`` serves the demo data, asks for hot product pages directly and through
 nginx in turn, and then asks through nginx for all that is private. A careless nginx, which keeps

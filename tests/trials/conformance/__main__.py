@@ -1,4 +1,4 @@
-"""Run the checks on graphql-yoga with graphql-relay, and on PostGraphile; print what they find."""
+"""Checks graphql-yoga and PostGraphile as Marginalia is checked."""
 
 import os
 import signal

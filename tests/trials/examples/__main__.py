@@ -1,4 +1,4 @@
-"""Uses each example in Chromium, from its own origin, against a server with the demo.
+"""Compiles the example front ends and uses each in Chromium.
 
 Prints a table, and ends with 1 if anything does not hold. Arguments name some of the examples.
 ``--pictures`` takes the pictures of their README instead.

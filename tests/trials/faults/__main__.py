@@ -1,4 +1,4 @@
-"""Reads and writes under every fault that can stand between a server and its store.
+"""Reads and writes under every fault of the store.
 
     python -m tests.trials.faults [--write] [fault ...]
 

@@ -1,4 +1,4 @@
-"""Lighthouse on the home page and a product's page, as a phone sees them: each category 95 or more.
+"""Runs Lighthouse on two pages: each category must reach 95.
 
 Also the requests and bytes of a first visit. It ends with 1 where a category is below. Performance
 is that of Lighthouse's simulated phone and network; a machine that does other things lowers it, so

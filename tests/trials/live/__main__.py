@@ -1,4 +1,4 @@
-"""Two hundred clients that listen while others write: is anything missed, is anything told twice?
+"""Subscribes 200 clients during writes, and counts lost events.
 
 ``python -m tests.trials.live`` serves from two workers; with ``--redis`` from two servers over one
 table, one of which has two workers, that tell each other of changes by Redis. Of the clients half

@@ -1,4 +1,4 @@
-"""Two servers of two workers over one table, whose comments are added, edited and deleted.
+"""Writes to two servers of two workers, and compares every list.
 
 ``python -m tests.trials.processes`` sends each request to either server: adds with keys, some of
 them twice at once or again later, edits that change rating and language, deletions. Meanwhile

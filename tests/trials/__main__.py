@@ -1,0 +1,48 @@
+"""Lists the trials: ``make trial``.
+
+With a name it lists nothing, and ends with 2 where there is no such trial. The standard library is
+enough for it: `make trial` lists them before anything is installed.
+"""
+
+import ast
+import sys
+import textwrap
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def trials() -> dict[str, str]:
+    """Return the first line of each trial's docstring, by the trial's name."""
+    packages = {path.parent.name: path for path in HERE.glob("*/__main__.py")}
+    modules = {
+        path.stem: path
+        for path in HERE.glob("*.py")
+        if path.stem != "__main__" and '__name__ == "__main__"' in path.read_text("utf-8")
+    }
+    return {name: _first_line(path) for name, path in sorted((packages | modules).items())}
+
+
+def _first_line(path: Path) -> str:
+    docstring = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+    return docstring.partition("\n")[0]
+
+
+def main(names: list[str]) -> None:
+    """List all trials, or end with 2 where a name is not one of them."""
+    known = trials()
+    for name in names:
+        if name not in known:
+            sys.stderr.write(f"There is no trial {name}: choose one of {', '.join(known)}.\n")
+            sys.exit(2)
+    if not names:
+        for name, line in known.items():
+            shown = textwrap.fill(
+                line, 79, initial_indent=f"  {name:<13}", subsequent_indent=" " * 15
+            )
+            sys.stdout.write(f"{shown}\n")
+        sys.stdout.write("Run one: make trial NAME=fuzz, with ARGS for its options.\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
