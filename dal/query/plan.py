@@ -28,6 +28,12 @@ class Segment(NamedTuple):
     empty: bool = False
     """Whether exact statistics prove that it holds no row."""
 
+    def __str__(self) -> str:
+        shown = f"{self.partition} {self.sort_keys}, limit {self.limit}"
+        if self.share is not None:
+            shown += f", share {self.share:.3f}"
+        return shown + (", skipped" if self.skipped else "")
+
     @property
     def sort_keys(self) -> Range:
         """The range of sort keys."""
@@ -71,6 +77,29 @@ class Plan:
     """The expected RCU; None without statistics."""
     until: str | None = None
     """The position that the segments end at, where the page is expected to end."""
+
+    def __str__(self) -> str:
+        """Draw the plan as a tree: the index, what its rows are compared with, and each segment."""
+        order = "descending" if self.descending else "ascending"
+        root = f"{self.access_pattern} by {self.index.name or 'table'}, {order}"
+        if self.consistent:
+            root += ", consistent"
+        if self.capacity is not None:
+            root += f", {self.capacity:.2f} RCU"
+        branches = [
+            f"only {name} {', '.join(sorted(self.residual[name]))}" for name in self.residual
+        ]
+        if self.residual:
+            branches.append(
+                f"selectivity {self.selectivity:.3f}, discard limit {self.discard_limit:.0f}"
+            )
+        if self.unproven:
+            branches.append(f"{self.unproven} expected to be empty")
+        if self.until is not None:
+            branches.append(f"until {self.until}")
+        branches += map(str, self.segments or ["nothing to read"])
+        *others, last = branches
+        return "\n".join([root, *(f"├─ {one}" for one in others), f"└─ {last}"])
 
     def passes(self, item: Item) -> bool:
         """Return whether a row passes the residual."""

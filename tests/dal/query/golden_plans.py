@@ -1,0 +1,141 @@
+"""The plans that the optimizer makes, in tests/fixtures/plans: queries, and each plan as a tree.
+
+``python -m tests.dal.query.golden_plans`` writes today's plans into the files. A line without
+indentation is a query: the list, its filters (``rating=`` selects nothing), and options:
+
+- ``ascending``, ``limit=5`` (20 otherwise), ``consistent``, ``head``;
+- ``span=2020..2021``, the positions of the page, and ``from=`` and ``before=``, the query's bounds;
+- ``counts=en:1/2/3/4/5`` by language and rating, which are the statistics, with ``bytes=400`` of a
+  row and ``extent=2020-01-01..2021-01-01`` of all rows' dates;
+- ``pattern=A5``, the name of a query that is no access pattern, and ``shards=4`` of each index.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from dal.entities.comment import COMMENT
+from dal.entities.order import ORDER
+from dal.entities.organization import USERS_OF_ORGANIZATION
+from dal.entities.ticket import TICKETS_OF_USER
+from dal.errors import NoIndexError
+from dal.query.access_patterns import query_of
+from dal.query.query import Query
+from dal.repositories.comments import Selection
+from dal.statistics.counts import CommentStatistics, RatingCounts
+from dal.statistics.row_locations import RowLocations
+from dal.statistics.table_statistics import ProductStatistics
+from dal.table.index import Index
+from dal.table.keys import LAST_CHARACTER, format_instant
+from dal.table.ranges import Range
+from tests.dal.planning import plan
+from tests.engines import ROOT
+
+FILES = sorted((ROOT / "tests/fixtures/plans").glob("*.txt"))
+INDENT = " " * 4
+
+LISTS: Mapping[str, Sequence[Index]] = {
+    "comments": COMMENT.indexes,
+    "orders": ORDER.indexes,
+    "users": [USERS_OF_ORGANIZATION],
+    "tickets": [TICKETS_OF_USER],
+}
+FIELDS = ("product", "language", "rating", "username", "user", "status", "order", "organization")
+FLAGS = ("ascending", "consistent", "head")
+OPTIONS = ("limit", "span", "from", "before", "counts", "bytes", "extent", "pattern", "shards")
+
+
+def golden() -> list[tuple[str, str]]:
+    """Return each query of the files with the plan that is written below it."""
+    found = list[tuple[str, str]]()
+    for path in FILES:
+        lines = path.read_text("utf-8").splitlines()
+        for number, line in enumerate(lines):
+            if _is_query(line):
+                found.append((line, "\n".join(_below(lines[number + 1 :]))))
+    return found
+
+
+def drawn(line: str) -> str:
+    """Return the plan of a query as a tree, or the error that refuses it."""
+    name, *words = line.split()
+    asked = dict(word.partition("=")[::2] for word in words)
+    assert asked.keys() <= {*FIELDS, *FLAGS, *OPTIONS}, line
+    indexes = [replace(one, shards=int(asked.get("shards", one.shards))) for one in LISTS[name]]
+    try:
+        found = plan(
+            indexes,
+            _query(name, asked),
+            _range(*asked.get("span", "..").split("..")),
+            descending="ascending" not in asked,
+            limit=int(asked.get("limit", "20")),
+            statistics=_statistics(asked) if "counts" in asked else None,
+        )
+    except NoIndexError as error:
+        return f"{type(error).__name__}: {error}"
+    return str(found).replace(LAST_CHARACTER, "…")
+
+
+def _query(name: str, asked: Mapping[str, str]) -> Query:
+    filters = {
+        field: frozenset(filter(None, asked[field].split(",")))
+        for field in FIELDS
+        if field in asked
+    }
+    bounds = asked.get("from", ""), asked.get("before", "")
+    flags = {"consistent": "consistent" in asked, "head": "head" in asked}
+    if "pattern" in asked:
+        return Query(asked["pattern"], filters, _range(*bounds), **flags)
+    if name == "comments":
+        start, end = (
+            datetime.fromisoformat(one).replace(tzinfo=UTC) if one else None for one in bounds
+        )
+        ratings = frozenset(map(int, filters["rating"])) if "rating" in filters else None
+        return Selection(asked["product"], ratings, filters.get("language"), start, end).query()
+    return query_of(filters, _range(*bounds), **flags)
+
+
+def _range(low: str, high: str) -> Range:
+    return Range(low or None, high or None, high_open=bool(high))
+
+
+def _statistics(asked: Mapping[str, str]) -> ProductStatistics:
+    languages = dict(one.split(":") for one in asked["counts"].split(","))
+    counts = {
+        language: RatingCounts(tuple(map(int, one.split("/"))))
+        for language, one in languages.items()
+    }
+    extent = [
+        format_instant(datetime.fromisoformat(one).replace(tzinfo=UTC))
+        for one in filter(None, asked.get("extent", "").split(".."))
+    ]
+    overall = sum(counts.values(), RatingCounts())
+    size = float(asked.get("bytes", "400"))
+    return ProductStatistics(CommentStatistics(overall, counts), size, RowLocations(), *extent)
+
+
+def _is_query(line: str) -> bool:
+    return bool(line) and line[0] not in "# "
+
+
+def _below(lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        if not line.startswith(INDENT):
+            return
+        yield line.removeprefix(INDENT)
+
+
+def rewrite() -> None:
+    """Write the plans of today below the queries."""
+    for path in FILES:
+        written = []
+        for line in path.read_text("utf-8").splitlines():
+            if not line.startswith(INDENT):
+                written.append(line)
+            if _is_query(line):
+                written += [INDENT + one for one in drawn(line).splitlines()]
+        path.write_text("\n".join(written) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    rewrite()

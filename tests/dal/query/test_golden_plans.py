@@ -1,0 +1,10 @@
+"""Each query of tests/fixtures/plans has the plan that is written below it."""
+
+import pytest
+
+from tests.dal.query.golden_plans import drawn, golden
+
+
+@pytest.mark.parametrize(("query", "expected"), golden())
+def test_a_query_has_the_plan_that_is_written_below_it(query: str, expected: str) -> None:
+    assert drawn(query) == expected
