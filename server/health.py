@@ -85,8 +85,7 @@ class Readiness:
         markers = MarkerRepository(self.table)
         try:
             if self.directory is not None:
-                self.directory.check_begun()
-                self.directory.check_log()
+                self.directory.check_data()
             limit = Deadline()
             limit.restart(DEADLINE)
             with deadline(limit):

@@ -53,11 +53,6 @@ class ProgressBar:
         self._progress.update(self._task, advance=1, note=note)
         self._tell()
 
-    def show(self, done: int, total: int) -> None:
-        """Show how much is done of a total that is known only by now."""
-        self._progress.update(self._task, completed=done, total=total)
-        self._tell()
-
     def say(self, sentence: str) -> None:
         """Print one line on standard error, above the bar."""
         self._progress.console.print(sentence, markup=False, highlight=False, soft_wrap=True)

@@ -1,113 +1,132 @@
-"""Backups of the embedded engine's data file, and the way back from them."""
+"""Backups of the embedded engine's data file, and how to restore them."""
 
 import os
-import tempfile
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from server.engine.copies import Copy, Progress, copy_database, files, remove, sync
 from server.engine.data_directory import DataDirectory
 from server.engine.orphan_process import end_orphan
 from server.errors import CommandError
 
 
-def back_up(directory: DataDirectory, file: Path, progress: Progress, *, force: bool) -> Copy:
-    """Write the data, as it is now, to ``file``: one file for its owner alone.
+def back_up(directory: DataDirectory, file: Path, *, force: bool) -> int:
+    """Copy the data file, as it is now, to ``file``; return the number of items.
 
-    A server may be writing meanwhile. ``file`` appears when it is whole, checked and on the disk;
-    one that is there already is replaced with ``force``, and CommandError otherwise.
+    A server may write meanwhile. ``file`` appears when the copy is whole, checked and on the disk.
+    An existing file is replaced with ``force`` only.
     """
-    directory.check_begun()
+    directory.check_data()
     if not directory.database.exists():
         raise CommandError(f"There is no data in {directory.path}: choose another with --data-dir.")
-    _check_target(directory, file, force=force)
-    draft = _draft(file)
-    try:
-        copy = copy_database(directory.database, draft, progress)
-        # A log left by another database of that name would be read into this one.
-        for beside in files(file)[1:]:
-            beside.unlink(missing_ok=True)
-        draft.replace(file)
-        sync(file.absolute().parent)
-    except OSError as error:
-        raise _not_written(file, error) from error
-    finally:
-        remove(draft)
-    return copy
-
-
-def _check_target(directory: DataDirectory, file: Path, *, force: bool) -> None:
     if file.is_dir():
         raise CommandError(f"{file} is a directory: name a file in it.")
-    if file.resolve() in files(directory.database):
+    if file.resolve() in _files(directory.database):
         raise CommandError(f"{file} is the data file itself: name another file.")
-    if not force and any(path.exists() for path in files(file)):
+    if not force and any(path.exists() for path in _files(file)):
         raise CommandError(f"{file} exists: name another file, or add --force to replace it.")
-
-
-def _draft(file: Path) -> Path:
-    """Create an empty file that its owner alone may read, beside ``file``."""
-    parent = file.absolute().parent
     try:
-        descriptor, path = tempfile.mkstemp(".partial", f".{file.name}.", parent)
+        with _copied(directory.database, file) as (draft, items):
+            # SQLite would read the log of an earlier database of that name into this one.
+            for log in _files(file)[1:]:
+                log.unlink(missing_ok=True)
+            draft.replace(file)
+            _sync(file.absolute().parent)
     except OSError as error:
-        raise _not_written(file, error) from error
-    os.close(descriptor)
-    return Path(path)
+        raise CommandError(
+            f"{file} cannot be written ({error.strerror}): name another file."
+        ) from error
+    return items
 
 
-def _not_written(file: Path, error: OSError) -> CommandError:
-    return CommandError(f"{file} cannot be written ({error.strerror}): name another file.")
+def restore(directory: DataDirectory, file: Path) -> tuple[int, Path | None]:
+    """Replace the data by a backup; return its number of items, and where the old data is kept.
 
-
-def restore(directory: DataDirectory, file: Path, progress: Progress) -> tuple[Copy, Path | None]:
-    """Put a backup in the place of the data; return also where the data from before is kept.
-
-    CommandError while a server or command works on the directory, and when the backup is not
-    whole. Killed at any point, it leaves the old data, or none, which no server takes for an empty
-    table, or the backup's; running it again is safe.
+    Refused while a server or a command uses the directory, and for a damaged backup. A restore that
+    is killed leaves the old data, the backup's, or a missing file that no server takes for an empty
+    table; run again, it finishes.
     """
     if not file.is_file():
         raise CommandError(f"There is no file {file}: name a backup.")
-    draft = directory.database.with_suffix(".db.restoring")
-    with _owned(directory):
-        try:
-            remove(draft)
-            return copy_database(file, draft, progress), _replace(directory, draft)
-        except OSError as error:
-            raise directory.unusable(error) from error
-        finally:
-            remove(draft)
-
-
-@contextmanager
-def _owned(directory: DataDirectory) -> Iterator[None]:
-    """Let no server or command work on the directory."""
+    database = directory.database
+    kept = database.with_suffix(f".db.before-restore-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}")
     directory.prepare()
     if not directory.own():
         raise directory.in_use()
     try:
         end_orphan(directory)
-        yield
+        with _copied(file, database) as (draft, items):
+            # The log holds the latest writes, so the old file and its log are kept together.
+            for path, name in zip(_files(database)[:2], _files(kept)[:2], strict=True):
+                if path.exists():
+                    os.link(path, name)
+            # From here to the end, no server takes the missing file for an empty table.
+            directory.begin()
+            _sync(directory.path)
+            for path in _files(database):
+                path.unlink(missing_ok=True)
+            draft.replace(database)
+            _sync(directory.path)
+    except OSError as error:
+        raise directory.unusable(error) from error
     finally:
         directory.leave()
+    return items, kept if kept.exists() else None
 
 
-def _replace(directory: DataDirectory, draft: Path) -> Path | None:
-    """Put ``draft`` in the place of the data file; return the name under which that one is kept."""
-    database = directory.database
-    now = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
-    kept = database.with_suffix(f".db.before-restore-{now}")
-    # The log beside the file holds what was written last, so the two are kept together.
-    for path, name in zip(files(database)[:2], files(kept)[:2], strict=True):
-        if path.exists():
-            os.link(path, name)
-    # From here until the end, no server begins anew where the file is missing.
-    directory.begin()
-    sync(directory.path)
-    remove(database)
-    draft.replace(database)
-    sync(directory.path)
-    return kept if kept.exists() else None
+@contextmanager
+def _copied(source: Path, target: Path) -> Iterator[tuple[Path, int]]:
+    """Copy one state of a database to a draft next to ``target``, check it, and count its items."""
+    with TemporaryDirectory(".partial", f".{target.name}.", target.absolute().parent) as folder:
+        draft = Path(folder, target.name)
+        try:
+            with (
+                closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as data,
+                closing(sqlite3.connect(draft)) as copy,
+            ):
+                # One step reads one state. Between two steps, another process's write would
+                # start the copy again.
+                data.backup(copy)
+                copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a log
+                items = _check(source, copy)
+        except sqlite3.OperationalError as error:
+            raise CommandError(
+                f"{source} cannot be copied ({error}): check its permissions and the room on the "
+                "disk, then try again."
+            ) from error
+        except sqlite3.DatabaseError as error:
+            raise CommandError(
+                f"The file {source} is damaged ({error}): restore an earlier backup; nothing was "
+                "changed."
+            ) from error
+        yield draft, items
+
+
+def _check(source: Path, copy: sqlite3.Connection) -> int:
+    """Return a copy's number of items; raise an error for a damaged copy, or one of other data."""
+    (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
+    if found != "ok":
+        raise sqlite3.DatabaseError(found.rpartition("\n")[2])
+    made = copy.execute("SELECT 1 FROM sqlite_master WHERE name = '_tables'").fetchone()
+    names = copy.execute("SELECT table_name FROM _tables").fetchall() if made else []
+    if not names:
+        raise CommandError(f"The file {source} holds no data of Marginalia's; nothing was changed.")
+    counts = [copy.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for (name,) in names]  # noqa: S608 - names of DynamoDB tables hold no quotes
+    return sum(counts)
+
+
+def _files(database: Path) -> list[Path]:
+    """Return the paths of a database: the file, and what SQLite may keep next to it."""
+    return [database.with_name(database.name + end) for end in ("", "-wal", "-shm", "-journal")]
+
+
+def _sync(folder: Path) -> None:
+    """Flush the entries of a directory to the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -22,6 +22,10 @@ ROOM = 16 * 1024 * 1024
 """Bytes that must be free: SQLite's write-ahead log grows to 4 MB before it is folded in, and
 folding it in needs as much again."""
 
+_PAGE = 4096
+"""Bytes of SQLite's first page, which lists tables and holds none: a copy of the file alone, made
+while an engine ran, may have no other page."""
+
 _OURS = re.compile(r"marginalia\.|engine\.|\.?jwt-secret|analytics|.*\.db$")
 """The names of our files, backups among them."""
 
@@ -65,6 +69,7 @@ class DataDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()
         self.database = self.path / "marginalia.db"
+        self._log = self.path / "marginalia.db-wal"
         self._record = self.path / "engine.json"
         self._begun = self.path / "marginalia.begun"
         self._lock: int | None = None
@@ -159,51 +164,40 @@ class DataDirectory:
 
     def begin(self) -> None:
         """Note that the data file holds data from now on."""
-        if not self.begun:
+        if not self._begun.exists():
             try:
                 self._begun.write_text(_BEGUN)
             except OSError as error:
                 raise self.unusable(error) from error
 
-    def check_begun(self) -> None:
-        """Raise CommandError when the data file is gone or empty, and held data before."""
-        if not self.begun:
-            return
+    def check_data(self) -> None:
+        """Raise CommandError when the data was lost, by what is left of the files.
+
+        The engine takes a missing data file for an empty table. It needs the write-ahead log unless
+        it was stopped, which removes its record.
+        """
+        logged = self._log.exists()
         try:
             size = self.database.stat().st_size
         except FileNotFoundError:
-            raise self.lost("gone") from None
-        if not size:
-            raise self.lost("empty")
-
-    def check_log(self) -> None:
-        """Raise CommandError when the write-ahead log is gone of an engine that was not stopped."""
-        log = self.database.with_name(f"{self.database.name}-wal")
-        if self.record() is not None and self.database.exists() and not log.exists():
+            if self._begun.exists():
+                raise self._lost("gone") from None
+            return
+        if self.record() is not None and not logged:
             raise CommandError(
-                f"The write-ahead log {log} is gone, and with it acknowledged writes: put a backup "
-                f"in the place of the data with `marginalia restore`, or remove {self._record} to "
-                "go on with what is left."
+                f"The write-ahead log {self._log} is gone, and with it acknowledged writes: put a "
+                "backup in the place of the data with `marginalia restore`, or remove "
+                f"{self._record} to go on with what is left."
             )
+        if self._begun.exists() and (not size or (size <= _PAGE and not logged)):
+            raise self._lost("empty")
 
-    def lost(self, how: str) -> CommandError:
-        """Return the error of a data file whose data was lost."""
+    def _lost(self, how: str) -> CommandError:
         return CommandError(
-            f"The data file {self.database} is {how}, but it held data: {self.way_out}."
+            f"The data file {self.database} is {how}, but it held data: put a backup in its place "
+            f"with `marginalia restore`, or move the directory {self.path} away to start with an "
+            "empty table."
         )
-
-    @property
-    def way_out(self) -> str:
-        """What a person can do about a data file that is lost, in words."""
-        return (
-            "put a backup in its place with `marginalia restore`, or move the directory "
-            f"{self.path} away to begin anew"
-        )
-
-    @property
-    def begun(self) -> bool:
-        """Whether the data file held data before."""
-        return self._begun.exists()
 
     def in_use(self) -> DataDirectoryInUseError:
         """Return the error that names the directory and, when it is known, the owner's process."""

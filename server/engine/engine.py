@@ -1,10 +1,9 @@
-"""The embedded engine: owned by one process, shared by others, restarted when it dies or hangs."""
+"""The embedded engine: owned by one process, shared by others, restarted when it dies."""
 
 import asyncio
 import logging
 import os
 import time
-from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -13,17 +12,14 @@ from pathlib import Path
 import psutil
 
 from server.engine.data_directory import ROOM, DataDirectory, EngineRecord
-from server.engine.integrity import check_data
 from server.engine.orphan_process import end_orphan, runs
 from server.engine.process import EngineProcess, PortTakenError, free_port
-from server.engine.watchdog import watch
 from server.errors import CommandError
 
 logger = logging.getLogger(__name__)
 
-MAX_RESTARTS = 5
 RESTART_WINDOW = 60.0
-"""Seconds: an engine that dies more often than that in this time has a reason that stays."""
+"""Seconds: an engine that dies again so soon after its restart is not restarted again."""
 
 ROOM_LOOK = 1.0
 """Seconds between two looks whether a full disk has room for the engine to start."""
@@ -41,6 +37,8 @@ _SILENT_WAIT = 1.0
 """Seconds after which a person wants to know why nothing happens."""
 
 _PORT_ATTEMPTS = 10
+_PORT_PAUSE = 0.2
+"""Seconds between two attempts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +114,9 @@ async def _own_or_share(directory: DataDirectory) -> str | None:
 async def _kept(
     directory: DataDirectory, died: asyncio.Future[str], *, serving: bool
 ) -> AsyncIterator["_Keeper"]:
-    directory.check_log()
+    directory.check_data()
     end_orphan(directory)
-    check_data(directory)
-    keeper = _Keeper(directory, await _start_anywhere(directory), died, serving=serving)
+    keeper = _Keeper(directory, await _start(directory, None), died, serving=serving)
     task = asyncio.create_task(keeper.keep())
     try:
         keeper.write_record()
@@ -132,25 +129,20 @@ async def _kept(
         directory.forget_record()
 
 
-async def _start_anywhere(directory: DataDirectory) -> EngineProcess:
-    """Start an engine on a free port, on another one when that is taken meanwhile."""
+async def _start(directory: DataDirectory, port: int | None) -> EngineProcess:
+    """Start an engine on a port, or on any free one.
+
+    The system may free the port of an engine that died a moment later only.
+    """
     for _ in range(_PORT_ATTEMPTS):
         with suppress(PortTakenError):
-            return await EngineProcess.start(directory.database, free_port())
-    raise CommandError("No free port was found for the storage engine: try again in a moment.")
-
-
-async def _start_again(directory: DataDirectory, port: int) -> EngineProcess:
-    """Start an engine on the port of one that died, which the system may not have freed yet."""
-    for _ in range(_PORT_ATTEMPTS):
-        with suppress(PortTakenError):
-            return await EngineProcess.start(directory.database, port)
-        await asyncio.sleep(0.2)
-    raise CommandError(f"Another program took the storage engine's port {port}.")
+            return await EngineProcess.start(directory.database, port or free_port())
+        await asyncio.sleep(_PORT_PAUSE)
+    raise CommandError("Other programs took the storage engine's port: run the command again.")
 
 
 class _Keeper:
-    """Keeps an engine running on its port until it dies too often."""
+    """Keeps an engine running on its port, and its record in the data directory."""
 
     def __init__(
         self,
@@ -164,21 +156,30 @@ class _Keeper:
         self._directory = directory
         self._died = died
         self._serving = serving
-        self._restarts: deque[float] = deque(maxlen=MAX_RESTARTS)
 
     async def keep(self) -> None:
-        """Start the engine again whenever it dies; set ``died`` when that does not help."""
+        """Restart the engine when it dies; set ``died`` when that does not help."""
+        restarted = float("-inf")
         try:
             while True:
-                how = await self._end()
-                self._count(how)
+                how = await self.process.wait()
+                soon = time.monotonic() - restarted < RESTART_WINDOW
+                if soon and not self._directory.full:
+                    self._died.set_result(
+                        f"The storage engine died again within a minute, {how}: what is "
+                        "acknowledged is on disk; look at the log above and start again."
+                    )
+                    return
                 logger.warning("The storage engine died (%s): starting it again.", how)
-                await self._start_again()
+                await self._room()
+                self.process = await _start(self._directory, self.process.port)
+                self.write_record()
+                restarted = time.monotonic()
         except CommandError as error:
             self._died.set_result(str(error))
 
-    async def _start_again(self) -> None:
-        """Start the engine again, as soon as the disk has room for it."""
+    async def _room(self) -> None:
+        """Wait until the disk has room for the engine to start."""
         next_line = 0.0
         while self._directory.full:
             if time.monotonic() >= next_line:
@@ -189,28 +190,9 @@ class _Keeper:
                     ROOM >> 20,
                 )
             await asyncio.sleep(ROOM_LOOK)
-        self.process = await _start_again(self._directory, self.process.port)
-        self.write_record()
-
-    async def _end(self) -> str:
-        """Wait for the engine's end, which comes by force when it hangs; return how it ended."""
-        watching = asyncio.create_task(watch(self.process))
-        try:
-            return await self.process.wait()
-        finally:
-            watching.cancel()
 
     def write_record(self) -> None:
         """Let other commands find the engine."""
         self._directory.write_record(
             EngineRecord(os.getpid(), self._serving, self.process.pid, self.process.endpoint_url)
         )
-
-    def _count(self, how: str) -> None:
-        now = time.monotonic()
-        if len(self._restarts) == MAX_RESTARTS and now - self._restarts[0] < RESTART_WINDOW:
-            raise CommandError(
-                f"The storage engine died {MAX_RESTARTS + 1} times in a minute, last {how}: "
-                "what is acknowledged is on disk; look at the log above and start again."
-            )
-        self._restarts.append(now)

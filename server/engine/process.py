@@ -58,7 +58,11 @@ class EngineProcess:
             await _check_executable(binary)
         if "already in use" in complaint:
             raise PortTakenError
-        raise CommandError(f"The storage engine cannot open {database}: {complaint}.")
+        reason = complaint.partition(". ")[0]  # what follows is advice for the engine's builders
+        raise CommandError(
+            f"The storage engine cannot open {database}: {reason}. If the file is damaged, put a "
+            "backup in its place with `marginalia restore`."
+        )
 
     async def wait(self) -> str:
         """Wait for the engine to end; return how it did, in a few words."""
@@ -67,21 +71,14 @@ class EngineProcess:
         code = await self._guard.end()
         return f"exit code {code}" if code >= 0 else f"killed by {signal.Signals(-code).name}"
 
-    def kill(self) -> None:
-        """End the engine at once; what it acknowledged is on disk."""
-        self._send(signal.SIGKILL)
-
     async def stop(self) -> None:
         """Ask the engine to end, and make it end when it does not."""
-        self._send(signal.SIGTERM)
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGTERM)
         with suppress(TimeoutError):
             async with asyncio.timeout(STOP_DEADLINE):
                 await self._guard.said.read()
         await self._guard.end()
-
-    def _send(self, number: signal.Signals) -> None:
-        with suppress(ProcessLookupError):
-            os.kill(self.pid, number)
 
 
 def free_port() -> int:

@@ -9,7 +9,6 @@ from server.cli import options
 from server.engine.backup import back_up
 from server.engine.data_directory import DataDirectory
 from server.errors import CommandError
-from server.progress import ProgressBar
 from server.settings import Settings
 
 
@@ -36,9 +35,8 @@ def backup(
     """
     check_embedded(Settings(data_dir=data_dir, endpoint_url=endpoint_url, aws=aws))
     directory = DataDirectory(data_dir)
-    with ProgressBar(str(file), None) as bar:
-        copy = back_up(directory, file, bar.show, force=force)
-    typer.echo(f"{file}: {copy.items:,} items of {directory.database}, {copy.size:,} bytes.")
+    items = back_up(directory, file, force=force)
+    typer.echo(f"{file}: {items:,} items of {directory.database}.")
 
 
 def check_embedded(settings: Settings) -> None:

@@ -9,7 +9,6 @@ from server.cli import options
 from server.cli.commands.backup import check_embedded
 from server.engine.backup import restore as restore_backup
 from server.engine.data_directory import DataDirectory
-from server.progress import ProgressBar
 from server.settings import Settings
 
 
@@ -29,8 +28,7 @@ def restore(
     """
     check_embedded(Settings(data_dir=data_dir, endpoint_url=endpoint_url, aws=aws))
     directory = DataDirectory(data_dir)
-    with ProgressBar(str(file), None) as bar:
-        copy, kept = restore_backup(directory, file, bar.show)
-    typer.echo(f"{directory.database}: {copy.items:,} items of {file}, {copy.size:,} bytes.")
+    items, kept = restore_backup(directory, file)
+    typer.echo(f"{directory.database}: {items:,} items of {file}.")
     if kept is not None:
         typer.echo(f"What was there before is kept in {kept}.")

@@ -161,14 +161,12 @@ def test_a_body_that_is_too_large_ends_its_connection(running: Served) -> None:
 async def test_an_engine_that_keeps_dying_ends_the_server_with_a_reason(tmp_path: Path) -> None:
     with served(tmp_path) as server:
         pid = engine_pid(tmp_path)
-        for _ in range(5):
-            psutil.Process(pid).kill()
-            pid = await successor(tmp_path, pid)
         psutil.Process(pid).kill()
+        psutil.Process(await successor(tmp_path, pid)).kill()
         code, errors = server.ended()
     assert code == 3
     assert errors.splitlines()[-1].startswith(
-        "marginalia: The storage engine died 6 times in a minute, last killed by SIGKILL:"
+        "marginalia: The storage engine died again within a minute, killed by SIGKILL:"
     )
     assert "Traceback" not in errors
 
@@ -280,4 +278,4 @@ def test_a_damaged_data_file_and_a_missing_binary_are_told(tmp_path: Path) -> No
     assert line.startswith("marginalia: The storage engine is not at /nowhere/dynoxide: set MARG")
     (tmp_path / "marginalia.db").write_bytes(b"not a database" * 1000)
     line = refusal("serve", "--port", "0", "--data-dir", tmp_path)
-    assert line.startswith(f"marginalia: The data file {tmp_path}/marginalia.db is damaged (")
+    assert line.startswith(f"marginalia: The storage engine cannot open {tmp_path}/marginalia.db: ")

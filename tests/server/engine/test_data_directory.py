@@ -76,18 +76,20 @@ async def test_a_full_disk_and_a_dead_engine_wait_for_room(
             await asyncio.to_thread(fill, data_dir / "ballast")
             with pytest.raises(StoreFullError):
                 await write_much(store.table)
-            assert await store.table.get(KEPT) == KEPT
-            pid = engine_pid(data_dir)
-            os.kill(pid, signal.SIGKILL)
-            async with asyncio.timeout(60):
-                while not any("waits for room" in line for line in caplog.messages):  # noqa: ASYNC110 - a log tells no event
-                    await asyncio.sleep(0.05)
-            assert not store.died.done()
-            (data_dir / "ballast").unlink()
-            await successor(data_dir, pid)
+            for time in (1, 2):  # a full disk is a reason to die twice in a minute
+                await asyncio.to_thread(fill, data_dir / "ballast")
+                assert await store.table.get(KEPT) == KEPT
+                pid = engine_pid(data_dir)
+                os.kill(pid, signal.SIGKILL)
+                async with asyncio.timeout(60):
+                    while sum("waits for room" in line for line in caplog.messages) < time:  # noqa: ASYNC110 - a log tells no event
+                        await asyncio.sleep(0.05)
+                assert not store.died.done()
+                (data_dir / "ballast").unlink()
+                await successor(data_dir, pid)
             assert await store.table.get(KEPT) == KEPT
             await write_much(store.table)
-    assert sum("waits for room" in line for line in caplog.messages) == 1
+    assert sum("waits for room" in line for line in caplog.messages) == 2
 
 
 async def write_much(table: Table) -> None:

@@ -42,7 +42,8 @@ async def test_an_engine_that_ends_at_once_leaves_its_last_words(
     monkeypatch.setenv("MARGINALIA_ENGINE", str(path))
     database = tmp_path / "data/marginalia.db"
     assert await refusal(tmp_path / "data") == (
-        f"The storage engine cannot open {database}: disk I/O error."
+        f"The storage engine cannot open {database}: disk I/O error. If the file is damaged, put "
+        "a backup in its place with `marginalia restore`."
     )
 
 
