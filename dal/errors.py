@@ -81,6 +81,16 @@ class UnknownOperationError(StoreRefusedError):
     """The endpoint does not have an operation of DynamoDB's."""
 
 
+class NoTransactionsError(StoreRefusedError):
+    """The endpoint has no transactions, which the write or the command needs."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This endpoint has no transactions (TransactWriteItems), which this needs: `marginalia "
+            "table create` sets the mode there in which reads and writes of single items work."
+        )
+
+
 class NoTableError(StoreRefusedError):
     """The table, or the stream, is not there."""
 

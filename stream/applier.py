@@ -3,8 +3,6 @@
 Each transaction changes counters and moves the shard's checkpoint from what was read to the last
 record it applies. A crash leaves both done or neither, and of two appliers of the same records one
 finds the checkpoint moved: it reads the checkpoint again and skips what that covers.
-
-Where there are no transactions, a redo log does the same (``stream.redo_log``).
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +19,6 @@ from dal.table.item import Action
 from dal.table.retries import retry_on_conflict
 from stream.checkpoints import Checkpoint, Checkpoints
 from stream.records import Change, Record, changes_of, parts, total
-from stream.redo_log import RedoLog
 
 NOT_STREAM_MODE = (
     "The counters of this table are not kept from its stream now: run `marginalia stats rebuild "
@@ -44,7 +41,6 @@ class Applier:
         self._table = table
         self._maintenance = maintenance
         self._boards = boards or Boards(table)
-        self._log = RedoLog(table, checkpoints.partition)
         self.checkpoints = checkpoints
 
     async def check(self) -> None:
@@ -72,49 +68,21 @@ class Applier:
     async def _move(
         self, held: Checkpoint, part: Sequence[Change], sequence: str | None, *, done: bool
     ) -> Checkpoint:
-        move = self._in_transaction if await self._table.has_transactions() else self._by_log
-
         async def attempt() -> Checkpoint:
             nonlocal held
+            moved = _moved(held, sequence, done=done)
+            if moved == held:
+                return held
+            changes = total(change for change in part if not held.covers(change.sequence))
+            move = self.checkpoints.move(held, moved)
             try:
-                held = await move(held, part, sequence, done=done)
+                await apply_deltas(self._table, self._maintenance, self._boards, [move], changes)
             except ConditionFailedError:
-                held = await self._stored(held)
+                held = (await self.checkpoints.read([held.shard]))[held.shard]
                 raise ConflictError(_AHEAD) from None
-            return held
+            return moved
 
         return await retry_on_conflict(attempt)
-
-    async def _in_transaction(
-        self, held: Checkpoint, part: Sequence[Change], sequence: str | None, *, done: bool
-    ) -> Checkpoint:
-        moved = _moved(held, sequence, done=done)
-        if moved != held:
-            action = self.checkpoints.move(held, moved)
-            changes = _beyond(held, part)
-            await apply_deltas(self._table, self._maintenance, self._boards, [action], changes)
-        return moved
-
-    async def _by_log(
-        self, held: Checkpoint, part: Sequence[Change], sequence: str | None, *, done: bool
-    ) -> Checkpoint:
-        """Do the same as one batch of the log: what is read meanwhile changes by batches alone."""
-        async with self._log.turn:
-            await self.check()  # a rebuild makes anew what the last batch is for
-            latest = await self._log.settle()
-            held = await self._stored(held)
-            moved = _moved(held, sequence, done=done)
-            if moved != held:
-                await self.check()
-                changes = _beyond(held, part)
-                try:
-                    await self._log.commit(latest, self.checkpoints.move(held, moved), changes)
-                finally:
-                    self._boards.changed(changes)
-        return moved
-
-    async def _stored(self, held: Checkpoint) -> Checkpoint:
-        return (await self.checkpoints.read([held.shard]))[held.shard]
 
 
 def _moved(held: Checkpoint, sequence: str | None, *, done: bool) -> Checkpoint:
@@ -123,10 +91,6 @@ def _moved(held: Checkpoint, sequence: str | None, *, done: bool) -> Checkpoint:
         return held
     # ``finish`` may find that another applier has moved on: its record is then the last.
     return replace(held, sequence=held.sequence if done else sequence, done=done)
-
-
-def _beyond(held: Checkpoint, part: Sequence[Change]) -> Deltas:
-    return total(change for change in part if not held.covers(change.sequence))
 
 
 async def apply_deltas(

@@ -40,7 +40,7 @@ class Checkpoints:
 
     def __init__(self, table: Table, stream: str) -> None:
         self._table = table
-        self.partition = f"STREAM#{stream}"
+        self._partition = f"STREAM#{stream}"
 
     async def read(self, shards: Sequence[str]) -> dict[str, Checkpoint]:
         """Return the checkpoint of each shard, as the latest write left it."""
@@ -98,7 +98,7 @@ class Checkpoints:
         return item
 
     def _key(self, sort_key: str) -> Item:
-        return primary_key(self.partition, sort_key)
+        return primary_key(self._partition, sort_key)
 
 
 def _decode(shard: str, item: Item) -> Checkpoint:

@@ -6,10 +6,11 @@ watermark says so. Nothing is kept but what the checkpoints hold, so it may be k
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from time import monotonic
+from typing import Protocol
 
 from dal.errors import (
     ChangesLostError,
@@ -29,8 +30,7 @@ from dal.table.streams import Streams
 from stream.applier import Applier
 from stream.checkpoints import Checkpoint, Checkpoints, label_of
 from stream.instrumentation import FOLLOWER_INSTRUMENTS
-from stream.records import made_at, sequence_of
-from stream.sink import Sink
+from stream.records import Record, made_at, sequence_of
 
 RETENTION = timedelta(hours=23)
 """Records are kept for 24 hours; an hour is for what is known late."""
@@ -64,6 +64,39 @@ _TRANSIENT = (ThrottledError, StoreUnavailableError, ConflictError)
 _log = logging.getLogger(__name__)
 
 
+class CheckpointStore(Protocol):
+    """Keeps how far each shard is applied: see ``stream.checkpoints``."""
+
+    async def read(self, shards: Sequence[str]) -> dict[str, Checkpoint]:
+        """Return the checkpoint of each shard."""
+
+    async def watermark(self) -> datetime | None:
+        """Return an instant before which every record was applied."""
+
+    async def raise_watermark(self, instant: datetime) -> None:
+        """Keep a later watermark."""
+
+
+class Sink(Protocol):
+    """Applies records, each once and in its shard's order: see ``stream.applier``."""
+
+    @property
+    def checkpoints(self) -> CheckpointStore:
+        """How far the shards are applied."""
+
+    async def check(self) -> None:
+        """Raise DalError if nothing may be applied any more."""
+
+    async def apply(self, held: Checkpoint, records: Sequence[Record]) -> Checkpoint:
+        """Apply what follows a checkpoint and return the next one."""
+
+    async def skip(self, held: Checkpoint, sequence: str) -> Checkpoint:
+        """Move over records that change nothing."""
+
+    async def finish(self, held: Checkpoint) -> Checkpoint:
+        """Close a shard that is applied to its end."""
+
+
 @dataclass(slots=True)
 class _ShardReader:
     """An open shard: its checkpoint, and the iterator that reads on."""
@@ -77,10 +110,11 @@ class _ShardReader:
 async def follow(table: Table, streams: Streams) -> None:
     """Keep the table's counters up with its stream until cancelled.
 
-    Raises StoreRefusedError where no stream was begun, it was switched off, or the maintenance mode
-    is no longer stream, and ChangesLostError when records are gone before they were applied. When
-    DynamoDB does not answer, it goes on trying.
+    Raises StoreRefusedError where no stream was begun, it was switched off, the maintenance mode is
+    no longer stream, or the endpoint has no transactions. Raises ChangesLostError when records are
+    gone before they were applied. When DynamoDB does not answer, it goes on trying.
     """
+    await admin.check_transactions(table)
     boards = Boards(table)
     follower = await open_follower(table, streams, boards=boards)
     boards.start()

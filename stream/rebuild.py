@@ -25,6 +25,7 @@ from dal.statistics.maintenance_mode import (
     check_alone,
 )
 from dal.statistics.rebuild.announce import WaitForWriters
+from dal.table import admin
 from dal.table.client import Table
 from dal.table.item import Item
 from dal.table.parallel_scan import Progress, scan_all
@@ -45,8 +46,10 @@ async def rebuild(
 ) -> None:
     """Make the statistics exact, and leave them to followers of the table's new stream.
 
-    Raises DalError; begun again, it starts anew.
+    Raises NoTransactionsError on an endpoint without them, on which no follower works, and any
+    DalError; run again, it begins from the start.
     """
+    await admin.check_transactions(table)
     maintenance = MaintenanceStore(table)
     announced = await _announce(maintenance, wait_for_writers)
     arn, before = await begin(table, streams)

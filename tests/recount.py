@@ -70,7 +70,7 @@ async def check(table: Table, product_id: str) -> list[Comment]:
     return comments
 
 
-_OWN = {"PK", "SK", "rebuilt", "batch"}
+_OWN = {"PK", "SK", "rebuilt"}
 
 
 def _plain(item: dict[str, Any]) -> dict[str, str]:

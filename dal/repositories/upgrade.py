@@ -37,8 +37,8 @@ async def upgrade(
     """Make a table what this version reads, as far as DynamoDB can; live servers may go on.
 
     ``tell`` hears of each index, ``seen`` of the scan. Nothing is changed where DynamoDB cannot do
-    all of it: that is StoreRefusedError. No rebuild begins before it ends. Begun again after an
-    interruption, it goes on.
+    all of it, or has no transactions: that is StoreRefusedError. No rebuild begins before the
+    upgrade ends. Run again after an interruption, it continues.
     """
     description = await admin.describe(table)
     _refuse_other_keys(description)
@@ -51,6 +51,7 @@ async def upgrade(
             "A rebuild of the statistics is not done: let it end, or run `marginalia stats "
             "rebuild` again, then run this again."
         )
+    await admin.check_transactions(table)
     if not state.upgrading:
         await maintenance.announce(state, upgrading=True)
     for definition in (*found.missing, *found.missing_local):

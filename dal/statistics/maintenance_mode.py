@@ -204,20 +204,24 @@ def _begun(state: Maintenance) -> set[str]:
 async def create_table(table: Table) -> bool:
     """Create the table if it does not exist; a new table is complete from the start.
 
-    On an endpoint without transactions it is in mode stream, also one that was there before.
+    On an endpoint without transactions its mode is stream and its comments are not counted, also
+    where it was there before: no follower works there.
+
     Return whether anything was missing: what an interrupted call left undone is done, too.
     """
     created = await admin.create(table, INDEXES)
     expiry = await admin.let_expire(table)
     store = MaintenanceStore(table)
     state = await store.read()
+    if state.exact:  # its creation or its rebuild has found transactions
+        return created or expiry
     new = created or (state == Maintenance() and not await _any_item(table))
-    if not await table.has_transactions():
-        if state.mode is MaintenanceMode.STREAM:
-            return created or expiry
-        counted = {"mode": MaintenanceMode.STREAM, "rebuilding": False, "complete": False}
-        await store.announce(state, **counted)
-        return True
+    if not await admin.has_transactions(table):
+        uncounted = {"mode": MaintenanceMode.STREAM, "rebuilding": False, "complete": False}
+        if state.counted or state.rebuilding:
+            await store.announce(state, **uncounted)
+            return True
+        return created or expiry
     if new:
         await store.announce(state, complete=True)
         return True

@@ -10,12 +10,14 @@ from dal.errors import (
     AlreadyExistsError,
     ConflictError,
     NoTableError,
+    NoTransactionsError,
     StoreUnavailableError,
     UnknownOperationError,
 )
 from dal.table.client import Table
 from dal.table.definition import table_definition
 from dal.table.index import EXPIRES, Index
+from dal.table.item import primary_key
 from dal.table.retries import retry, retry_on_conflict
 from dal.table.streams import WHOLE_IMAGES, stream_of
 
@@ -56,6 +58,27 @@ async def expires(table: Table) -> bool:
     except UnknownOperationError:
         return False
     return answer["TimeToLiveDescription"]["TimeToLiveStatus"] in {"ENABLED", "ENABLING"}
+
+
+async def has_transactions(table: Table) -> bool:
+    """Return whether the endpoint has transactions, by one that changes nothing."""
+    check = {
+        "TableName": table.name,
+        "Key": primary_key("NOTHING"),
+        "ConditionExpression": "attribute_not_exists(PK)",
+    }
+    asked = {"TransactItems": [{"ConditionCheck": check}], "ReturnConsumedCapacity": "TOTAL"}
+    try:
+        await retry(partial(table.once, "transact_write_items", **asked), "transact_write_items")
+    except UnknownOperationError:
+        return False
+    return True
+
+
+async def check_transactions(table: Table) -> None:
+    """Raise NoTransactionsError before anything is written that needs transactions later."""
+    if not await has_transactions(table):
+        raise NoTransactionsError
 
 
 async def _active(table: Table) -> None:

@@ -17,7 +17,7 @@ from dal.table.error_codes import CANCELLED, KNOWN, dal_error
 
 _JSON = "application/x-amz-json-"
 _CAPACITY = "ConsumedCapacity"
-_ROWS: Mapping[str, type] = {"Count": int, "ConsumedCapacity": dict}
+_ROWS: Mapping[str, type] = {"Count": int, _CAPACITY: dict}
 REQUIRED: Mapping[str, Mapping[str, type]] = {
     "Query": _ROWS,
     "Scan": _ROWS,
@@ -35,33 +35,23 @@ REQUIRED: Mapping[str, Mapping[str, type]] = {
 """Members that a whole answer has, with those that are there because a request asks for them."""
 
 
-class CapacityUntoldError(StoreUnavailableError):
-    """An answer lacks its capacity alone: it is whole where the endpoint never tells it."""
-
-    def __init__(self, operation: str, answer: dict[str, Any]) -> None:
-        self.malformed = _malformed(f"it lacks members of {operation}'s answers")
-        super().__init__(str(self.malformed))
-        self.answer = answer
-        self.counts = REQUIRED[operation] is _ROWS
-        """Whether it counts its rows, which no answer of another kind does."""
-
-
-def whole_answer(operation: str, status: int, body: bytes, checksum: bytes) -> dict[str, Any]:
+def whole_answer(
+    operation: str, status: int, body: bytes, checksum: bytes, *, has_capacity: bool
+) -> dict[str, Any]:
     """Return what an answer says; StoreUnavailableError for one that is not whole.
 
-    CapacityUntoldError when that depends on the endpoint.
+    Without ``has_capacity``, an answer that lacks its capacity is whole.
     """
     if status != HTTPStatus.OK:
         raise _malformed(f"its status is {status}")
     answer = _object(body, checksum)
     members = REQUIRED.get(operation, {})
     for member, kind in members.items():
-        if not isinstance(answer.get(member), kind) and (member != _CAPACITY or member in answer):
+        optional = member == _CAPACITY and not has_capacity and member not in answer
+        if not optional and not isinstance(answer.get(member), kind):
             raise _malformed(f"it lacks members of {operation}'s answers")
     if members is _ROWS and len(answer.get("Items", ())) not in {0, answer["Count"]}:
         raise _malformed("it has other rows than it counts")
-    if _CAPACITY in members and _CAPACITY not in answer:
-        raise CapacityUntoldError(operation, answer)
     return answer
 
 
@@ -99,6 +89,8 @@ def check_answer(
     operation_model: Any,
     response_dict: dict[str, Any],
     customized_response_dict: dict[str, Any],
+    *,
+    has_capacity: bool,
     **_: Any,
 ) -> None:
     """Raise DalError for an answer that is not whole, or an error; a ``before-parse`` handler.
@@ -111,7 +103,7 @@ def check_answer(
     name = operation_model.name
     if status >= HTTPStatus.BAD_REQUEST:
         raise dal_error(whole_error(status, body, checksum, headers.get("content-type", "")))
-    answer = whole_answer(name, status, body, checksum)
+    answer = whole_answer(name, status, body, checksum, has_capacity=has_capacity)
     if REQUIRED.get(name) is _ROWS:
         customized_response_dict.update(answer)
         response_dict["body"] = b"{}"

@@ -14,9 +14,7 @@ from math import nan
 from typing import Any
 
 from dal import errors
-from dal.table.abilities import NO_TRANSACTIONS, Abilities
 from dal.table.account import note_answer, note_request
-from dal.table.answers import CapacityUntoldError
 from dal.table.concurrency import batched, in_parallel
 from dal.table.conditional_write import write
 from dal.table.embedded import open_embedded
@@ -57,9 +55,7 @@ class TableAddress:
 async def connect(address: TableAddress) -> AsyncIterator["Table"]:
     """Open a client for the table; its connections close with the context."""
     async with _opened(address) as sdk, quick(sdk) as service:
-        # Amazon's and the embedded engine have them; others are asked when it matters.
-        known = address.embedded or address.endpoint_url is None
-        table = Table(service, address.table, transactions=True if known else None)
+        table = Table(service, address.table)
         table.eventual = address.eventual
         try:
             yield table
@@ -78,10 +74,9 @@ def _opened(address: TableAddress) -> AbstractAsyncContextManager[Sdk]:
 class Table:
     """The one table: requests by key, by index, and conditional writes."""
 
-    def __init__(self, client: Service, name: str, *, transactions: bool | None = True) -> None:
+    def __init__(self, client: Service, name: str) -> None:
         self._client = client
         self.name = name
-        self._abilities = Abilities(name, self._send_once, transactions=transactions)
         self._gate = Gate()
         self._id: str | None = None
         self.pace = Pace()
@@ -105,10 +100,6 @@ class Table:
             table = (await self.call("describe_table"))["Table"]
             self._id = str(table.get("TableId") or table["CreationDateTime"])
         return self._id
-
-    async def has_transactions(self) -> bool:
-        """Return whether the endpoint has transactions, without which counters cannot be kept."""
-        return await retry(self._abilities.transactions, "transact_write_items")
 
     async def query(self, request: QueryRequest) -> QueryAnswer:
         """Run one Query; eventually consistent unless the request says otherwise."""
@@ -177,7 +168,7 @@ class Table:
         try:
             await write(self.once, self.name, actions)
         except errors.UnknownOperationError:
-            raise errors.UnknownOperationError(NO_TRANSACTIONS) from None
+            raise errors.NoTransactionsError from None
 
     async def update(self, update: Item) -> None:
         """Change one item by the arguments of UpdateItem, for half of what a transaction consumes.
@@ -230,22 +221,16 @@ class Table:
             await self._gate.drain()
 
     async def _send(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        try:
-            answer = await self._send_once(operation, arguments)
-        except CapacityUntoldError as untold:
-            answer = await self._abilities.believe(untold)
-        except errors.StoreDamagedError as error:
-            self._note_damage(error)
-            raise
-        self._abilities.note(answer)
-        note_answer(operation, answer)
-        return answer
-
-    async def _send_once(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         note_request()
         told = STORE_INSTRUMENTS.get()
         send = partial(self._client.call, operation, arguments)
-        return await (send() if told is None else told.call(operation, arguments, send))
+        try:
+            answer = await (send() if told is None else told.call(operation, arguments, send))
+        except errors.StoreDamagedError as error:
+            self._note_damage(error)
+            raise
+        note_answer(operation, answer)
+        return answer
 
     def _note_damage(self, error: errors.StoreDamagedError) -> None:
         if self.damage is None:

@@ -28,6 +28,7 @@ class EmbeddedSdk:
     """The ``Sdk`` of such an engine."""
 
     region = LOCAL
+    has_capacity = True
     has_credentials = True
     has_proxy = False
     certificates = None

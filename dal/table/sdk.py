@@ -10,6 +10,7 @@ import ssl
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -51,12 +52,13 @@ logging.getLogger("aiobotocore.credentials").setLevel(logging.ERROR)
 class AwsSdk:
     """The ``Sdk`` of one service of AWS."""
 
-    def __init__(self, client: Any, session: Any, credentials: Any) -> None:
+    def __init__(self, client: Any, session: Any, credentials: Any, *, has_capacity: bool) -> None:
         self._client = client
         self._session = session
         self._credentials = credentials
         self.endpoint_url: str = client.meta.endpoint_url
         self.region: str = client.meta.region_name
+        self.has_capacity = has_capacity
 
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Do an operation; raises DalError."""
@@ -118,8 +120,10 @@ async def open_sdk(
         except (BotoCoreError, ValueError) as error:
             raise unusable(error) from error
         name = opened.meta.service_model.service_id.hyphenize()
-        opened.meta.events.register(f"before-parse.{name}", check_answer)
-        yield AwsSdk(opened, botocore, credentials)
+        has_capacity = embedded or endpoint_url is None
+        check = partial(check_answer, has_capacity=has_capacity)
+        opened.meta.events.register(f"before-parse.{name}", check)
+        yield AwsSdk(opened, botocore, credentials, has_capacity=has_capacity)
 
 
 def _session() -> tuple[Any, aioboto3.Session]:

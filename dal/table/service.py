@@ -18,6 +18,8 @@ class Sdk(Service, Protocol):
     """A ``Service`` for all operations, and the settings that it has of its surroundings."""
 
     region: str
+    has_capacity: bool
+    """Whether every answer has its capacity: Amazon's do, and the embedded engine's."""
 
     async def credentials(self) -> Credentials:
         """Return what requests are signed with now."""

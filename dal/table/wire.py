@@ -97,7 +97,13 @@ class Wire:
         except OSError as error:
             raise unreachable(self.endpoint_url, error) from error
         if answer.status < HTTPStatus.BAD_REQUEST:
-            return whole_answer(name, answer.status, answer.body, answer.checksum)
+            return whole_answer(
+                name,
+                answer.status,
+                answer.body,
+                answer.checksum,
+                has_capacity=self._sdk.has_capacity,
+            )
         kind = answer.content_type.decode(errors="replace")
         raise dal_error(whole_error(answer.status, answer.body, answer.checksum, kind))
 

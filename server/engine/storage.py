@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from dal.entities.declared import INDEXES
 from dal.errors import StoreFullError, StoreRefusedError, StoreUnavailableError
-from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore, create_table
+from dal.statistics.maintenance_mode import MaintenanceStore, create_table
 from dal.table import admin
 from dal.table.client import Table, TableAddress, connect
 from dal.table.definition import global_for_local, refuse_outdated
@@ -23,10 +23,6 @@ _COPIED = (
     "This table is a copy (a restored backup, an import) of the one whose comments were counted, "
     "and may not be of one moment: its statistics may be wrong. Run `marginalia stats rebuild`. "
     "`marginalia table describe` says whether expiry is on, which is not copied."
-)
-_NO_TRANSACTIONS = (
-    "This endpoint has no transactions, in which counters change with their comments: run "
-    "`marginalia table create`, which sets stream mode there."
 )
 
 
@@ -78,9 +74,6 @@ async def _checked(store: Store) -> Store:
     maintenance = await MaintenanceStore(store.table).read()
     if maintenance.copied:
         logger.warning("%s", _COPIED)  # a server's role may not ask whether anything expires
-    streamed = maintenance.mode is MaintenanceMode.STREAM
-    if not streamed and not await store.table.has_transactions():
-        raise StoreRefusedError(_NO_TRANSACTIONS)
     eventual = global_for_local(description, INDEXES)
     store.table.eventual = eventual
     return replace(store, connection=replace(store.connection, eventual=eventual))

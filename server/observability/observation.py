@@ -14,7 +14,6 @@ from dal.query.execution_stats import ExecutionStatistics, SegmentStatistics
 from dal.query.instrumentation import READ_INSTRUMENTS, Result
 from dal.query.plan import Plan, Segment
 from dal.table.account import consumed, is_write
-from dal.table.answers import CapacityUntoldError
 from dal.table.instrumentation import STORE_INSTRUMENTS, Send
 from schema.build import ExecutableSchema
 from schema.execution import SizedResult
@@ -96,9 +95,6 @@ class Observation:
         outcome = "ok"
         try:
             answer = await send()
-        except CapacityUntoldError as untold:  # an answer nevertheless
-            self._spent(operation, arguments, untold.answer)
-            raise
         except BaseException as error:
             outcome = outcome_of(error)
             raise

@@ -45,7 +45,6 @@ from dal.query.execution_stats import ExecutionStatistics, SegmentStatistics
 from dal.query.instrumentation import Result
 from dal.query.plan import Plan, Segment
 from dal.table.account import consumed, is_write
-from dal.table.answers import CapacityUntoldError
 from dal.table.instrumentation import Send
 from server.observability.observation import Named, Observation
 
@@ -274,18 +273,12 @@ class TracedObservation(Observation):
     async def call(self, operation: str, arguments: dict[str, Any], send: Send) -> dict[str, Any]:
         """Surround one attempt at an operation of DynamoDB."""
         name = operation.title().replace("_", "")
-        untold: CapacityUntoldError | None = None
         with self.span(f"DynamoDB {name}", _of_call(name, arguments), SpanKind.CLIENT) as span:
-            try:
-                answer = await super().call(operation, arguments, send)
-            except CapacityUntoldError as told:  # an answer nevertheless: the span has not failed
-                untold, answer = told, told.answer
+            answer = await super().call(operation, arguments, send)
             units = "write_units" if is_write(operation) else "read_units"
             span.set_attribute(f"marginalia.{units}", consumed(answer))
             if not is_write(operation):
                 span.set_attribute("aws.dynamodb.count", _rows_of(answer))
-        if untold is not None:
-            raise untold
         return answer
 
     def retried(self, operation: str) -> None:

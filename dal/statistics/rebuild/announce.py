@@ -19,11 +19,11 @@ from contextlib import suppress
 from time import time
 from typing import TypeAlias
 
-from dal.errors import DalError, StoreRefusedError
+from dal.errors import DalError
 from dal.statistics.maintenance_mode import Maintenance, MaintenanceMode, MaintenanceStore
 from dal.statistics.rebuild.backfill import Backfill, progress_of
 from dal.statistics.rebuild.cutover import counter_keys, cut_over
-from dal.table.abilities import NO_TRANSACTIONS
+from dal.table import admin
 from dal.table.client import Table
 from dal.table.concurrency import batched, in_parallel
 from dal.table.parallel_scan import SCAN_SEGMENTS, Progress, ProgressCount
@@ -38,11 +38,10 @@ WaitForWriters: TypeAlias = Callable[[], Awaitable[None]]
 async def rebuild(table: Table, wait_for_writers: WaitForWriters, seen: Progress) -> None:
     """Make the statistics exact, and the maintenance mode transactional.
 
-    No other program may write comments from then on. ``seen`` is told how far the scan is. Raises
-    StoreRefusedError where there are no transactions, and any DalError; begun again, it goes on.
+    No other program may write comments from then on. ``seen`` hears how far the scan is. Raises
+    NoTransactionsError on an endpoint without them, and any DalError; begun again, it goes on.
     """
-    if not await table.has_transactions():
-        raise StoreRefusedError(NO_TRANSACTIONS)
+    await admin.check_transactions(table)
     maintenance = MaintenanceStore(table)
     announced = await _announce(maintenance)
     await wait_for_writers()

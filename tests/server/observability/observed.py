@@ -12,7 +12,6 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from dal.table.answers import CapacityUntoldError
 from dal.table.client import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
@@ -52,11 +51,6 @@ async def client_of(
         transport=httpx.ASGITransport(app), base_url="http://localhost", headers=headers
     ) as client:
         yield client
-
-
-async def untold() -> dict[str, Any]:
-    """Answer a Query of two rows as an endpoint that tells no capacity."""
-    raise CapacityUntoldError("Query", {"Count": 2, "Items": [{}, {}]})
 
 
 def values_of(text: str) -> Values:

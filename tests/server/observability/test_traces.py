@@ -7,7 +7,6 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from dal import errors
 from dal.statistics import maintenance_mode
-from dal.table.answers import CapacityUntoldError
 from dal.table.client import Table
 from schema import documents
 from server.observability import tracing
@@ -23,7 +22,6 @@ from tests.server.observability.observed import (
     client_of,
     traced,
     tree_of,
-    untold,
 )
 from tests.server.serving import ADD, bearer
 
@@ -90,18 +88,6 @@ async def test_what_fails_and_is_tried_again_shows(table: Table) -> None:
     assert "error.type" not in (done.attributes or {})
     field = next(one for one in exporter.get_finished_spans() if one.name == "Query.comment")
     assert [event.name for event in field.events] == ["retry"]
-
-
-async def test_an_answer_that_lacks_its_capacity_is_no_failure() -> None:
-    exporter = InMemorySpanExporter()
-    observation = traced(exporter).begin({"type": "http", "headers": []}, None)
-    assert observation is not None
-    with pytest.raises(CapacityUntoldError):
-        await observation.call("query", {"ExpressionAttributeValues": {}}, untold)
-    (call,) = exporter.get_finished_spans()
-    assert call.status.is_ok
-    assert (call.attributes or {})["aws.dynamodb.count"] == 2
-    assert "error.type" not in (call.attributes or {})
 
 
 async def test_no_trace_says_who_or_what_a_client_wrote(table: Table) -> None:
