@@ -6,6 +6,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from redis.exceptions import ConnectionError as NoConnectionError
 from dal.model import Comment
 from dal.repositories.comments import Selection
 from live import redis_stream
+from live.changes import Change
 from live.events import CommentEventKind
 from live.listener import Listener
 from live.positions import EventPosition
@@ -122,6 +124,7 @@ async def test_writes_do_not_wait_and_none_is_forgotten_while_redis_is_away(
             await until(lambda: one.log.last == other.log.last)
             await until(lambda: not one._away and not other._away)
             assert one.log.last.epoch != before.epoch
+            assert ids_and_edits(other) == [(f"c{number}", "edit 0") for number in range(5)]
             lines = sorted(record.getMessage() for record in caplog.records)
             assert [
                 line.partition(f" at 127.0.0.1:{server.port}/0 is ")[2][:4] for line in lines
@@ -190,6 +193,33 @@ async def test_what_was_perhaps_told_is_a_reload(
         await until(lambda: broker.log.last.epoch != before.epoch and broker.log.last.number == 1)
         assert await kinds(listener, 1) == [KIND.RELOAD]
         assert await waiting(listener) == []
+
+
+async def test_changes_of_a_failed_exchange_keep_their_order(
+    redis: Redis, lasting: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with brokers(lasting, 2) as (one, other):
+        exchange, empty = one._exchange, 6
+
+        async def fails(*, args: list[Any], **arguments: Any) -> None:
+            if len(args) > empty:
+                monkeypatch.setattr(one, "_exchange", exchange)
+                raise NoConnectionError("the request was lost")
+            await exchange(args=args, **arguments)
+
+        monkeypatch.setattr(one, "_exchange", fails)
+        edits = [None, *(comment(1, edits=number) for number in range(3))]
+        for old, new in pairwise(edits):
+            one.changed(old, new)
+        await until(lambda: other.log.last.number == 3)
+        assert ids_and_edits(other) == [("c1", f"edit {number}") for number in range(3)]
+
+
+def ids_and_edits(broker: RedisBroker) -> list[tuple[str, str]]:
+    news = [one for _, one in broker.log._changes]
+    return [
+        (one.now.comment_id, one.now.text) for one in news if isinstance(one, Change) and one.now
+    ]
 
 
 async def test_what_waits_for_redis_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

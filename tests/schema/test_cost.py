@@ -274,6 +274,11 @@ async def test_what_is_too_costly_is_refused_before_the_first_read(
         (product("comments(first: 8) { nodes { id } }"), 0.5),
         (product("comments(first: 9) { nodes { id } }"), 1),
         (product("comments(first: 100) { nodes { id } totalCount }"), 13 * 0.5 + 1),
+        (product("comments(first: 50, rating: [1, 2]) { nodes { id } }"), 7 * 0.5),
+        (
+            product("comments(first: 50, rating: [1, 2], planBy: FULL_PAGES) { nodes { id } }"),
+            13 * 0.5,
+        ),
         ("{ openOrders(first: 5) { nodes { id } } }", 8 * 0.5),
         ('{ user(username: "ann") { orders(first: 20) { nodes { id } } } }', 3),
         ('{ nodes(ids: ["a", "b"]) { id } }', 2),

@@ -122,6 +122,20 @@ async def test_a_fault_of_the_server_is_masked_and_logged_once(
     assert "secret" in caplog.text
 
 
+async def test_a_fault_outside_resolvers_is_an_answer_too(
+    run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def failing(*_: object) -> None:
+        raise KeyError("secret")
+
+    monkeypatch.setattr("schema.cost.PredictedCosts.cost", failing)
+    answer = await run(COMMENTS, product="42")
+    (error,) = answer["errors"]
+    assert (answer["data"], error["extensions"]["code"]) == (None, "INTERNAL")
+    assert "secret" not in str(error)
+    assert "secret" in caplog.text
+
+
 def inject(monkeypatch: pytest.MonkeyPatch, fault: Exception) -> None:
     async def failing(*_: object) -> None:
         raise fault

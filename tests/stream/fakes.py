@@ -31,6 +31,8 @@ class FakeStreams:
     enabled: bool = True
     expired: set[str] = field(default_factory=set)
     read: list[tuple[str, str]] = field(default_factory=list)
+    opened: list[str] = field(default_factory=list)
+    """The shards of GetShardIterator, in turn."""
     most: int = 3
 
     def client(self) -> Streams:
@@ -61,6 +63,7 @@ class FakeStreams:
         ShardIteratorType: str,  # noqa: N803
         SequenceNumber: str | None = None,  # noqa: N803
     ) -> dict[str, Any]:
+        self.opened.append(ShardId)
         shard = self.shards[ShardId]
         place = shard.trimmed
         if SequenceNumber is not None:

@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 
+import stream.rebuild
 from dal import errors
 from dal.repositories.comments import CommentRepository
 from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
 from dal.statistics.rebuild.announce import rebuild as rebuild_transactional
 from dal.statistics.verify import verify
 from dal.table import admin
-from dal.table.client import Table
+from dal.table.client import Table, connect_streams
+from dal.table.item import Item
 from dal.table.streams import Streams, latest_stream
 from stream.begin import begin, end
 from stream.checkpoints import Checkpoint
@@ -26,6 +28,7 @@ from stream.rebuild import rebuild
 from stream.records import sequence_of
 from tests.amazon import settle
 from tests.engines import SECOND_IN_SOAK
+from tests.stream.conftest import connection_of
 from tests.stream.histories import (
     all_records,
     catch_up,
@@ -87,6 +90,44 @@ async def test_beside_foreign_and_own_writers_it_ends_exact(
     said = await MaintenanceStore(each_table).read()
     assert said.applies_stream
     assert await caught_up(table) >= reached
+
+
+async def test_a_rebuild_whose_mode_another_command_changed_leaves_the_counters(
+    table: Table, streams_of_table: Streams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await CommentRepository(table).put_many(ROWS[:20])
+    await spoil(table, seed=1)
+    store, catch_up_first = MaintenanceStore(table), stream.rebuild._catch_up
+
+    async def counters() -> list[Item]:
+        items = (await table.scan(0, 1, None)).items
+        return [item for item in items if item["PK"]["S"].startswith("PRODUCT#")]
+
+    async def overtaken(*arguments: Any) -> None:
+        await catch_up_first(*arguments)
+        now = await store.read()
+        await store.announce(now, generation=now.generation + 1)
+
+    monkeypatch.setattr(stream.rebuild, "_catch_up", overtaken)
+    before = await counters()
+    with pytest.raises(errors.ConflictError, match="changed the maintenance mode"):
+        await rebuild(table, streams_of_table, at_once, ignore)
+    assert before
+    assert await counters() == before
+
+
+async def test_a_stream_that_stays_inactive_is_refused_in_a_sentence(
+    table: Table, streams_of_table: Streams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admin, "ACTIVE_SECONDS", 0)
+    with pytest.raises(errors.StoreUnavailableError, match="stream does not become active"):
+        await begin(table, streams_of_table)
+
+
+@pytest.fixture
+async def streams_of_table(table: Table) -> AsyncIterator[Streams]:
+    async with connect_streams(connection_of(table)) as opened:
+        yield opened
 
 
 @SECOND_IN_SOAK

@@ -83,6 +83,11 @@ async def test_without_statistics_the_rule_is_told() -> None:
             "byRating",
             "One key range with just these rows: there is nothing to weigh.",
         ),
+        (
+            Selection("42", frozenset({1, 2})),  # 66 of 240 rows: 49 are read for a page of 20
+            "all",
+            "Dearer: about 36 rows read and dropped by rating.",
+        ),
         (Selection("42", frozenset()), "byRating", "There is nothing to read."),
         (
             Selection(

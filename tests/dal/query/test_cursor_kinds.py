@@ -35,6 +35,22 @@ def test_a_name_alone_is_a_position(name: str) -> None:
     assert decode(encode(escape(name)), CursorKind.NAME) == escape(name)
 
 
+@pytest.mark.parametrize(
+    ("position", "cursor", "kind"),
+    [
+        ("2020-11-20T12:00:00.000000Z#4%2F2", "EZpR5k0ABbSIlXtwADQlMkYy", CursorKind.INSTANT),
+        ("1969-07-20T20:17:40.000001Z#x", "EVueQTP___MZxuZBAXg", CursorKind.INSTANT),
+        ("000000000010#4%2F2", "Eiz3uicwMDAwMDAwMDAwMTAjNCUyRjI", CursorKind.COUNT),
+        ("ana", "E3efb-JhbmE", CursorKind.NAME),
+    ],
+)
+def test_clients_may_keep_a_cursor_of_an_earlier_release(
+    position: str, cursor: str, kind: CursorKind
+) -> None:
+    assert encode(position) == cursor
+    assert decode(cursor, kind) == position
+
+
 def test_the_cursor_of_a_name_is_short() -> None:
     assert len(encode("x" * 54)) < 80
 

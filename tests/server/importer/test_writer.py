@@ -80,6 +80,21 @@ async def test_writes_of_one_identity_keep_their_order() -> None:
     assert writer.outcome == Outcome(new=4, changed=3)
 
 
+@pytest.mark.parametrize(("seconds", "room"), [(0.0, 5_000), (1_000.0, 200), (1.0, 600)])
+async def test_the_next_batch_takes_the_store_two_seconds_within_bounds(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, room: int
+) -> None:
+    clock = iter([0.0, seconds])
+    monkeypatch.setattr("server.importer.writer.monotonic", lambda: next(clock))
+
+    async def put(things: Sequence[str]) -> Outcome:
+        return Outcome(new=len(things))
+
+    async with Writer(put) as writer:
+        await writer.write({str(number): "x" for number in range(300)})
+    assert writer.room == room
+
+
 async def test_a_failure_waits_for_the_others_and_counts_them() -> None:
     gate = Gate()
     gate.failing = {"b"}
