@@ -18,7 +18,12 @@ import orjson
 
 from analytics import dialects, queries
 from analytics.dialects import END, FIRST
-from analytics.errors import NOT_FILLED, AnalyticsFailedError, AnalyticsUnavailableError
+from analytics.errors import (
+    NOT_FILLED,
+    AnalyticsFailedError,
+    AnalyticsMissingError,
+    AnalyticsUnavailableError,
+)
 from analytics.store import Export, Question, Result
 
 SECONDS = 60.0
@@ -71,7 +76,7 @@ class ClickHouseStore:
         try:
             return await self._ask(question, later)
         except _NoTableError as error:
-            raise AnalyticsUnavailableError(NOT_FILLED) from error
+            raise AnalyticsMissingError(NOT_FILLED) from error
 
     async def _ask(self, question: Question, export: Export) -> Result:
         sql = dialects.clickhouse(question(queries.comments(export.name)))

@@ -7,6 +7,10 @@ class AnalyticsUnavailableError(DalError):
     """The analytics store is not installed, not filled, away, or too slow; all else goes on."""
 
 
+class AnalyticsMissingError(AnalyticsUnavailableError):
+    """The store is not installed or not filled; the message is a command: not for clients."""
+
+
 class AnalyticsFailedError(AnalyticsUnavailableError):
     """The store fails in words of its engine, with its paths and hosts: not for clients."""
 

@@ -3,14 +3,14 @@
 import asyncio
 from pathlib import Path
 
-from analytics.errors import NOT_INSTALLED, AnalyticsUnavailableError
+from analytics.errors import NOT_INSTALLED, AnalyticsMissingError
 from analytics.store import AnalyticsStore
 
 
 async def open_store(directory: Path, table: str, url: str | None) -> AnalyticsStore:
     """Open the store of one table: ClickHouse at ``url``, or DuckDB in a data directory.
 
-    AnalyticsUnavailableError where the packages for it are not installed.
+    AnalyticsMissingError where the packages for it are not installed.
     """
     return await asyncio.to_thread(_opened, directory, table, url)
 
@@ -30,4 +30,4 @@ def _opened(directory: Path, table: str, url: str | None) -> AnalyticsStore:
 
         return DuckDBStore(folder_of(directory, table))
     except ImportError:
-        raise AnalyticsUnavailableError(NOT_INSTALLED) from None
+        raise AnalyticsMissingError(NOT_INSTALLED) from None

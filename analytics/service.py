@@ -10,7 +10,14 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from analytics.errors import BUSY, NOT_FILLED, NOT_SET_UP, SLOW, AnalyticsUnavailableError
+from analytics.errors import (
+    BUSY,
+    NOT_FILLED,
+    NOT_SET_UP,
+    SLOW,
+    AnalyticsMissingError,
+    AnalyticsUnavailableError,
+)
 from analytics.periods import (
     Period,
     Span,
@@ -105,7 +112,7 @@ class Analytics:
                 self._store = await self._open()
         export = await self._store.export()
         if export is None:
-            raise AnalyticsUnavailableError(NOT_FILLED)
+            raise AnalyticsMissingError(NOT_FILLED)
         return _Asked(self._store, export)
 
 

@@ -91,7 +91,7 @@ def slice_of(
     """
     if plan_by is not None and not info.context.explain:
         raise InvalidArgumentError(
-            "planBy", "This server does not explain its plans: planBy needs serve --explain."
+            "planBy", "This server does not explain its plans: leave planBy out."
         )
     return replace(
         plain_slice(first, after, last, before, kind=kind),

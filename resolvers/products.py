@@ -45,7 +45,7 @@ PlanBy: TypeAlias = Annotated[
     PlanBasis | None,
     strawberry.argument(
         description="Plan the page as if less were known than there is, to compare plans: only "
-        "where the server runs with --explain. The rows are the same."
+        "where the server explains its plans. The rows are the same."
     ),
 ]
 

@@ -244,5 +244,5 @@ class Connection(Generic[Row]):
     plan: execution_stats.ExecutionStatistics | None = strawberry.field(
         resolver=connections.plan,
         graphql_type=QueryPlan | None,
-        description="How the page was read; null unless the server runs with --explain.",
+        description="How the page was read; null unless the server explains its plans.",
     )

@@ -10,7 +10,13 @@ import strawberry
 from asgi_correlation_id import correlation_id
 from graphql import GraphQLError
 
-from analytics.errors import AWAY, AnalyticsFailedError, AnalyticsUnavailableError
+from analytics.errors import (
+    AWAY,
+    NOT_SET_UP,
+    AnalyticsFailedError,
+    AnalyticsMissingError,
+    AnalyticsUnavailableError,
+)
 from dal import errors
 from dal.limits import MAX_ERRORS, MAX_MESSAGE
 from live.listener import SlowListenerError
@@ -39,6 +45,7 @@ CODES: dict[type[Exception], str] = {
     errors.StoreFullError: "UNAVAILABLE",
     errors.StoreDamagedError: "UNAVAILABLE",
     AnalyticsUnavailableError: "UNAVAILABLE",
+    AnalyticsMissingError: "UNAVAILABLE",
     AnalyticsFailedError: "UNAVAILABLE",
 }
 
@@ -110,6 +117,8 @@ def shown(error: GraphQLError) -> GraphQLError:
         extensions["requestId"] = correlation_id.get()
     if isinstance(original, AnalyticsFailedError):
         message = AWAY
+    if isinstance(original, AnalyticsMissingError):
+        message = NOT_SET_UP
     if isinstance(original, STORE_FAULTS):
         message = UNAVAILABLE
     if isinstance(original, errors.InvalidArgumentError):

@@ -20,6 +20,9 @@ WINDOW = 60.0
 LINES = 100
 """Lines that one fault may take in that time."""
 
+FIRST_VALUES = 100
+"""Different values of clients that one place of the code logs."""
+
 _JSON_NAMES = {
     "levelname": "level",
     "name": "logger",
@@ -48,6 +51,20 @@ def log_handler(log_format: LogFormat, stream: TextIO | None = None) -> logging.
         fields = [name for name in _JSON_NAMES if name != "exc_info"]
         handler.setFormatter(OrjsonFormatter(fields, rename_fields=_JSON_NAMES, timestamp="time"))
     return handler
+
+
+class FirstValues:
+    """The first values of clients that a log names, each once: a client may send any number."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def adds(self, value: str) -> bool:
+        """Return whether a value is new, and among the first."""
+        new = value not in self._seen and len(self._seen) < FIRST_VALUES
+        if new:
+            self._seen.add(value)
+        return new
 
 
 @dataclass(slots=True)

@@ -25,8 +25,7 @@ def require_viewer(context: Context) -> Viewer:
     """Return who asks; UnauthenticatedError for anybody."""
     if context.viewer is None:
         raise UnauthenticatedError(
-            "This needs a user: send the header 'Authorization: Bearer <JWT>' "
-            "(`marginalia token --user NAME` prints one)."
+            "This needs a user: send the header 'Authorization: Bearer <JWT>'."
         )
     return context.viewer
 

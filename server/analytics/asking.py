@@ -3,7 +3,7 @@
 from functools import partial
 from importlib.util import find_spec
 
-from analytics.errors import NOT_FILLED, NOT_INSTALLED, AnalyticsUnavailableError
+from analytics.errors import NOT_FILLED, NOT_INSTALLED, AnalyticsMissingError
 from analytics.opening import folder_of, open_store
 from analytics.service import Analytics
 from analytics.store import AnalyticsStore
@@ -19,14 +19,14 @@ def analytics_of(settings: Settings) -> Analytics:
 
 
 async def open_analytics(settings: Settings) -> AnalyticsStore:
-    """Open the store of the settings; AnalyticsUnavailableError where it is not installed."""
+    """Open the store of the settings; AnalyticsMissingError where it is not installed."""
     return await open_store(settings.data_dir, settings.table, settings.analytics_url)
 
 
 async def _open_filled(settings: Settings) -> AnalyticsStore:
     """Open the store unless nobody filled it: DuckDB takes 50 MB and a quarter of a second."""
     if not is_filled(settings):
-        raise AnalyticsUnavailableError(NOT_FILLED if _INSTALLED else NOT_INSTALLED)
+        raise AnalyticsMissingError(NOT_FILLED if _INSTALLED else NOT_INSTALLED)
     return await open_analytics(settings)
 
 

@@ -14,6 +14,7 @@ from dal.errors import InvalidArgumentError
 from dal.model import rules
 from resolvers.request.context import Viewer
 from server.auth.authenticator import InvalidTokenError, KeysUnavailableError, TokenFlaw
+from server.logs import FirstValues
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +41,7 @@ class Verifier:
         self._secret = secret
         self._keys = jwt.PyJWKClient(jwks_url, timeout=_KEY_SET_TIMEOUT) if jwks_url else None
         self._audience = audience
+        self._logged = FirstValues()
 
     async def viewer(self, encoded: str) -> Viewer:
         """Return the JWT's user; InvalidTokenError or KeysUnavailableError without one."""
@@ -76,10 +78,17 @@ class Verifier:
                 )
             key = await _public_key(self._keys, key_id)
             return _Rule(key, KEY_SET_ALGORITHMS, self._audience)
+        shown = algorithm[:20]
+        if self._logged.adds(shown):
+            logger.warning(
+                "JWTs signed with %r are refused: set MARGINALIA_JWT_SECRET for HS256, or "
+                "MARGINALIA_JWKS_URL for RS256, ES256 and EdDSA.",
+                shown,
+            )
         raise InvalidTokenError(
             TokenFlaw.UNVERIFIABLE,
-            f"This server cannot verify a JWT signed with {algorithm[:20]!r}: set "
-            "MARGINALIA_JWT_SECRET for HS256 or MARGINALIA_JWKS_URL for RS256, ES256 and EdDSA.",
+            f"This server cannot verify a JWT signed with {shown!r}: get one from the "
+            "issuer that it trusts.",
         )
 
 
@@ -114,7 +123,7 @@ def _username(claims: Mapping[str, Any]) -> str:
     try:
         return rules.identifier("sub", claims["sub"])
     except InvalidArgumentError as error:
-        message = f"The JWT's user does not do: {error}"
+        message = f"The JWT's 'sub' is not a valid user name: {error}"
         raise InvalidTokenError(TokenFlaw.CLAIMS, message) from error
 
 

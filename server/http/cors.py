@@ -17,6 +17,11 @@ def is_allowed(origin: str, origins: Sequence[str], *, local: bool) -> bool:
     return "*" in origins or origin in origins or (local and bool(_LOCAL.fullmatch(origin)))
 
 
+def is_own(origin: str, host: str | None) -> bool:
+    """Return whether pages of an origin are this server's own; what is no origin is not."""
+    return origin.partition("://")[2] == host
+
+
 class CrossOriginMiddleware:
     """Opens the API, and no page, to pages of ``origins``, of any (``*``), or of this machine.
 

@@ -18,6 +18,7 @@ from dal.limits import MAX_HOST
 from server.http.admission import is_health
 from server.http.failures import failure
 from server.http.graphql_request import header
+from server.logs import FirstValues
 from server.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -26,9 +27,6 @@ ANY = "*"
 
 _AT_ONCE = 1_000
 """Hosts whose verdict is remembered."""
-
-_LOGGED = 100
-"""Refused hosts that are logged, each once: a client may name any number."""
 
 Address = IPv4Address | IPv6Address
 
@@ -102,7 +100,7 @@ class HostMiddleware:
     def __init__(self, app: ASGIApp, hosts: AllowedHosts) -> None:
         self._app = app
         self._hosts = hosts
-        self._logged: set[str] = set()
+        self._logged = FirstValues()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""
@@ -111,8 +109,7 @@ class HostMiddleware:
             local, _ = scope.get("server") or (None, None)
             if not self._hosts.allow(host, local):
                 shown = host[:MAX_HOST]
-                if shown not in self._logged and len(self._logged) < _LOGGED:
-                    self._logged.add(shown)
+                if self._logged.adds(shown):
                     logger.warning(
                         "Requests for the host %r are refused: allow it with --public-url or "
                         "--allowed-host.",

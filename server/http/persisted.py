@@ -66,8 +66,7 @@ class PersistedDocuments:
             return await self._by_id(operation.document_id or operation.sha256 or "", operation)
         if self._only and not await self._is_trusted(operation.query):
             raise _error(
-                "This server runs registered documents only: ask for one by its id, in "
-                "'documentId', and have yours registered with 'marginalia documents add'.",
+                "This server runs registered documents only: send the id of one in 'documentId'.",
                 "UNTRUSTED_DOCUMENT",
             )
         if self._automatic is not None and operation.sha256 is not None:

@@ -1,9 +1,9 @@
 """WebSockets: who may open one, and how uvicorn's protocol ends it."""
 
+import logging
 from asyncio import BaseTransport
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 from asgi_correlation_id import correlation_id
 from starlette.types import Receive, Scope, Send
@@ -12,7 +12,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.protocol import State
 
 from dal.limits import MAX_FRAMES, MAX_MESSAGE_FRAMES
-from server.http.cors import is_allowed
+from server.http.cors import is_allowed, is_own
 from server.http.failures import failure, refusal
 from server.http.graphql import GraphQLView
 from server.http.graphql_request import header
@@ -21,6 +21,9 @@ from server.http.rate_limit import TOO_MANY_MESSAGES
 from server.http.request_ids import request_id_of
 from server.http.slow_clients import UnreadTimer
 from server.http.subscribers import ENDING, Subscribers, TooManySubscribersError
+from server.logs import FirstValues
+
+logger = logging.getLogger(__name__)
 
 PING_EVERY = 20.0
 """Seconds between two pings, and in which each must be answered."""
@@ -48,6 +51,7 @@ class WebSocketView:
         self._origins = origins
         self._local = local
         self._seconds = seconds
+        self._logged = FirstValues()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection until it ends; what is refused is answered by HTTP."""
@@ -55,7 +59,10 @@ class WebSocketView:
         await receive()
         origin = header(scope, b"origin")
         if origin is not None and not self._welcomes(scope, origin):
-            sentence = f"Pages of {origin[:100]} may not connect: see --cors-origin."
+            shown = origin[:100]
+            if self._logged.adds(shown):
+                logger.warning("Pages of %r may not connect: allow them with --cors-origin.", shown)
+            sentence = f"Pages of {shown} may not connect to this server."
             await failure(403, sentence)(scope, receive, send)
             return
         try:
@@ -65,7 +72,7 @@ class WebSocketView:
             await refusal(503, str(error), 5)(scope, receive, send)
 
     def _welcomes(self, scope: Scope, origin: str) -> bool:
-        own = urlsplit(origin).netloc == header(scope, b"host")
+        own = is_own(origin, header(scope, b"host"))
         return own or is_allowed(origin, self._origins, local=self._local)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:

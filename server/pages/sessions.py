@@ -9,13 +9,13 @@ import hashlib
 import hmac
 import re
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from resolvers.request.context import Context
 from server.auth.authenticator import InvalidTokenError, TokenFlaw
+from server.http.cors import is_own
 from server.http.graphql import GraphQLView
 from server.pages import i18n
 
@@ -140,7 +140,7 @@ def from_here(request: Request) -> bool:
     if site is not None:
         return site in {"same-origin", "none"}
     origin = request.headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == request.headers.get("host")
+    return origin is None or is_own(origin, request.headers.get("host"))
 
 
 def _path(request: Request) -> str:

@@ -9,7 +9,7 @@ import pytest
 from strawberry import Schema
 
 from analytics.duckdb_store import DuckDBStore
-from analytics.errors import AWAY
+from analytics.errors import AWAY, NOT_SET_UP
 from analytics.opening import open_store
 from analytics.service import Analytics
 from analytics.store import AnalyticsStore
@@ -101,6 +101,16 @@ async def test_a_store_that_is_away_takes_nothing_else_with_it(
         assert error["path"] == ["product", "trend"]
     assert error["message"] == AWAY
     assert caplog.text.count("ClickHouse at 127.0.0.1 does not answer") == 1
+
+
+async def test_clients_are_not_told_how_to_fill_the_store(
+    schema: Schema, stores: Stores, tmp_path: Path
+) -> None:
+    async def empty() -> AnalyticsStore:
+        return DuckDBStore(tmp_path / "empty")
+
+    (error,) = (await asking(schema, stores, Analytics(empty))(BOTH))["errors"]
+    assert (error["message"], error["extensions"]["code"]) == (NOT_SET_UP, "UNAVAILABLE")
 
 
 async def test_clients_are_not_told_of_paths(

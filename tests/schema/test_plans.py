@@ -156,9 +156,7 @@ async def test_a_server_that_does_not_explain_refuses_to_plan_by_less(run: Run) 
     answer = await run(PLANNED, planBy="COUNTS")
     (error,) = answer["errors"]
     assert error["extensions"]["code"] == "BAD_ARGUMENT"
-    assert (
-        error["message"] == "This server does not explain its plans: planBy needs serve --explain."
-    )
+    assert error["message"] == "This server does not explain its plans: leave planBy out."
     assert not (await run(PLANNED, planBy=None))["errors"]
 
 

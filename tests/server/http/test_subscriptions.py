@@ -377,10 +377,15 @@ async def test_a_faulty_subscription_is_an_error_of_its_own(url: str) -> None:
 
 @pytest.mark.parametrize(
     ("origin", "welcome"),
-    [("https://shop.example", True), ("own", True), ("https://evil.example", False)],
+    [
+        ("https://shop.example", True),
+        ("own", True),
+        ("https://evil.example", False),
+        ("http://[", False),
+    ],
 )
 async def test_pages_of_other_origins_are_let_in_by_setting(
-    url: str, origin: str, welcome: bool
+    url: str, origin: str, welcome: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     opened = socket(url, origin=url if origin == "own" else origin)
     if welcome:
@@ -389,7 +394,8 @@ async def test_pages_of_other_origins_are_let_in_by_setting(
     with pytest.raises(InvalidStatus) as refused:
         await opened.__aenter__()
     assert refused.value.response.status_code == 403
-    assert b"--cors-origin" in refused.value.response.body
+    assert f"Pages of {origin} may not connect".encode() in refused.value.response.body
+    assert "allow them with --cors-origin" in caplog.text
 
 
 async def test_one_client_has_so_many_connections(

@@ -82,6 +82,7 @@ async def test_it_leads_nowhere_else(client: httpx.AsyncClient, elsewhere: str) 
         {"Origin": "https://evil.example"},
         {"Origin": f"{SITE}:8080"},
         {"Origin": "null"},
+        {"Origin": "http://["},
     ],
 )
 async def test_another_site_cannot_sign_a_visitor_in(
@@ -131,6 +132,7 @@ async def test_one_click_signs_in_to_a_demo(table: Table) -> None:
         for address in ("/sign-in?next=/products/1", "/products/1"):
             page = await opened(visitor, address)
             assert "Try it as “demo”" in page.text
+            assert "marginalia token" in page.text
             assert page.fields()["demo"] == "1"
         elsewhere = {"Origin": "https://evil.example"}
         refused = await visitor.post("/sign-in", data=FORM | {"demo": "1"}, headers=elsewhere)
@@ -143,6 +145,7 @@ async def test_one_click_signs_in_to_a_demo(table: Table) -> None:
 
 
 async def test_a_server_that_is_no_demo_signs_nobody_in(client: httpx.AsyncClient) -> None:
+    assert "marginalia token" not in (await opened(client, "/sign-in")).text
     assert "Try it as" not in (await opened(client, "/sign-in")).text
     answer = await client.post("/sign-in", data=FORM | {"demo": "1"})
     assert (answer.status_code, "set-cookie" in answer.headers) == (404, False)
