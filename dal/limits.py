@@ -52,7 +52,7 @@ TRUSTED_CHARACTERS = 16_000_000
 """Characters of all trusted documents, which are kept as texts in any case."""
 
 AUTOMATIC_BYTES = 16_000_000
-"""Bytes of the texts that clients register by hash; those that were asked for last stay."""
+"""Memory for the texts that clients register by hash; those that were asked for last stay."""
 
 # Variables and arguments
 

@@ -6,7 +6,6 @@ last send a hash first, and where nobody knows it the text beside it.
 """
 
 import logging
-from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 
@@ -14,11 +13,14 @@ from cachetools import LRUCache, TTLCache
 from graphql import GraphQLError
 
 from dal.errors import DalError
-from dal.limits import AUTOMATIC_BYTES
+from dal.limits import AUTOMATIC_BYTES, MAX_DOCUMENT
 from dal.repositories.documents import DocumentRepository
 from schema.errors import shown
 from schema.trusted_documents import BrokenDocumentError, TrustedDocuments, hash_of
 from server.http.graphql_request import Operation
+
+_ENTRY_BYTES = 400
+"""What a text that clients register takes in memory besides its characters, about."""
 
 REFUSED_TEXTS = 1_000
 REFUSED_SECONDS = 5.0
@@ -58,7 +60,9 @@ class PersistedDocuments:
         """The SHA-256 of such texts, where only trusted documents run."""
         self._automatic: LRUCache[str, str] | None = None
         if automatic:
-            self._automatic = LRUCache(AUTOMATIC_BYTES, lambda text: len(text.encode()))
+            self._automatic = LRUCache(
+                AUTOMATIC_BYTES, lambda text: len(text.encode()) + _ENTRY_BYTES
+            )
 
     async def asked_by(self, operation: Operation) -> Asked:
         """Return the document of a request; GraphQLError, with its code, where none is to run."""
@@ -122,7 +126,7 @@ class PersistedDocuments:
         """Keep a text under its hash, for whoever sends that alone."""
         if hash_of(text) != digest:
             raise _error("'sha256Hash' is not the SHA-256 of the text in 'query'.", "BAD_REQUEST")
-        with suppress(ValueError):  # larger than all of the room
+        if len(text) <= MAX_DOCUMENT:  # a longer one is refused, and would drive out others
             automatic[digest] = text
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import tracemalloc
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,11 +14,15 @@ from dal.errors import StoreUnavailableError
 from dal.limits import AUTOMATIC_BYTES
 from dal.repositories.documents import DocumentRepository
 from dal.table.client import Table
+from schema.build import build_schema
+from schema.documents import DocumentCache
+from schema.trusted_documents import TrustedDocuments
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.http import persisted
+from server.http.graphql_request import operation_of
 from server.http.media_types import GRAPHQL, JSON
-from server.http.persisted import REFUSED_SECONDS
+from server.http.persisted import REFUSED_SECONDS, PersistedDocuments
 from server.settings import Settings
 from tests.calls import calls_of
 from tests.server.serving import ADD, SECRET, bearer
@@ -268,7 +273,7 @@ async def test_what_clients_register_is_bounded(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert AUTOMATIC_BYTES == 16_000_000
-    monkeypatch.setattr("server.http.persisted.AUTOMATIC_BYTES", 60)
+    monkeypatch.setattr("server.http.persisted.AUTOMATIC_BYTES", 1_300)
     texts = [f"{{ a{number}: __typename }}" for number in range(4)]
     async with serving(table, apq=True) as client:
         for text in texts:
@@ -278,13 +283,31 @@ async def test_what_clients_register_is_bounded(
     assert last.json() == {"data": {"a3": "Query"}}
 
 
-async def test_a_text_too_large_to_be_kept_still_runs(
+async def test_short_texts_take_no_more_memory_than_long_ones(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.http.persisted.AUTOMATIC_BYTES", 5)
+    monkeypatch.setattr("server.http.persisted.AUTOMATIC_BYTES", 1_000_000)
+    trusted = TrustedDocuments(DocumentCache(build_schema()))
+    documents = PersistedDocuments(trusted, DocumentRepository(table), automatic=True)
+    tracemalloc.start()
+    try:
+        for number in range(5_000):
+            text = f"{{a{number}}}"
+            await documents.asked_by(operation_of({"query": text, **hashed(sha256(text))}))
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert taken < 1_000_000
+
+
+async def test_what_is_too_long_to_run_drives_out_nothing(table: Table) -> None:
     async with serving(table, apq=True) as client:
-        text = "{ __typename }"
-        answer = await by_post(client, query=text, **hashed(sha256(text)))
+        await by_post(client, query="{ __typename }", **hashed(sha256("{ __typename }")))
+        for number in range(17):
+            text = f"#{number}".ljust(950_000)
+            refused = await by_post(client, query=text, **hashed(sha256(text)))
+            assert code_of(refused) == "BAD_REQUEST"
+        answer = await by_post(client, **hashed(sha256("{ __typename }")))
     assert answer.json() == {"data": {"__typename": "Query"}}
 
 
