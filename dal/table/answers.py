@@ -64,10 +64,13 @@ def whole_error(status: int, body: bytes, checksum: bytes, content_type: str) ->
     reasons = told.get("CancellationReasons") or []
     if code not in KNOWN:
         raise _malformed(f"its error is {code}, which DynamoDB does not have")
+    message = told.get("message") or told.get("Message") or ""
     if not isinstance(reasons, list) or (code == CANCELLED and not reasons):
         raise _malformed("it has no reasons for a transaction that was cancelled")
+    if not isinstance(message, str) or not all(isinstance(one, dict) for one in reasons):
+        raise _malformed("its message or its reasons have another shape than DynamoDB's")
     return {
-        "Error": {"Code": code, "Message": told.get("message") or told.get("Message") or ""},
+        "Error": {"Code": code, "Message": message},
         "ResponseMetadata": {"HTTPStatusCode": status},
         "CancellationReasons": reasons,
     }

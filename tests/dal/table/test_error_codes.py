@@ -1,6 +1,10 @@
+from typing import Any
+
+import orjson
 import pytest
 
 from dal import errors
+from dal.table.answers import whole_error
 from dal.table.error_codes import dal_error
 from tests.fakes import error_told
 
@@ -89,3 +93,17 @@ def test_a_refusal_repeats_what_dynamodb_says() -> None:
     response = error_told("AccessDeniedException")
     del response["Error"]["Message"]
     assert str(dal_error(response)).endswith("AccessDeniedException")
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"CancellationReasons": [None]},
+        {"CancellationReasons": ["ConditionalCheckFailed"]},
+        {"CancellationReasons": [{"Code": "ConditionalCheckFailed"}], "message": 1},
+    ],
+)
+def test_an_error_of_another_shape_is_not_believed(members: dict[str, Any]) -> None:
+    body = orjson.dumps({"__type": "TransactionCanceledException"} | members)
+    with pytest.raises(errors.StoreUnavailableError, match="cannot be believed"):
+        raise dal_error(whole_error(400, body, b"", "application/x-amz-json-1.0"))
