@@ -150,6 +150,10 @@ MAX_JWT = 4_000
 """Characters of what a person pastes to sign in: browsers drop a cookie of more than 4,096 with its
 name."""
 
+MAX_PAGE_ADDRESS = 8_000
+"""Bytes of a page's address: the page repeats it in a link for each language. The longest useful
+one holds an identifier and a cursor, 3,000 in all."""
+
 MAX_HOST = 300
 """Characters of a Host header: a name has 253 at most, a port five."""
 

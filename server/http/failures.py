@@ -20,6 +20,9 @@ _CODES = {
     503: "UNAVAILABLE",
 }
 
+_SHOWN = 300
+"""Characters of a path that a message shows."""
+
 
 def failure(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
     """Return one error as JSON; every status that names no other code is a BAD_REQUEST."""
@@ -44,9 +47,10 @@ def refusal(status: int, message: str, retry_after: int) -> Response:
 async def http_failure(request: Request, error: Exception) -> Response:
     """Answer for what Starlette refuses itself: an unknown path, a wrong method."""
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class alone
+    path = request.url.path[:_SHOWN]
     sentences = {
-        404: f"There is nothing at {request.url.path}: GraphQL is at /graphql.",
-        405: f"{request.url.path} does not answer {request.method}.",
+        404: f"There is nothing at {path}: GraphQL is at /graphql.",
+        405: f"{path} does not answer {request.method}.",
     }
     return failure(error.status_code, sentences.get(error.status_code, error.detail), error.headers)
 

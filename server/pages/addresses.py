@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from starlette.datastructures import QueryParams
 
+from dal.limits import MAX_PAGE_ADDRESS
 from server.pages.faults import PageFault
 from server.pages.i18n import gettext
 
@@ -132,7 +133,8 @@ def origin_of(address: str) -> tuple[str, str | None, int | None]:
 
 def local(address: str) -> str:
     """Return ``address`` when it leads nowhere but to this site, else the first page's."""
-    return address if _LOCAL.fullmatch(address) else "/"
+    fits = len(address) <= MAX_PAGE_ADDRESS and _LOCAL.fullmatch(address)
+    return address if fits else "/"
 
 
 def _rating(value: str) -> int:

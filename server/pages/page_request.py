@@ -10,9 +10,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from dal.limits import MAX_FORM_FIELDS
+from dal.limits import MAX_FORM_FIELDS, MAX_PAGE_ADDRESS
 from server.auth.authenticator import InvalidTokenError, KeysUnavailableError
 from server.auth.demo_account import DemoAccount
+from server.http.failures import failure
 from server.http.graphql import GraphQLView
 from server.http.request_body import read_body
 from server.pages import formats, i18n, operations, rendering, sessions
@@ -159,6 +160,9 @@ def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = Non
     """Return what answers a route by ``handler``; its faults become pages too."""
 
     async def answer(http: Request) -> Response:
+        address = len(http.scope["raw_path"]) + len(http.scope["query_string"])
+        if address >= MAX_PAGE_ADDRESS:  # the question mark is one byte more
+            return failure(414, f"The address is longer than {MAX_PAGE_ADDRESS:,} bytes.")
         with i18n.speaking(sessions.language(http)):
             request = anonymous = PageRequest(http, view, Session(await view.context(None)), demo)
             try:

@@ -5,7 +5,7 @@ import time
 import httpx
 import pytest
 
-from dal.limits import MAX_JWT
+from dal.limits import MAX_JWT, MAX_PAGE_ADDRESS
 from tests.server.pages.conftest import Parsed, jwt_of, opened
 
 SIZE = 12_000
@@ -95,6 +95,27 @@ async def test_headers(client: httpx.AsyncClient, token: str) -> None:
             for size in (SIZE // len(token), 2 * SIZE // len(token))
         )
         await check(client, once, twice)
+
+
+async def test_an_address_that_stands_in_many_links_is_refused_with_the_limit(
+    client: httpx.AsyncClient,
+) -> None:
+    path = "/products/long?rating=5"
+    longest = path.ljust(MAX_PAGE_ADDRESS, "5")
+    assert (await client.get(longest)).status_code == 400
+    answer = await client.get(longest + "5")
+    assert answer.status_code == 414
+    assert "longer than 8,000 bytes" in answer.json()["errors"][0]["message"]
+    answer = await client.get("/static/" + "a" * 60_000)
+    assert len(answer.content) < 1_000
+
+
+async def test_a_place_to_return_to_is_no_longer_than_an_address(
+    client: httpx.AsyncClient,
+) -> None:
+    form = {"jwt": "a.b.c", "next": "/" + "a" * MAX_PAGE_ADDRESS}
+    page = Parsed((await client.post("/sign-in", data=form)).text)
+    assert page.fields()["next"] == "/"
 
 
 async def test_a_jwt_that_no_cookie_holds_is_refused_with_the_limit(
