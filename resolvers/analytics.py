@@ -27,19 +27,19 @@ _MANY = 1_000_000
 
 show_enum(
     Interval,
-    "How long a period is, in UTC.",
+    "Length of a period, in UTC.",
     {
-        Interval.DAY: "From midnight to midnight.",
-        Interval.WEEK: "From Monday on, as in ISO 8601.",
-        Interval.MONTH: "A month of the calendar.",
+        Interval.DAY: "One day, from midnight.",
+        Interval.WEEK: "One ISO 8601 week, from Monday.",
+        Interval.MONTH: "One calendar month.",
     },
 )
 show_enum(
     MovedBy,
-    "What of a product moved.",
+    "Measure that movers are compared by.",
     {
         MovedBy.AVERAGE: "The mean rating.",
-        MovedBy.VOLUME: "How many comments it got.",
+        MovedBy.VOLUME: "The number of new comments.",
     },
 )
 
@@ -47,20 +47,20 @@ show_enum(
 async def trend(
     root: strawberry.Parent[Product],
     info: Info,
-    interval: Annotated[Interval, strawberry.argument(description="How long each period is.")],
+    interval: Annotated[Interval, strawberry.argument(description="Length of each period.")],
     from_: Annotated[
         datetime | None,
         strawberry.argument(
             name="from",
-            description="The first period is the one of this instant. Left out, that of the first "
-            "comment, or the 400th before the last.",
+            description="Start with the period that contains this time. Default: the period of the "
+            "first comment, or the last 400 periods.",
         ),
     ] = None,
     to: Annotated[
         datetime | None,
         strawberry.argument(
-            description="The last period is the one that ends here, or has begun by then. Left "
-            "out, that of the last comment.",
+            description="End with the period that contains this time, or that ends at it. Default: "
+            "the period of the last comment.",
         ),
     ] = None,
     language: list[str] | None = None,
@@ -73,35 +73,35 @@ async def trend(
 
 async def movers(
     info: Info,
-    interval: Annotated[Interval, strawberry.argument(description="How long each period is.")],
+    interval: Annotated[Interval, strawberry.argument(description="Length of each period.")],
     by: Annotated[
-        MovedBy | None, strawberry.argument(description="What moved; null is VOLUME.")
+        MovedBy | None, strawberry.argument(description="Measure to compare. Default VOLUME.")
     ] = MovedBy.VOLUME,
     from_: Annotated[
         datetime | None,
         strawberry.argument(
             name="from",
-            description="An instant within the earlier period. Left out, it is the period before "
-            "the later one.",
+            description="A time within the earlier period. Default: the period before the later "
+            "one.",
         ),
     ] = None,
     to: Annotated[
         datetime | None,
         strawberry.argument(
-            description="An instant within the later period. Left out, it is the last period "
-            "that was over at `asOf`.",
+            description="A time within the later period. Default: the last period that had ended "
+            "at `asOf`.",
         ),
     ] = None,
     at_least: Annotated[
         int | None,
         strawberry.argument(
-            description="By AVERAGE, products with fewer comments in one of the periods do not "
-            "count; null is 5.",
+            description="With AVERAGE, omit products with fewer comments than this in either "
+            "period. Default 5.",
         ),
     ] = AT_LEAST,
     first: Annotated[
         int | None,
-        strawberry.argument(description="How many products: 100 at most; null is 20."),
+        strawberry.argument(description="Number of products to return. Default 20, maximum 100."),
     ] = DEFAULT_SIZE,
 ) -> Movers:
     """Return the products that moved most between two periods; for staff."""

@@ -15,33 +15,32 @@ from live.positions import position_of
 from resolvers.request.selection import Info
 
 
-@strawberry.enum(description="What happened to the list that is listened to.")
+@strawberry.enum(description="Kinds of changes of a list of comments.")
 class CommentEventKind(Enum):
     """Shows live.events.CommentEventKind."""
 
     READY = strawberry.enum_value(
         events.CommentEventKind.READY.value,
-        description="The subscription is in place. A page that is read from now on misses nothing: "
-        "what it does not show yet comes as an event.",
+        description="The subscription is active. Every change that a page read from now on does "
+        "not show arrives as an event.",
     )
     ADDED = strawberry.enum_value(
         events.CommentEventKind.ADDED.value,
-        description="A comment is in the list: it is new, or an edit has moved it past the "
-        "filters. Its place is by the edge's cursor, not always at the top.",
+        description="A comment entered the list: it is new, or an edit made it match the filters. "
+        "Its cursor gives its place, which is not always the top.",
     )
     CHANGED = strawberry.enum_value(
         events.CommentEventKind.CHANGED.value,
-        description="A comment of the list was edited; it keeps its place.",
+        description="A comment in the list was edited. Its place is unchanged.",
     )
     DELETED = strawberry.enum_value(
         events.CommentEventKind.DELETED.value,
-        description="A comment is in the list no longer: it was deleted, or an edit has moved it "
-        "out of the filters.",
+        description="A comment left the list: it was deleted, or an edit made it fail the filters.",
     )
     RELOAD = strawberry.enum_value(
         events.CommentEventKind.RELOAD.value,
-        description="Events may be missing before this one: read the list anew. The subscription "
-        "goes on.",
+        description="Events before this one may be missing: reload the list. The subscription "
+        "continues.",
     )
 
 

@@ -28,37 +28,41 @@ _NEW = {"product_id": rules.identifier, **_STATED, "idempotency_key": rules.iden
 _CHANGES = {**_WHICH, **_STATED}
 
 
-@strawberry.input(description="A new comment; its author is the user of the JWT.")
+@strawberry.input(description="A new comment. Its author is the JWT's user.")
 class AddCommentInput:
     """A comment as its author states it."""
 
-    product_id: str = strawberry.field(description="The shop's own id of what it is on.")
-    rating: int = strawberry.field(description="From 1 to 5.")
-    language: str = strawberry.field(description="A BCP 47 tag such as `en` or `pt-BR`.")
-    title: str = strawberry.field(default="", description="At most 200 characters.")
-    text: str = strawberry.field(description="At most 10,000 characters.")
+    product_id: str = strawberry.field(description="The shop's product id.")
+    rating: int = strawberry.field(description="Rating from 1 to 5.")
+    language: str = strawberry.field(
+        description="Language, as a BCP 47 tag such as `en` or `pt-BR`."
+    )
+    title: str = strawberry.field(default="", description="Title. Maximum 200 characters.")
+    text: str = strawberry.field(description="Plain text. Maximum 10,000 characters.")
     idempotency_key: str | None = strawberry.field(
         default=None,
-        description="Send the same key again when no answer came: the comment is stored once.",
+        description="Makes retries safe: requests with the same key store one comment.",
     )
 
 
-@strawberry.input(description="What changes; a field left out, or null, stays as it is.")
+@strawberry.input(description="Fields to change. A field that is omitted or null keeps its value.")
 class UpdateCommentInput:
     """The new values of some fields of a comment."""
 
-    id: strawberry.ID = strawberry.field(description="The comment's global `id`.")
-    rating: int | None = strawberry.field(default=None, description="From 1 to 5.")
-    language: str | None = strawberry.field(default=None, description="A BCP 47 tag.")
-    title: str | None = strawberry.field(default=None, description="At most 200 characters.")
-    text: str | None = strawberry.field(default=None, description="At most 10,000 characters.")
+    id: strawberry.ID = strawberry.field(description="Global `id` of the comment.")
+    rating: int | None = strawberry.field(default=None, description="Rating from 1 to 5.")
+    language: str | None = strawberry.field(default=None, description="Language, as a BCP 47 tag.")
+    title: str | None = strawberry.field(default=None, description="Title. Maximum 200 characters.")
+    text: str | None = strawberry.field(
+        default=None, description="Plain text. Maximum 10,000 characters."
+    )
 
 
-@strawberry.input(description="Which comment to delete.")
+@strawberry.input(description="The comment to delete.")
 class DeleteCommentInput:
-    """Which comment to delete."""
+    """The comment to delete."""
 
-    id: strawberry.ID = strawberry.field(description="The comment's global `id`.")
+    id: strawberry.ID = strawberry.field(description="Global `id` of the comment.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,10 @@ from resolvers.request.selection import Info, below, selects, weight
 DEFAULT_SIZE = 20
 
 CreatedFrom: TypeAlias = Annotated[
-    datetime | None, strawberry.argument(description="Only what was made then or later.")
+    datetime | None, strawberry.argument(description="Return rows created at or after this time.")
 ]
 CreatedBefore: TypeAlias = Annotated[
-    datetime | None, strawberry.argument(description="Only what was made before then.")
+    datetime | None, strawberry.argument(description="Return rows created before this time.")
 ]
 
 
@@ -39,16 +39,16 @@ class DateOrder(StrEnum):
 
 show_enum(
     DateOrder,
-    "The order of a list by date.",
+    "Sort order of a list by date.",
     {
-        DateOrder.NEWEST: "The latest first.",
-        DateOrder.OLDEST: "The earliest first.",
+        DateOrder.NEWEST: "Newest first.",
+        DateOrder.OLDEST: "Oldest first.",
     },
 )
 
 
 OrderBy: TypeAlias = Annotated[
-    DateOrder | None, strawberry.argument(description="Which end comes first; null is NEWEST.")
+    DateOrder | None, strawberry.argument(description="Sort order. Default NEWEST.")
 ]
 
 
@@ -61,15 +61,15 @@ class CommentOrder(StrEnum):
 
 show_enum(
     CommentOrder,
-    "The order of comments.",
+    "Sort order of comments.",
     {
-        CommentOrder.NEWEST: "By when they were made, the latest first.",
-        CommentOrder.OLDEST: "By when they were made, the earliest first.",
+        CommentOrder.NEWEST: "Newest first, by creation time.",
+        CommentOrder.OLDEST: "Oldest first, by creation time.",
     },
 )
 
 CommentOrderBy: TypeAlias = Annotated[
-    CommentOrder | None, strawberry.argument(description="Which come first; null is NEWEST.")
+    CommentOrder | None, strawberry.argument(description="Sort order. Default NEWEST.")
 ]
 
 

@@ -29,25 +29,25 @@ _INPUT = "input"
 """The one argument of every mutation."""
 
 
-@strawberry.enum(description="Why nothing was changed.")
+@strawberry.enum(description="Kinds of errors in a mutation's input.")
 class UserErrorCode(Enum):
     """What clients branch on; messages are for people."""
 
     BAD_ARGUMENT = strawberry.enum_value(
-        "BAD_ARGUMENT", description="A field breaks a rule: `field` says which one."
+        "BAD_ARGUMENT", description="A field is invalid; `field` names it."
     )
     NOT_FOUND = strawberry.enum_value(
-        "NOT_FOUND", description="What is to be changed is not there, or is not yours to see."
+        "NOT_FOUND", description="The object does not exist or is not visible to the user."
     )
     ALREADY_EXISTS = strawberry.enum_value(
-        "ALREADY_EXISTS", description="Something has this name already."
+        "ALREADY_EXISTS", description="The name is already taken."
     )
     IDEMPOTENCY_KEY_REUSED = strawberry.enum_value(
         "IDEMPOTENCY_KEY_REUSED",
-        description="The idempotency key was used for another input: choose a new one.",
+        description="The idempotency key was used with a different input. Use a new key.",
     )
     CONFLICT = strawberry.enum_value(
-        "CONFLICT", description="Somebody else changed it meanwhile: look at it again."
+        "CONFLICT", description="The object changed since it was read. Reload it and try again."
     )
 
 

@@ -26,13 +26,13 @@ from resolvers.request.selection import Info
 
 show_enum(
     OrderStatus,
-    "What became of an order.",
+    "Status of an order.",
     {
-        OrderStatus.PLACED: "Ordered, and still to be shipped or cancelled.",
-        OrderStatus.SHIPPED: "On its way.",
-        OrderStatus.DELIVERED: "With its customer, whose comments on its products are "
-        "verified purchases from now on.",
-        OrderStatus.CANCELLED: "Called off before it was shipped.",
+        OrderStatus.PLACED: "Placed, not yet shipped or cancelled.",
+        OrderStatus.SHIPPED: "Shipped to the user.",
+        OrderStatus.DELIVERED: "Delivered. The user's later comments on its products are verified "
+        "purchases.",
+        OrderStatus.CANCELLED: "Cancelled before shipping.",
     },
 )
 
@@ -40,45 +40,45 @@ CurrencyCode = NewType("CurrencyCode", str)
 """A scalar of the schema: three capital letters."""
 
 
-@strawberry.input(description="An amount of one currency.")
+@strawberry.input(description="An amount of money in a currency.")
 class MoneyInput:
     """What something costs."""
 
     amount: Decimal = strawberry.field(
-        description="Zero or more, in no more decimal places than the currency has."
+        description="Zero or more, with no more decimal places than the currency has."
     )
-    currency_code: CurrencyCode = strawberry.field(description="One of ISO 4217, such as `EUR`.")
+    currency_code: CurrencyCode = strawberry.field(description="ISO 4217 code, such as `EUR`.")
 
 
-@strawberry.input(description="So many of one product, at a price.")
+@strawberry.input(description="An order line: a product, its quantity and unit price.")
 class OrderLineInput:
-    """So many of one product."""
+    """An order line: a product, its quantity and unit price."""
 
-    product_id: str = strawberry.field(description="The shop's own id of what is ordered.")
-    quantity: int = strawberry.field(description="From 1 to 10,000.")
-    unit_price: MoneyInput = strawberry.field(description="What one piece costs.")
+    product_id: str = strawberry.field(description="The shop's product id.")
+    quantity: int = strawberry.field(description="Quantity from 1 to 10,000.")
+    unit_price: MoneyInput = strawberry.field(description="Price of one piece.")
 
 
-@strawberry.input(description="A new order, as the shop's own server states it.")
+@strawberry.input(description="A new order, sent by the shop's server.")
 class PlaceOrderInput:
     """An order of a user, at the prices that the shop asks."""
 
-    username: str = strawberry.field(description="Whose order it is.")
+    username: str = strawberry.field(description="User name of the user who orders.")
     lines: list[OrderLineInput] = strawberry.field(
-        description="From 1 to 90 lines, all in one currency."
+        description="Order lines: 1 to 90, all in one currency."
     )
     idempotency_key: str | None = strawberry.field(
         default=None,
-        description="Send the same key again when no answer came: the user's order is placed once.",
+        description="Makes retries safe: requests with the same key and user place one order.",
     )
 
 
-@strawberry.input(description="A step of an order.")
+@strawberry.input(description="A change of an order's status.")
 class SetOrderStatusInput:
     """Which order becomes what."""
 
-    id: strawberry.ID = strawberry.field(description="The order's global `id`.")
-    status: OrderStatus = strawberry.field(description="What becomes of it.")
+    id: strawberry.ID = strawberry.field(description="Global `id` of the order.")
+    status: OrderStatus = strawberry.field(description="New status.")
 
 
 @dataclass(frozen=True, slots=True)

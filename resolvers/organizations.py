@@ -26,48 +26,50 @@ from resolvers.request.selection import Info
 
 show_enum(
     UserType,
-    "What a user is to an organisation.",
+    "A user's rights in an organisation.",
     {
-        UserType.MEMBER: "Sees the organisation and the own tickets.",
-        UserType.ADMIN: "Sees all tickets of the organisation, and adds users to it.",
+        UserType.MEMBER: "Sees the organisation, its users and the user's own tickets.",
+        UserType.ADMIN: "Sees all tickets of the organisation and adds users.",
     },
     name="OrganizationUserType",
 )
 
 
-@strawberry.input(description="One of the first users of an organisation.")
+@strawberry.input(description="A user to add to a new organisation.")
 class OrganizationUserInput:
-    """One of the first users of an organisation."""
+    """A user to add to a new organisation."""
 
-    username: str = strawberry.field(description="The name under which the user signs in.")
+    username: str = strawberry.field(description="User name, as used to sign in.")
     type: UserType = strawberry.field(
-        default=UserType.MEMBER, description="What the user may do in the organisation."
+        default=UserType.MEMBER, description="The user's rights in the organisation."
     )
 
 
 @strawberry.input(
-    description="A new organisation. The user of the JWT becomes an admin of it; staff do not."
+    description="A new organisation. The JWT's user becomes an admin of it, except staff."
 )
 class CreateOrganizationInput:
     """An organisation and its first users."""
 
-    name: str = strawberry.field(description="Unique.")
+    name: str = strawberry.field(description="Unique name.")
     subscription_plan: str = strawberry.field(
-        description="What it subscribes to; at most 200 characters."
+        description="Subscription plan, as free text. Maximum 200 characters."
     )
     users: list[OrganizationUserInput] = strawberry.field(
-        default_factory=list, description="Its other first users, at most 90."
+        default_factory=list, description="Further users to add. Maximum 90."
     )
 
 
-@strawberry.input(description="Somebody who becomes a user of an organisation.")
+@strawberry.input(description="A user to add to an organisation.")
 class AddOrganizationUserInput:
     """A new user of an organisation."""
 
-    organization_name: str = strawberry.field(description="The unique name of one that is there.")
-    username: str = strawberry.field(description="The name under which the user signs in.")
+    organization_name: str = strawberry.field(
+        description="Unique name of an existing organisation."
+    )
+    username: str = strawberry.field(description="User name, as used to sign in.")
     type: UserType = strawberry.field(
-        default=UserType.MEMBER, description="What the user may do in the organisation."
+        default=UserType.MEMBER, description="The user's rights in the organisation."
     )
 
 

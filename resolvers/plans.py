@@ -13,43 +13,43 @@ TRACED = ("steps", "rows", "alternatives", "fullPages", "ideal")
 
 show_enum(
     RowOutcome,
-    "What became of a row that was read.",
+    "What the server did with a row it read.",
     {
-        RowOutcome.SHOWN: "It is on the page.",
-        RowOutcome.FILTERED: "A filter that its partition does not cover dropped it.",
-        RowOutcome.AROUND: "It passes the filters and lies beyond the page, or at its cursor: it "
-        "tells whether there are more, or was asked for in case the page needed it.",
-        RowOutcome.HEAD: "It is the item at the list's beginning, read with the rows.",
+        RowOutcome.SHOWN: "Returned on the page.",
+        RowOutcome.FILTERED: "Dropped by a filter that the index does not cover.",
+        RowOutcome.AROUND: "Matches the filters but lies outside the page: read for a pagination "
+        "flag, or in case the page needed more rows.",
+        RowOutcome.HEAD: "The item at the start of the list, read with its rows.",
     },
 )
 show_enum(
     Purpose,
-    "What a plan is carried out for.",
+    "Purpose of a step.",
     {
-        Purpose.PAGE: "The page.",
-        Purpose.REST: "The rest of the page: what was expected of the first plan did not hold.",
-        Purpose.FLAGS: "Whether rows lie around the page.",
+        Purpose.PAGE: "Read the page.",
+        Purpose.REST: "Read the rest of the page, after the first plan's estimate was wrong.",
+        Purpose.FLAGS: "Compute the pagination flags.",
     },
     name="PlanPurpose",
 )
 show_enum(
     ReasonCode,
-    "Why the optimizer chose an index for a page, or why not.",
+    "Why the optimizer chose or rejected an index.",
     {code: code.value.replace("{}", "…") for code in ReasonCode},
     name="PlanReason",
 )
 show_enum(
     PlanBasis,
-    "What a page is planned by.",
+    "Statistics that a page is planned with.",
     {
-        PlanBasis.ROW_LOCATIONS: "All that is known, as if nobody had asked: counts, and where the "
-        "rows of earlier pages stood.",
-        PlanBasis.COUNTS: "How many comments there are of each rating and language: as for rows "
-        "that nobody has read yet.",
-        PlanBasis.NOTHING: "No statistics: the index that leaves the least to filter, and a full "
-        "page of each of its partitions, or a share of it where their shards share a partition.",
-        PlanBasis.FULL_PAGES: "Nothing at all: every partition of the index that leaves the least "
-        "to filter is asked for a full page, each of its shards too.",
+        PlanBasis.ROW_LOCATIONS: "All statistics, the default: counts and the positions of rows "
+        "read before.",
+        PlanBasis.COUNTS: "Counts per rating and language only, as for rows that were not read "
+        "before.",
+        PlanBasis.NOTHING: "No statistics: take the index that leaves the least to filter, and "
+        "read a full page of each of its partitions.",
+        PlanBasis.FULL_PAGES: "A full page of every partition of the index that leaves the least "
+        "to filter, without an optimizer.",
     },
 )
 

@@ -44,8 +44,8 @@ def product_of(root: strawberry.Parent[Comment | OrderLine]) -> Product:
 PlanBy: TypeAlias = Annotated[
     PlanBasis | None,
     strawberry.argument(
-        description="Plan the page as if less were known than there is, to compare plans: only "
-        "where the server explains its plans. The rows are the same."
+        description="Plan the page with fewer statistics, to compare plans. The rows are the same. "
+        "Only on servers that explain their plans."
     ),
 ]
 
@@ -111,19 +111,23 @@ async def _details(product: Product, info: Info) -> ProductDetails:
     return product.details or await info.context.products.details(product.product_id)
 
 
-@strawberry.input(description="What changes; a field left out, or null, stays as it is.")
+@strawberry.input(description="Fields to change. A field that is omitted or null keeps its value.")
 class UpdateProductInput:
     """The new values of some details of a product; empty ones are set no longer."""
 
-    product_id: str = strawberry.field(description="The shop's own id of it.")
+    product_id: str = strawberry.field(description="The shop's product id.")
     title: str | None = strawberry.field(
-        default=None, description="At most 200 characters; empty takes it away."
+        default=None, description="Title. Maximum 200 characters; an empty string removes it."
     )
     picture_url: str | None = strawberry.field(
-        default=None, description="An https address, or a path of this site; empty takes it away."
+        default=None,
+        description="URL of a picture: https, or a path on this server. An empty "
+        "string removes it.",
     )
     url: str | None = strawberry.field(
-        default=None, description="An https address, or a path of this site; empty takes it away."
+        default=None,
+        description="URL of the product in the shop: https, or a path on this "
+        "server. An empty string removes it.",
     )
 
 
@@ -141,7 +145,7 @@ def _address(argument: str, value: str) -> str:
 
 @reported(ProductPayload)
 async def update_product(info: Info, input: UpdateProductInput) -> ProductPayload:  # noqa: A002
-    """Set a product's title, picture and address, as staff."""
+    """Set a product's title, picture and URL. For staff."""
     require_staff(require_viewer(info.context), "change products")
     changes = checked(
         input,

@@ -24,10 +24,10 @@ from resolvers.request.selection import Info
 
 show_enum(
     TicketStatus,
-    "Whether somebody still has to look at a ticket.",
+    "Status of a ticket.",
     {
-        TicketStatus.OPEN: "Somebody has.",
-        TicketStatus.CLOSED: "Nobody has; it stays closed.",
+        TicketStatus.OPEN: "The ticket is open.",
+        TicketStatus.CLOSED: "The ticket is closed and cannot be reopened.",
     },
 )
 
@@ -39,24 +39,26 @@ _NEW: Mapping[str, Rule] = {
 }
 
 
-@strawberry.input(description="A new ticket; who opens it is the user of the JWT.")
+@strawberry.input(description="A new ticket, opened by the JWT's user.")
 class CreateTicketInput:
     """A ticket as its user states it."""
 
-    organization_name: str = strawberry.field(description="The name of one of the user's.")
-    subject: str = strawberry.field(description="At most 200 characters.")
-    text: str = strawberry.field(description="At most 10,000 characters.")
+    organization_name: str = strawberry.field(
+        description="Name of an organisation that the user belongs to."
+    )
+    subject: str = strawberry.field(description="Subject. Maximum 200 characters.")
+    text: str = strawberry.field(description="Plain text. Maximum 10,000 characters.")
     idempotency_key: str | None = strawberry.field(
         default=None,
-        description="Send the same key again when no answer came: the ticket is opened once.",
+        description="Makes retries safe: requests with the same key open one ticket.",
     )
 
 
-@strawberry.input(description="Which ticket to close.")
+@strawberry.input(description="The ticket to close.")
 class CloseTicketInput:
-    """Which ticket to close."""
+    """The ticket to close."""
 
-    id: strawberry.ID = strawberry.field(description="The ticket's global `id`.")
+    id: strawberry.ID = strawberry.field(description="Global `id` of the ticket.")
 
 
 @dataclass(frozen=True, slots=True)

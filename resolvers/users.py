@@ -10,14 +10,14 @@ from resolvers.request.authorization import require_viewer, sees_own
 from resolvers.request.selection import Info
 
 
-@strawberry.input(description="What changes; a field left out, or null, stays as it is.")
+@strawberry.input(description="Fields to change. A field that is omitted or null keeps its value.")
 class UpdateProfileInput:
     """The new values of some fields of the viewer's profile."""
 
     full_name: str | None = strawberry.field(
-        default=None, description="At most 200 characters; may be empty."
+        default=None, description="Full name. Maximum 200 characters; may be empty."
     )
-    email: str | None = strawberry.field(default=None, description="May be empty.")
+    email: str | None = strawberry.field(default=None, description="Email address; may be empty.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,95 +12,92 @@ from dal import model
 from resolvers import analytics
 from schema.statistics import RatingCount
 
-_AS_OF = "When the data was last exported. Every earlier change of a comment is in the answer."
+_AS_OF = "Time of the last export. The result includes every change made before it."
 
 
-@strawberry.type(description="Where an answer of analytics comes from, and what it took.")
+@strawberry.type(description="How the analytics store computed a result.")
 class AnalyticsSource:
     """Shows analytics.questions.Source."""
 
     store: str = strawberry.field(description="`DuckDB` or `ClickHouse`.")
-    sql: str = strawberry.field(description="The question as it was asked.")
-    rows_exported: int = strawberry.field(description="The comments of the last export.")
-    rows_read: int = strawberry.field(description="How many rows the store read for it.")
+    sql: str = strawberry.field(description="SQL statement that was run.")
+    rows_exported: int = strawberry.field(description="Number of comments in the last export.")
+    rows_read: int = strawberry.field(description="Number of rows the store read.")
     milliseconds: float = strawberry.field(
-        description="What it took when it was asked; answers are kept until the data changes."
+        description="Duration of the statement in milliseconds. Results are cached until the next "
+        "export."
     )
 
 
-@strawberry.type(description="The comments that were made in one period.")
+@strawberry.type(description="The comments created in one period.")
 class TrendPoint:
     """Shows analytics.questions.TrendPoint."""
 
-    start: datetime = strawberry.field(description="When the period begins.")
-    count: int = strawberry.field(description="How many comments were made in it; may be 0.")
-    average: float | None = strawberry.field(
-        description="Their mean rating; null without comments."
-    )
+    start: datetime = strawberry.field(description="Start of the period.")
+    count: int = strawberry.field(description="Number of comments created in the period; may be 0.")
+    average: float | None = strawberry.field(description="Mean rating; null without comments.")
     ratings: list[RatingCount] = strawberry.field(description="All five ratings, 5 first.")
 
 
 @strawberry.type(
-    description="A product's comments over time, by when they were made, in whole periods without "
-    "a gap."
+    description="A product's comments per period of creation. Periods without comments are "
+    "included."
 )
 class Trend:
     """Shows analytics.questions.Trend."""
 
     points: list[TrendPoint] = strawberry.field(
-        description="The earliest first, 400 at most; none where there is no comment."
+        description="Periods, earliest first. Maximum 400; empty without comments."
     )
     as_of: datetime = strawberry.field(description=_AS_OF)
     source: questions.Source | None = strawberry.field(
         resolver=analytics.source,
         graphql_type=AnalyticsSource | None,
-        description="Null unless the server explains.",
+        description="How the result was computed; null unless the server runs with --explain.",
     )
 
 
-@strawberry.type(description="A time from `start` on, and before `end`.")
+@strawberry.type(description="A period that includes `start` and excludes `end`.")
 class Period:
     """Shows analytics.periods.Period."""
 
-    start: datetime = strawberry.field(description="When it begins.")
-    end: datetime = strawberry.field(description="When the next one begins.")
+    start: datetime = strawberry.field(description="Start of the period, inclusive.")
+    end: datetime = strawberry.field(description="End of the period, exclusive.")
 
 
 @strawberry.type(description="A product's comments in one period.")
 class PeriodTotals:
     """Shows analytics.questions.Totals."""
 
-    count: int = strawberry.field(description="How many comments were made in it; may be 0.")
-    average: float | None = strawberry.field(
-        description="Their mean rating; null without comments."
-    )
+    count: int = strawberry.field(description="Number of comments created in the period; may be 0.")
+    average: float | None = strawberry.field(description="Mean rating; null without comments.")
 
 
-@strawberry.type(description="A product that moved between two periods.")
+@strawberry.type(description="A product whose comments changed between two periods.")
 class Mover:
     """Shows analytics.questions.Mover."""
 
     product: model.Product = strawberry.field(
         graphql_type=Annotated["Product", strawberry.lazy("schema.comments")],  # noqa: F821 - it imports us
-        description="Which product it is.",
+        description="The product.",
     )
-    earlier: PeriodTotals = strawberry.field(description="In the earlier period.")
-    later: PeriodTotals = strawberry.field(description="In the later period.")
+    earlier: PeriodTotals = strawberry.field(description="Comments in the earlier period.")
+    later: PeriodTotals = strawberry.field(description="Comments in the later period.")
 
 
-@strawberry.type(description="The products that moved most between two periods.")
+@strawberry.type(description="The products whose comments changed most between two periods.")
 class Movers:
     """Shows analytics.questions.Movers."""
 
-    earlier: Period = strawberry.field(description="The period that is compared with.")
-    later: Period = strawberry.field(description="The period that is compared.")
+    earlier: Period = strawberry.field(description="The earlier period, the baseline.")
+    later: Period = strawberry.field(description="The later period.")
     products: list[Mover] = strawberry.field(
-        description="The one that moved most first; products that did not move are left out, and "
-        "of two that moved alike the lesser id comes first."
+        description="Products by size of change, largest first; ties by product id. Unchanged "
+        "products are omitted."
     )
     as_of: datetime = strawberry.field(description=_AS_OF)
     source: questions.Source | None = strawberry.field(
         resolver=analytics.source,
         graphql_type=AnalyticsSource | None,
-        description="Null unless the server explains.",
+        description="How the result was computed; null unless the server runs with --explain.",
     )

@@ -13,31 +13,32 @@ from graphql import (
 )
 
 DESCRIPTIONS: Mapping[str, str] = {
-    "first": "Show so many rows from the beginning of the list, or from `after` on: 100 at most, "
-    "and 20 where neither `first` nor `last` is given.",
-    "after": "The cursor of a row: the page holds rows that follow it. Cursors stay good when "
-    "their row is gone, and under other filters of the same list.",
-    "last": "Show so many rows from the end of the list, or from `before` back, in the list's own "
-    "order: 100 at most. It does not go together with `first`.",
-    "before": "The cursor of a row: the page holds rows that precede it.",
-    "rating": "Only with one of these ratings, from 1 to 5. Left out, any; an empty list selects "
-    "nothing.",
-    "language": "Only in one of these languages: BCP 47 tags such as `en` or `pt-BR`, in any "
-    "spelling. Left out, any; an empty list selects nothing.",
-    "Query.leaderboard.language": "Count the comments in this language, a BCP 47 tag such as `en`. "
-    "Left out, those in all.",
-    "status": "Only with one of these statuses. Left out, any; an empty list selects nothing.",
+    "first": "Number of rows to return from the start, or after `after`. Maximum 100; default 20 "
+    "without `last`.",
+    "after": "Return rows after this cursor. A cursor stays valid when its row is deleted and "
+    "under other filters of the same list.",
+    "Subscription.commentEvents.after": "Resume after the event with this `cursor`. Default: start "
+    "with the next change.",
+    "last": "Number of rows to return from the end, or before `before`, in the list's order. "
+    "Maximum 100. Cannot be combined with `first`.",
+    "before": "Return rows before this cursor.",
+    "rating": "Ratings to include, from 1 to 5. Omit for all; an empty list matches nothing.",
+    "language": "Languages to include, as BCP 47 tags such as `en` or `pt-BR`; the server "
+    "normalizes them. Omit for all; an empty list matches nothing.",
+    "Query.leaderboard.language": "Count only comments in this language, a BCP 47 tag such as "
+    "`en`. Omit for all languages.",
+    "status": "Statuses to include. Omit for all; an empty list matches nothing.",
     "createdFrom": "Only what was made at this instant or later.",
     "createdBefore": "Only what was made earlier than this instant.",
-    "id": "The `id` of the object, as it was shown.",
-    "ids": "The `id`s of the objects, 100 at most.",
-    "productId": "The shop's own id of the product.",
-    "commentId": "The comment's own id, which its address on the pages holds too.",
-    "orderId": "The order's own id.",
-    "ticketId": "The ticket's own id.",
-    "username": "The name under which the user signs in.",
-    "organizationName": "The organisation's unique name.",
-    "input": "What is to be done. All that is wrong with it comes back at once, as `userErrors`.",
+    "id": "Global `id` of the object.",
+    "ids": "Global `id`s of the objects. Maximum 100.",
+    "productId": "The shop's product id.",
+    "commentId": "Comment id, as in the URL of the comment's page.",
+    "orderId": "Order id.",
+    "ticketId": "Ticket id.",
+    "username": "User name, as used to sign in.",
+    "organizationName": "Unique name of the organisation.",
+    "input": "Input of the mutation. `userErrors` lists every validation error.",
 }
 """Of arguments that their resolvers do not describe, by name: one name means one thing. A
 ``Type.field.argument`` stands for the exception."""

@@ -14,36 +14,39 @@ from schema.comments import Comment
 from schema.connections import Edge
 
 
-@strawberry.type(description="What happened to a product's list of comments.")
+@strawberry.type(description="A change of a product's list of comments.")
 class CommentEvent:
     """Shows live.events.CommentEvent."""
 
     kind: comment_events.CommentEventKind = strawberry.field(
-        resolver=comment_events.kind, description="What happened; it says which fields are there."
+        resolver=comment_events.kind,
+        description="Kind of event. It determines which of the other fields are set.",
     )
     cursor: str = strawberry.field(
-        description="Pass it as `after` to go on behind this event. It is no cursor of the list."
+        description="Event cursor: pass it as `after` to resume after this event. Not a cursor of "
+        "the list."
     )
     comment_edge: pagination.Edge[model.Comment] | None = strawberry.field(
         graphql_type=Edge[Comment] | None,
-        description="The comment as it is now with its place in the list, when ADDED or CHANGED.",
+        description="The current comment and its cursor in the list. Set for ADDED and CHANGED.",
     )
     deleted_id: strawberry.ID | None = strawberry.field(
         resolver=comment_events.deleted_id,
-        description="The id of the comment that is in the list no longer, when DELETED.",
+        description="Global id of the comment that left the list. Set for DELETED.",
     )
     edge_cursor: str | None = strawberry.field(
-        description="The cursor of the comment's edge in the list, also when DELETED."
+        description="Cursor of the comment in the list. Set for ADDED, CHANGED and DELETED."
     )
 
 
-@strawberry.type(description="What can be listened to.")
+@strawberry.type(description="The root of all subscriptions.")
 class Subscription:
     """The root of all subscriptions."""
 
     comment_events: AsyncIterator[events.CommentEvent] = strawberry.subscription(
         resolver=comment_events.comment_events,
         graphql_type=CommentEvent | None,
-        description="What happens to `Product.comments` of the same arguments: from now on, or "
-        "from the event `after` on. By WebSocket (graphql-transport-ws) or as server-sent events.",
+        description="Changes of the list `Product.comments` with the same arguments, from now on "
+        "or after the event `after`. Served by WebSocket (graphql-transport-ws) and server-sent "
+        "events.",
     )

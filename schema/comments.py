@@ -19,58 +19,55 @@ from schema.statistics import CommentStatistics
 
 
 @strawberry.type(
-    description="What everybody may know of somebody who wrote something. It is no Node: an author "
-    "exists by name, and any well-formed name answers."
+    description="The public part of a user. An author exists for every valid user name, and is not "
+    "a Node."
 )
 class Author:
     """Shows dal.model.User to everybody."""
 
-    username: str = strawberry.field(
-        description="The name under which the person signs in and writes; unique."
-    )
+    username: str = strawberry.field(description="Unique user name, as used to sign in.")
     comments: pagination.Page[model.Comment] | None = strawberry.field(
         resolver=authors.comments,
         graphql_type=Annotated["CommentConnection", strawberry.lazy(__name__)] | None,
-        description="The author's comments on any product, by date.",
+        description="The author's comments on all products, by date.",
     )
 
 
 @strawberry.type(
-    description="What one person said of one product.",
+    description="A customer's comment on a product.",
 )
 class Comment(Node):
     """Shows dal.model.Comment."""
 
     shows: ClassVar = model.Comment
     comment_id: str = strawberry.field(
-        description="Its own id, which its address on the pages holds too."
+        description="Comment id, as in the URL of the comment's page."
     )
     product: model.Product = strawberry.field(
         resolver=products.product_of,
         graphql_type=Annotated["Product", strawberry.lazy(__name__)],
-        description="What it is on. In the payload of a mutation its statistics count the "
-        "comment already.",
+        description="The product commented on. In a mutation's payload its statistics include the "
+        "change.",
     )
-    title: str = strawberry.field(description="A line to stand above the text; may be empty.")
-    text: str = strawberry.field(
-        description="Plain text as it was written, of up to 10,000 characters: not HTML."
-    )
-    username: str = strawberry.field(description="Who wrote it.")
+    title: str = strawberry.field(description="Title; may be empty. Maximum 200 characters.")
+    text: str = strawberry.field(description="Plain text, not HTML. Maximum 10,000 characters.")
+    username: str = strawberry.field(description="User name of the author.")
     author: model.User = strawberry.field(
         resolver=users.user_of,
         graphql_type=Author,
-        description="Who wrote it, as an object that a component can have a fragment on.",
+        description="The author.",
     )
-    rating: int = strawberry.field(description="From 1 to 5.")
-    language: str = strawberry.field(description="A BCP 47 tag.")
+    rating: int = strawberry.field(description="Rating from 1 to 5.")
+    language: str = strawberry.field(description="Language, as a BCP 47 tag.")
     created_at: datetime = strawberry.field(
-        description="When it was added; lists go by this, and it never changes."
+        description="Creation time; lists are sorted by it. Never changes."
     )
     updated_at: datetime | None = strawberry.field(
-        description="When it was last changed; null if it never was."
+        description="Time of the last edit; null if never edited."
     )
     verified_purchase: bool = strawberry.field(
-        description="Whether the author had received the product when commenting."
+        description="Whether an order with the product had been delivered to the author before the "
+        "comment was added."
     )
 
 
@@ -79,45 +76,44 @@ class CommentConnection(Connection[Comment]):
     """Shows dal.query.pagination.Page of comments."""
 
     total_count: int | None = strawberry.field(
-        description="How many comments pass the filters, on all pages; exact. It is null with "
-        "dates, unless there is no comment, as comments are not counted by time; and while "
-        "counters are rebuilt or follow the table's stream, as they lag then. Of an author's it is "
-        "always null."
+        description="Exact number of comments that match the filters, on all pages. Null with "
+        "dates, since comments are not counted by time, unless the product has none; null for an "
+        "author's comments; null while counters are rebuilt or follow the table's stream."
     )
 
 
 @strawberry.type(
-    description="A product exists by name: any well-formed identifier answers.",
+    description="A product. A product exists for every valid product id.",
 )
 class Product(Node):
     """Shows dal.model.Product."""
 
     shows: ClassVar = model.Product
-    product_id: str = strawberry.field(description="The shop's own id of it.")
+    product_id: str = strawberry.field(description="The shop's product id.")
     title: str | None = strawberry.field(
-        resolver=products.title, description="What the shop calls it; null where it has not said."
+        resolver=products.title, description="Title; null if the shop has set none."
     )
     picture_url: str | None = strawberry.field(
         resolver=products.picture_url,
-        description="A picture of it: an https address, or a path below the server's root. Null "
-        "where the shop has set none.",
+        description="URL of a picture: https, or a path on this server. Null if the shop has set "
+        "none.",
     )
     url: str | None = strawberry.field(
         resolver=products.url,
-        description="Where the shop shows it: an https address, or a path below the server's root. "
-        "Null where it has set none.",
+        description="URL of the product in the shop: https, or a path on this server. Null if the "
+        "shop has set none.",
     )
     comments: pagination.Page[model.Comment] | None = strawberry.field(
         resolver=products.comments,
         graphql_type=CommentConnection | None,
-        description="The comments of the product. Lists filter by any of their values, and an "
-        "empty list selects nothing. Cursors stay good under other filters, dates and orders.",
+        description="Comments on the product, filtered and sorted. Cursors stay valid under other "
+        "filters, dates and orders.",
     )
     statistics: counts.CommentStatistics | None = strawberry.field(
         resolver=products.statistics,
         graphql_type=CommentStatistics | None,
-        description="Counts over all languages, or over those listed; null where nobody has "
-        "counted any yet, as before the first rebuild in stream mode.",
+        description="Counts over all languages, or over those listed. Null until counters exist, "
+        "as before the first rebuild in stream mode.",
     )
     most_recent_positive: model.Comment | None = strawberry.field(
         resolver=products.most_recent_positive,
@@ -131,51 +127,49 @@ class Product(Node):
     )
     last_commented_at: datetime | None = strawberry.field(
         resolver=products.last_commented_at,
-        description="When the newest comment was added; null without comments.",
+        description="Creation time of the newest comment; null without comments.",
     )
     trend: questions.Trend | None = strawberry.field(
         resolver=analytics.trend,
         graphql_type=Trend | None,
-        description="The comments over time, from the analytics store: null, and UNAVAILABLE, "
-        "where the server has none or it is away. It may lag behind `statistics`.",
+        description="Comments over time, from the analytics store. Null with the error UNAVAILABLE "
+        "if the store is missing or unreachable. May lag `statistics`.",
     )
 
 
-@strawberry.type(description="What became of a change of a product.")
+@strawberry.type(description="Result of `updateProduct`.")
 class UpdateProductPayload:
     """Shows resolvers.products.ProductPayload."""
 
-    product: Product | None = strawberry.field(
-        description="As it is now; null if nothing was changed."
-    )
+    product: Product | None = strawberry.field(description="The updated product; null on errors.")
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
-@strawberry.type(description="What became of a new comment.")
+@strawberry.type(description="Result of `addComment`.")
 class AddCommentPayload:
     """Shows resolvers.comments.CommentPayload."""
 
-    comment: Comment | None = strawberry.field(description="As it is stored; null if it is not.")
+    comment: Comment | None = strawberry.field(description="The stored comment; null on errors.")
     comment_edge: Edge[Comment] | None = strawberry.field(
-        description="Ready to be inserted in a list: an index may lag a write."
+        description="Edge to insert into a cached list, since an index may lag a write."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
-@strawberry.type(description="What became of a change of a comment.")
+@strawberry.type(description="Result of `updateComment`.")
 class UpdateCommentPayload(AddCommentPayload):
     """Shows resolvers.comments.CommentPayload."""
 
 
-@strawberry.type(description="What became of a deletion.")
+@strawberry.type(description="Result of `deleteComment`.")
 class DeleteCommentPayload:
     """Shows resolvers.comments.DeletePayload."""
 
     deleted_id: strawberry.ID | None = strawberry.field(
-        description="The global id of the comment that is gone: take it out of every list."
+        description="Global id of the deleted comment; null on errors."
     )
     product: Product | None = strawberry.field(
-        description="What the comment was on; its statistics are those without it."
+        description="The product commented on. Its statistics no longer include the comment."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -187,17 +181,17 @@ class CommentMutation:
     add_comment: comments.CommentPayload | None = strawberry.mutation(
         resolver=comments.add_comment,
         graphql_type=AddCommentPayload | None,
-        description="Comment on a product as the user of the JWT.",
+        description="Add a comment as the JWT's user.",
     )
     update_comment: comments.CommentPayload | None = strawberry.mutation(
         resolver=comments.update_comment,
         graphql_type=UpdateCommentPayload | None,
-        description="Change a comment as its author or as a moderator.",
+        description="Edit a comment. For its author and moderators.",
     )
     delete_comment: comments.DeletePayload | None = strawberry.mutation(
         resolver=comments.delete_comment,
         graphql_type=DeleteCommentPayload | None,
-        description="Delete a comment as its author or as a moderator.",
+        description="Delete a comment. For its author and moderators.",
     )
 
 
@@ -208,5 +202,5 @@ class ProductMutation:
     update_product: products.ProductPayload | None = strawberry.mutation(
         resolver=products.update_product,
         graphql_type=UpdateProductPayload | None,
-        description="Set a product's title, picture and address, as staff.",
+        description="Set a product's title, picture and URL. For staff.",
     )

@@ -17,7 +17,7 @@ from resolvers import connections, node_ids, plans
 Row = TypeVar("Row")
 
 
-@strawberry.interface(description="An object with an id of its own across the whole API.")
+@strawberry.interface(description="An object with a globally unique id.")
 class Node:
     """Relay's Node interface; each of its types names the domain objects that it shows."""
 
@@ -30,129 +30,126 @@ class Node:
 
     id: strawberry.ID = strawberry.field(
         resolver=node_ids.node_id,
-        description="Names the object across all types, for caches, for `node` and for mutations. "
-        "Do not take it apart.",
+        description="Global object id for `node`, caches and mutations. Opaque.",
     )
 
 
-@strawberry.type(description="What lies around a page; both flags are exact.")
+@strawberry.type(description="Pagination flags and cursors. The flags are exact.")
 class PageInfo:
     """Shows dal.query.pagination.PageInfo."""
 
-    has_next_page: bool = strawberry.field(description="Whether rows follow the page.")
-    has_previous_page: bool = strawberry.field(description="Whether rows precede the page.")
+    has_next_page: bool = strawberry.field(description="Whether more rows follow the page.")
+    has_previous_page: bool = strawberry.field(description="Whether more rows precede the page.")
     start_cursor: str | None = strawberry.field(
-        description="The cursor of the first row, to go on as `before`; null on an empty page."
+        description="Cursor of the first row, for `before`; null on an empty page."
     )
     end_cursor: str | None = strawberry.field(
-        description="The cursor of the last row, to go on as `after`; null on an empty page."
+        description="Cursor of the last row, for `after`; null on an empty page."
     )
 
 
-@strawberry.type(description="What was read of one contiguous key range of one partition.")
+@strawberry.type(description="One contiguous key range of one partition that was read.")
 class SegmentReading:
     """Shows dal.query.execution_stats.SegmentStatistics."""
 
-    partition_key: str = strawberry.field(
-        description="The partition, as DynamoDB has it in the index."
-    )
+    partition_key: str = strawberry.field(description="Partition key in the index.")
     range: str = strawberry.field(
-        description="The sort keys that were read. They end with the page where its rows had been "
-        "read before."
+        description="Range of sort keys. It ends with the page if the page's rows had been read "
+        "before."
     )
-    limit: int = strawberry.field(description="The rows asked for at first.")
-    items_read: int = strawberry.field(description="The rows that DynamoDB returned.")
-    refills: int = strawberry.field(description="How often it ran dry before the page was full.")
-    skipped: bool = strawberry.field(description="Whether nothing needed to be read.")
+    limit: int = strawberry.field(description="`Limit` of the first Query.")
+    items_read: int = strawberry.field(description="Number of rows DynamoDB returned.")
+    refills: int = strawberry.field(
+        description="Number of further Queries, sent because the first rows did not fill the page."
+    )
+    skipped: bool = strawberry.field(description="Whether the segment was not read.")
     skip_reason: str | None = strawberry.field(
-        description="Why not; null where something was read."
+        description="Why the segment was not read; null if it was."
     )
 
 
-@strawberry.type(description="A row that was read for a page, shown or not.")
+@strawberry.type(description="A row that was read for a page, returned or not.")
 class RowReading:
     """Shows dal.query.trace.RowRead."""
 
     position: str = strawberry.field(
-        description="Where it stands in the list: what its sort key ends in, the time and the id "
-        "as a rule."
+        description="Position in the list: the end of the sort key, usually time and id."
     )
-    segment: int = strawberry.field(
-        description="Which of the plan's segments it came from, from 0 on."
-    )
+    segment: int = strawberry.field(description="Number of the segment in `segments`, from 0.")
     refill: int = strawberry.field(
-        description="0 if the segment's first Query brought it, else which refill did."
+        description="0 if the segment's first Query returned the row, else the number of the "
+        "refill."
     )
-    outcome: trace.RowOutcome = strawberry.field(description="What became of it.")
+    outcome: trace.RowOutcome = strawberry.field(description="What the server did with the row.")
 
 
-@strawberry.type(description="A plan that was carried out for a page.")
+@strawberry.type(description="One executed step of a page's plan.")
 class PlanStep:
     """Shows dal.query.trace.Step."""
 
-    purpose: trace.Purpose = strawberry.field(description="What for.")
-    index: str = strawberry.field(description="The index that it read, or `table`.")
+    purpose: trace.Purpose = strawberry.field(description="Purpose of the step.")
+    index: str = strawberry.field(description="Index that the step read, or `table`.")
     segments: int = strawberry.field(
-        description="How many of the plan's segments are its: those of all steps follow each other."
+        description="Number of entries of `segments` that belong to this step. `segments` lists "
+        "the steps' segments in order."
     )
 
 
-@strawberry.type(description="A key range of a partition that an alternative would have read.")
+@strawberry.type(description="A key range that an alternative would read.")
 class KeyRange:
     """Shows dal.query.trace.KeyRange."""
 
-    partition_key: str = strawberry.field(
-        description="The partition, as DynamoDB has it in the index."
-    )
-    range: str = strawberry.field(description="The sort keys.")
-    limit: int = strawberry.field(description="The rows that would have been asked for at first.")
+    partition_key: str = strawberry.field(description="Partition key in the index.")
+    range: str = strawberry.field(description="Range of sort keys.")
+    limit: int = strawberry.field(description="`Limit` of the first Query.")
     expected_rows: float | None = strawberry.field(
-        description="The rows expected of that; null where nothing is known of them."
+        description="Number of rows the first Query should return; null without statistics."
     )
 
 
-@strawberry.type(description="An index that the optimizer weighed for a page, or could not use.")
+@strawberry.type(description="An index the optimizer considered for a page.")
 class PlanAlternative:
     """Shows dal.query.trace.Alternative."""
 
-    index: str = strawberry.field(description="The index, or `table`.")
+    index: str = strawberry.field(description="Index name, or `table`.")
     residual: list[str] = strawberry.field(
-        description="The filters that its partitions leave to the rows read."
+        description="Filters that the index does not cover; the server applies them to the rows "
+        "read."
     )
     segments: list[trace.KeyRange] = strawberry.field(
         graphql_type=list[KeyRange],
-        description="The key ranges to read; none where it cannot answer.",
+        description="Key ranges to read; empty if the index cannot answer.",
     )
     expected_rows: float | None = strawberry.field(
-        description="The rows that its first Queries were expected to return; null where it was "
-        "not weighed."
+        description="Number of rows its first Queries should return; null if the index was not "
+        "costed."
     )
     estimated_capacity: float | None = strawberry.field(
-        description="What it was expected to take, in read capacity units."
+        description="Estimate in read capacity units."
     )
     cost: float | None = strawberry.field(
-        description="What the optimizer compares: the capacity and, in the same units, what each "
-        "Query and each row takes besides. Null where it was not weighed, and where no row is "
-        "expected to pass."
+        description="Cost that the optimizer compares: the estimated capacity plus a charge per "
+        "Query and per row, in the same unit. Null if the index was not costed or no row should "
+        "match."
     )
-    chosen: bool = strawberry.field(description="Whether the page was read by it.")
-    reason: str = strawberry.field(description="Why it was chosen, or why not, in a sentence.")
-    reason_code: ReasonCode = strawberry.field(
-        description="What the sentence says: for whoever says it in another language."
+    chosen: bool = strawberry.field(description="Whether the optimizer chose this index.")
+    reason: str = strawberry.field(
+        description="Why the index was chosen or rejected, as a sentence."
     )
+    reason_code: ReasonCode = strawberry.field(description="The reason as a code, for translation.")
     reason_values: list[str] = strawberry.field(
-        description="The names and numbers in the sentence, in its order; several names are one "
-        "value, with commas between them."
+        description="Names and numbers in `reason`, in order. Several names form one value, "
+        "separated by commas."
     )
 
 
-@strawberry.type(description="What another way of reading the page takes.")
+@strawberry.type(description="Cost of reading the page in another way.")
 class ReadFigures:
     """Shows dal.query.trace.ReadFigures."""
 
-    requests: int = strawberry.field(description="Calls of DynamoDB.")
-    items_read: float = strawberry.field(description="The rows that DynamoDB would return.")
-    capacity: float = strawberry.field(description="In read capacity units.")
+    requests: int = strawberry.field(description="Number of DynamoDB requests.")
+    items_read: float = strawberry.field(description="Number of rows DynamoDB would return.")
+    capacity: float = strawberry.field(description="Read capacity units.")
 
 
 @strawberry.type(description="How a page was read.")
@@ -160,72 +157,70 @@ class QueryPlan:
     """Shows dal.query.execution_stats.ExecutionStatistics."""
 
     access_pattern: str = strawberry.field(
-        description="The name of the question, as docs/access-patterns.md lists them."
+        description="Name of the access pattern in docs/access-patterns.md."
     )
-    index: str = strawberry.field(description="The index that was read, or `table`.")
+    index: str = strawberry.field(description="Index that was read, or `table`.")
     segments: list[SegmentReading] = strawberry.field(
-        description="The key ranges that the page was merged from."
+        description="Key ranges that were merged into the page."
     )
-    requests: int = strawberry.field(description="Calls of DynamoDB.")
+    requests: int = strawberry.field(description="Number of DynamoDB requests.")
     items_read: int = strawberry.field(
-        description="The rows that DynamoDB returned, of all segments."
+        description="Number of rows DynamoDB returned for all segments."
     )
     consumed_capacity: float | None = strawberry.field(
         resolver=connections.consumed_capacity,
-        description="In read capacity units; null where the endpoint does not tell.",
+        description="Read capacity units consumed; null if the endpoint does not report them.",
     )
     estimated_capacity: float | None = strawberry.field(
-        description="What the planner expected; null where it had nothing to choose or to go by."
+        description="Estimated read capacity units; null without statistics or alternatives."
     )
     residual: list[str] = strawberry.field(
-        description="The filters that no partition covers, applied to the rows read."
+        description="Filters that the index does not cover, applied to the rows read."
     )
     planning_requests: int = strawberry.field(
-        description="Calls for statistics, which serve the pages of some seconds."
+        description="Number of DynamoDB requests for statistics, which are cached for some seconds."
     )
     planning_capacity: float | None = strawberry.field(
         resolver=connections.planning_capacity,
-        description="What these calls took, in read capacity units; null where the endpoint does "
-        "not tell.",
+        description="Read capacity units consumed for statistics; null if the endpoint does not "
+        "report them.",
     )
     steps: list[trace.Step] = strawberry.field(
         resolver=plans.steps,
         graphql_type=list[PlanStep],
-        description="What was carried out, in order: the plan of the page, one for the rest where "
-        "that was planned anew, and those that tell what lies around the page.",
+        description="Executed steps, in order: the page, the rest of the page if it was planned "
+        "again, and the pagination flags.",
     )
     rows: list[trace.RowRead] = strawberry.field(
         resolver=plans.rows,
         graphql_type=list[RowReading],
-        description="Every row that was read, in the list's order.",
+        description="Every row that was read, in list order.",
     )
     alternatives: list[trace.Alternative] = strawberry.field(
         resolver=plans.alternatives,
         graphql_type=list[PlanAlternative],
-        description="What the optimizer weighed: the chosen index, the others by their cost, and "
+        description="Indexes the optimizer considered: the chosen one, the others by cost, then "
         "those that cannot answer.",
     )
     full_pages: trace.ReadFigures | None = strawberry.field(
         resolver=plans.full_pages,
         graphql_type=ReadFigures | None,
-        description="What it takes to ask every partition of the exact index for a full page: "
-        "measured where this page asked for as much, else estimated.",
+        description="Cost of reading a full page from every partition of the exact index. Measured "
+        "if this page was read that way, else estimated.",
     )
     ideal: trace.ReadFigures | None = strawberry.field(
         resolver=plans.ideal,
         graphql_type=ReadFigures | None,
-        description="What one Query takes that reads exactly the page's rows.",
+        description="Cost of one Query that reads exactly the page's rows.",
     )
 
 
-@strawberry.type(description="A row of a list, and the cursor to go on from it.")
+@strawberry.type(description="A row of a list and its cursor.")
 class Edge(Generic[Row]):
     """Shows dal.query.pagination.Edge."""
 
-    node: Row = strawberry.field(description="What stands in this row.")
-    cursor: str = strawberry.field(
-        description="Where the row stands: `after` or `before` it another page begins."
-    )
+    node: Row = strawberry.field(description="The row.")
+    cursor: str = strawberry.field(description="Cursor of the row, for `after` and `before`.")
 
 
 @strawberry.type(description="One page of a list.")
@@ -233,13 +228,13 @@ class Connection(Generic[Row]):
     """Shows dal.query.pagination.Page."""
 
     edges: list[Edge[Row]] = strawberry.field(
-        resolver=connections.edges, description="The rows of the page, each with its cursor."
+        resolver=connections.edges, description="Rows of the page with their cursors."
     )
     nodes: list[Row] = strawberry.field(
-        resolver=connections.nodes, description="The rows of the page alone."
+        resolver=connections.nodes, description="Rows of the page without cursors."
     )
     page_info: PageInfo = strawberry.field(
-        description="What lies around the page. Flags are worked out only if they are selected."
+        description="Pagination flags and cursors. Flags are computed only when selected."
     )
     plan: execution_stats.ExecutionStatistics | None = strawberry.field(
         resolver=connections.plan,

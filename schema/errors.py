@@ -63,21 +63,21 @@ UNAVAILABLE = (
     "idempotency key, since it may have been saved."
 )
 
-USER_ERRORS = "Why nothing was changed; empty where it was. Show each beside its field."
+USER_ERRORS = "Validation errors. Empty on success."
 """What the payload of every mutation says of them."""
 
 
-@strawberry.type(description="A reason why nothing was changed.")
+@strawberry.type(description="An error in a mutation's input.")
 class UserError:
     """Shows resolvers.mutations.UserError."""
 
     field: list[str] | None = strawberry.field(
-        description="The path of the input field to blame, such as "
-        '`["input", "lines", "0", "quantity"]`; null when none is.'
+        description='Path of the invalid input field, such as `["input", "lines", "0", '
+        '"quantity"]`; null if no field is invalid.'
     )
-    message: str = strawberry.field(description="A sentence for whoever filled in the form.")
+    message: str = strawberry.field(description="Sentence for the end user.")
     code: UserErrorCode = strawberry.field(
-        description="What a program can go by; messages may change."
+        description="Code for programs. Messages may change; codes do not."
     )
 
 

@@ -8,15 +8,15 @@ from schema.comments import Product
 from schema.connections import Connection
 
 
-@strawberry.type(description="A product's place among those with the most comments rated 5.")
+@strawberry.type(description="A product's rank by number of comments rated 5.")
 class ProductRank:
     """Shows dal.model.ProductRank."""
 
-    product: Product = strawberry.field(description="Whose place it is.")
-    count: int = strawberry.field(description="How many comments with rating 5 it has.")
+    product: Product = strawberry.field(description="The product.")
+    count: int = strawberry.field(description="Number of comments rated 5.")
     rank: int | None = strawberry.field(
-        description="1 for the first; products of one count stand in the reverse order of their "
-        "ids. Null on pages that begin beyond the first 1,000 products, read either way."
+        description="Rank from 1; ties by descending product id. Null on pages that begin after "
+        "the first 1,000 products."
     )
 
 

@@ -12,7 +12,7 @@ from schema.users import UserMutation
 
 
 @strawberry.type(
-    description="What can be changed. Payloads list in `userErrors` what the input has wrong."
+    description="The root of all mutations. `userErrors` of a payload lists every validation error."
 )
 class Mutation(
     OrganizationMutation,

@@ -15,49 +15,50 @@ from schema.connections import Connection, Edge, Node
 from schema.errors import USER_ERRORS, UserError
 
 
-@strawberry.type(description="An amount of one currency.")
+@strawberry.type(description="An amount of money in a currency.")
 class Money:
     """Shows dal.model.Money."""
 
     amount: Decimal = strawberry.field(
-        description="In as many decimal places as the currency has: `12.50` of EUR, `1250` of JPY."
+        description="Amount with the currency's number of decimal places: `12.50` for EUR, `1250` "
+        "for JPY."
     )
     currency: orders.CurrencyCode = strawberry.field(
-        name="currencyCode", description="What the amount is of, such as `EUR`."
+        name="currencyCode", description="Currency of the amount, such as `EUR`."
     )
 
 
-@strawberry.type(description="So many of one product.")
+@strawberry.type(description="An order line: a product, its quantity and unit price.")
 class OrderLine:
     """Shows dal.model.OrderLine."""
 
-    product_id: str = strawberry.field(description="The shop's own id of what was ordered.")
+    product_id: str = strawberry.field(description="The shop's product id.")
     product: model.Product = strawberry.field(
-        resolver=products.product_of, graphql_type=Product, description="What was ordered."
+        resolver=products.product_of, graphql_type=Product, description="The product ordered."
     )
-    quantity: int = strawberry.field(description="How many pieces, from 1 to 10,000.")
-    unit_price: Money = strawberry.field(description="What one piece costs.")
+    quantity: int = strawberry.field(description="Quantity from 1 to 10,000.")
+    unit_price: Money = strawberry.field(description="Price of one piece.")
 
 
-@strawberry.type(description="What a user ordered; seen by that user and by staff.")
+@strawberry.type(description="A user's order. Visible to that user and staff.")
 class Order(Node):
     """Shows dal.model.Order."""
 
     shows: ClassVar = model.Order
-    order_id: str = strawberry.field(description="Its own id.")
-    status: model.OrderStatus = strawberry.field(description="What has become of it so far.")
-    created_at: datetime = strawberry.field(description="When it was placed; lists go by this.")
+    order_id: str = strawberry.field(description="Order id.")
+    status: model.OrderStatus = strawberry.field(description="Current status.")
+    created_at: datetime = strawberry.field(
+        description="Time the order was placed; lists are sorted by it."
+    )
     user: model.User = strawberry.field(
         resolver=users.user_of,
         graphql_type=Annotated["User", strawberry.lazy("schema.users")],  # noqa: F821 - it imports us
-        description="Whose order it is.",
+        description="The user who ordered.",
     )
     lines: list[OrderLine] = strawberry.field(
-        description="What was ordered, 1 to 90 products in one currency."
+        description="Order lines: 1 to 90, all in one currency."
     )
-    total: Money = strawberry.field(
-        description="What all lines cost together: each line's price times its quantity."
-    )
+    total: Money = strawberry.field(description="Sum of quantity times unit price over all lines.")
 
 
 @strawberry.type(description="One page of a list.")
@@ -65,16 +66,18 @@ class OrderConnection(Connection[Order]):
     """Shows dal.query.pagination.Page of orders."""
 
 
-@strawberry.type(description="What became of a new order.")
+@strawberry.type(description="Result of `placeOrder`.")
 class PlaceOrderPayload:
     """Shows resolvers.orders.OrderPayload."""
 
-    order: Order | None = strawberry.field(description="As it is stored; null if it is not.")
-    order_edge: Edge[Order] | None = strawberry.field(description="Ready to be put in a list.")
+    order: Order | None = strawberry.field(description="The stored order; null on errors.")
+    order_edge: Edge[Order] | None = strawberry.field(
+        description="Edge to insert into a cached list, since an index may lag a write."
+    )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
-@strawberry.type(description="What became of a step of an order.")
+@strawberry.type(description="Result of `setOrderStatus`.")
 class SetOrderStatusPayload(PlaceOrderPayload):
     """Shows resolvers.orders.OrderPayload."""
 
@@ -86,12 +89,12 @@ class OrderMutation:
     place_order: orders.OrderPayload | None = strawberry.mutation(
         resolver=orders.place_order,
         graphql_type=PlaceOrderPayload | None,
-        description="Place an order of a user, as staff: prices are the shop's word, so this "
-        "is for its own server and not for a browser.",
+        description="Place an order for a user. For staff: the shop's server calls it and sets the "
+        "prices.",
     )
     set_order_status: orders.OrderPayload | None = strawberry.mutation(
         resolver=orders.set_order_status,
         graphql_type=SetOrderStatusPayload | None,
-        description="From PLACED to SHIPPED to DELIVERED, or from PLACED to CANCELLED. Customers "
-        "may cancel their own orders; the rest is up to staff.",
+        description="Change an order from PLACED to SHIPPED to DELIVERED, or from PLACED to "
+        "CANCELLED. For staff; users may cancel their own orders.",
     )

@@ -15,31 +15,32 @@ from schema.tickets import TicketConnection
 from schema.users import User
 
 
-@strawberry.type(description="One user of one organisation.")
+@strawberry.type(description="A user's membership of an organisation.")
 class OrganizationUser(Node):
     """Shows dal.model.OrganizationUser."""
 
     shows: ClassVar = model.OrganizationUser
     organization: str = strawberry.field(
-        name="organizationName", description="The organisation's unique name."
+        name="organizationName", description="Unique name of the organisation."
     )
     organization_shown: model.Organization | None = strawberry.field(
         resolver=organizations.organization_of,
         name="organization",
         graphql_type=Annotated["Organization", strawberry.lazy(__name__)] | None,
-        description="The organisation itself; read once a request.",
+        description="The organisation.",
     )
-    username: str = strawberry.field(description="The name under which the user signs in.")
+    username: str = strawberry.field(description="User name, as used to sign in.")
     user: model.User | None = strawberry.field(
         resolver=users.visible_user_of,
         graphql_type=User | None,
-        description="The user with profile and orders; null unless it is you or you are staff.",
+        description="The user with profile and orders. Null unless the JWT is that user's or "
+        "staff's.",
     )
-    type: model.UserType = strawberry.field(description="What the user may do in it.")
+    type: model.UserType = strawberry.field(description="The user's rights in the organisation.")
     tickets: pagination.Page[model.Ticket] | None = strawberry.field(
         resolver=tickets.tickets,
         graphql_type=TicketConnection | None,
-        description="The user's tickets; for this user, admins and staff.",
+        description="The user's tickets. For that user, the organisation's admins and staff.",
     )
 
 
@@ -48,46 +49,46 @@ class OrganizationUserConnection(Connection[OrganizationUser]):
     """Shows dal.query.pagination.Page of an organisation's users."""
 
 
-@strawberry.type(description="An organisation, for its users and for staff.")
+@strawberry.type(description="An organisation. Visible to its users and staff.")
 class Organization(Node):
     """Shows dal.model.Organization."""
 
     shows: ClassVar = model.Organization
-    name: str = strawberry.field(description="Unique, and never changed.")
+    name: str = strawberry.field(description="Unique name. Never changes.")
     subscription_plan: str = strawberry.field(
-        description="What it subscribes to, in its own words."
+        description="Subscription plan, as free text. Maximum 200 characters."
     )
     users: pagination.Page[model.OrganizationUser] | None = strawberry.field(
         resolver=organizations.users,
         graphql_type=OrganizationUserConnection | None,
-        description="The users of the organisation, by name.",
+        description="Users of the organisation, by user name.",
     )
     user: model.OrganizationUser | None = strawberry.field(
         resolver=organizations.user,
         graphql_type=OrganizationUser | None,
-        description="One of its users; null for who is none.",
+        description="A user of the organisation; null if the user does not belong to it.",
     )
 
 
-@strawberry.type(description="What became of a new organisation.")
+@strawberry.type(description="Result of `createOrganization`.")
 class CreateOrganizationPayload:
     """Shows resolvers.organizations.OrganizationPayload."""
 
     organization: Organization | None = strawberry.field(
-        description="As it is stored; null if it is not."
+        description="The stored organisation; null on errors."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
-@strawberry.type(description="What became of a new user of an organisation.")
+@strawberry.type(description="Result of `addOrganizationUser`.")
 class AddOrganizationUserPayload:
     """Shows resolvers.organizations.OrganizationUserPayload."""
 
     organization_user: OrganizationUser | None = strawberry.field(
-        description="As the user is stored; null if not."
+        description="The new user of the organisation; null on errors."
     )
     organization_user_edge: Edge[OrganizationUser] | None = strawberry.field(
-        description="Ready to be put in a list, where its cursor says."
+        description="Edge to insert into a cached list, at the place its cursor gives."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -99,10 +100,10 @@ class OrganizationMutation:
     create_organization: organizations.OrganizationPayload | None = strawberry.mutation(
         resolver=organizations.create_organization,
         graphql_type=CreateOrganizationPayload | None,
-        description="Create an organisation, with the user of the JWT as its first admin.",
+        description="Create an organisation. The JWT's user becomes an admin of it, except staff.",
     )
     add_organization_user: organizations.OrganizationUserPayload | None = strawberry.mutation(
         resolver=organizations.add_organization_user,
         graphql_type=AddOrganizationUserPayload | None,
-        description="Add a user to an organisation, as an admin of it or as staff.",
+        description="Add a user to an organisation. For its admins and staff.",
     )

@@ -29,74 +29,76 @@ from schema.tickets import Ticket
 from schema.users import User
 
 
-@strawberry.type(description="What can be read.")
+@strawberry.type(description="The root of all queries.")
 class Query:
     """Binds each root field to its resolver."""
 
     node: node_resolvers.AnyNode | None = strawberry.field(
         resolver=node_resolvers.node,
         graphql_type=Node | None,
-        description="Any object by its global id.",
+        description="Look up an object by global id.",
     )
     nodes: list[node_resolvers.Found] | None = strawberry.field(
         resolver=node_resolvers.nodes,
         graphql_type=list[Node | None] | None,
-        description="Objects by their global ids, in the same order; null for a miss.",
+        description="Look up objects by global id, in the same order; null for each that does not "
+        "exist.",
     )
     product: model.Product | None = strawberry.field(
         resolver=products.product,
         graphql_type=Product | None,
-        description="A product with its comments. It need not be known here: any id answers.",
+        description="Look up a product and its comments. Every valid product id returns a product.",
     )
     comment: model.Comment | None = strawberry.field(
         resolver=comments.comment,
         graphql_type=Comment | None,
-        description="A comment by its own id; null if it is not there.",
+        description="Look up a comment by comment id; null if it does not exist.",
     )
     author: model.User | None = strawberry.field(
         resolver=authors.author,
         graphql_type=Author | None,
-        description="Somebody who comments. Nobody need have commented under a name: any answers.",
+        description="Look up an author and their comments. Every valid user name returns an "
+        "author.",
     )
     leaderboard: pagination.Page[model.ProductRank] | None = strawberry.field(
         resolver=leaderboard.leaderboard,
         graphql_type=LeaderboardConnection | None,
-        description="The products with the most comments rated 5, in one language or in any. It "
-        "follows what is written within seconds.",
+        description="Products with the most comments rated 5, in one language or in all. Lags "
+        "writes by seconds.",
     )
     viewer: model.User | None = strawberry.field(
         resolver=users.viewer,
         graphql_type=User | None,
-        description="Whoever the JWT of the request names; null where it has none.",
+        description="The JWT's user; null without a JWT.",
     )
     user: model.User | None = strawberry.field(
         resolver=users.user,
         graphql_type=User | None,
-        description="A user, for that user and for staff.",
+        description="Look up a user. For that user and staff.",
     )
     order: model.Order | None = strawberry.field(
         resolver=orders.order,
         graphql_type=Order | None,
-        description="An order with its lines, for its user and for staff.",
+        description="Look up an order. For its user and staff.",
     )
     open_orders: pagination.Page[model.Order] | None = strawberry.field(
         resolver=orders.open_orders,
         graphql_type=OrderConnection | None,
-        description="Everyone's orders that are PLACED; for staff.",
+        description="All users' orders with status PLACED. For staff.",
     )
     organization: model.Organization | None = strawberry.field(
         resolver=organizations.organization,
         graphql_type=Organization | None,
-        description="An organisation, for its users and for staff.",
+        description="Look up an organisation. For its users and staff.",
     )
     ticket: model.Ticket | None = strawberry.field(
         resolver=tickets.ticket,
         graphql_type=Ticket | None,
-        description="A ticket, for who opened it, for admins of the organisation and for staff.",
+        description="Look up a ticket. For its author, the organisation's admins and staff.",
     )
     movers: questions.Movers | None = strawberry.field(
         resolver=analytics.movers,
         graphql_type=Movers | None,
-        description="The products whose comments changed most between two periods, from the "
-        "analytics store; for staff.",
+        description="Products whose comments changed most between two periods, from the analytics "
+        "store. For staff.",
     )

@@ -39,21 +39,21 @@ def _code(text: str) -> str:
 SCALARS: Mapping[object, ScalarDefinition] = {
     datetime: replace(
         DateTimeDefinition,
-        description="An instant such as `2024-12-01T00:00:00Z`. Answers are in UTC, to the "
-        "microsecond; an argument without a time zone is taken to be in UTC.",
+        description="A time such as `2024-12-01T00:00:00Z`. Results are in UTC, in microseconds; "
+        "the server reads an argument without a time zone as UTC.",
         specified_by_url="https://www.rfc-editor.org/rfc/rfc3339",
         serialize=shown_instant,
     ),
     Decimal: replace(
         DecimalDefinition,
-        description='A decimal number as text, such as `"12.50"`: as a number of JSON it might '
-        "lose digits.",
+        description='A decimal number as a string, such as `"12.50"`, since a JSON number may lose '
+        "digits.",
         specified_by_url="https://www.w3.org/TR/xmlschema11-2/#decimal",
         parse_value=wrap_parser(_decimal, "Decimal"),
     ),
     CurrencyCode: strawberry.scalar(
         name="CurrencyCode",
-        description="The three letters of a currency, such as `EUR`.",
+        description="Three-letter ISO 4217 currency code, such as `EUR`.",
         specified_by_url="https://www.iso.org/iso-4217-currency-codes.html",
         parse_value=wrap_parser(_code, "CurrencyCode"),
     ),

@@ -14,31 +14,31 @@ from schema.connections import Connection, Edge, Node
 from schema.errors import USER_ERRORS, UserError
 
 
-@strawberry.type(description="What a user of an organisation asks.")
+@strawberry.type(description="A support ticket of a user of an organisation.")
 class Ticket(Node):
     """Shows dal.model.Ticket."""
 
     shows: ClassVar = model.Ticket
-    ticket_id: str = strawberry.field(description="Its own id.")
+    ticket_id: str = strawberry.field(description="Ticket id.")
     organization: str = strawberry.field(
-        name="organizationName", description="The organisation's unique name."
+        name="organizationName", description="Unique name of the organisation."
     )
     organization_shown: model.Organization | None = strawberry.field(
         resolver=organizations.organization_of,
         name="organization",
         graphql_type=Annotated["Organization", strawberry.lazy("schema.organizations")] | None,  # noqa: F821 - it imports us
-        description="The organisation whose user opened it; read once a request.",
+        description="The organisation of the user who opened the ticket.",
     )
-    username: str = strawberry.field(description="Who opened it.")
+    username: str = strawberry.field(description="User name of the user who opened the ticket.")
     author: model.User = strawberry.field(
-        resolver=users.user_of, graphql_type=Author, description="Who opened it, as an object."
+        resolver=users.user_of, graphql_type=Author, description="The user who opened the ticket."
     )
-    subject: str = strawberry.field(description="What it is about, in 200 characters at most.")
-    text: str = strawberry.field(
-        description="Plain text as it was written, of up to 10,000 characters."
+    subject: str = strawberry.field(description="Subject. Maximum 200 characters.")
+    text: str = strawberry.field(description="Plain text, not HTML. Maximum 10,000 characters.")
+    status: model.TicketStatus = strawberry.field(description="Whether the ticket is open.")
+    created_at: datetime = strawberry.field(
+        description="Time the ticket was opened; lists are sorted by it."
     )
-    status: model.TicketStatus = strawberry.field(description="Whether it is still open.")
-    created_at: datetime = strawberry.field(description="When it was opened; lists go by this.")
 
 
 @strawberry.type(description="One page of a list.")
@@ -46,18 +46,18 @@ class TicketConnection(Connection[Ticket]):
     """Shows dal.query.pagination.Page of tickets."""
 
 
-@strawberry.type(description="What became of a new ticket.")
+@strawberry.type(description="Result of `createTicket`.")
 class CreateTicketPayload:
     """Shows resolvers.tickets.TicketPayload."""
 
-    ticket: Ticket | None = strawberry.field(description="As it is stored; null if it is not.")
+    ticket: Ticket | None = strawberry.field(description="The stored ticket; null on errors.")
     ticket_edge: Edge[Ticket] | None = strawberry.field(
-        description="Ready to be inserted in a list: an index may lag a write."
+        description="Edge to insert into a cached list, since an index may lag a write."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
-@strawberry.type(description="What became of closing a ticket.")
+@strawberry.type(description="Result of `closeTicket`.")
 class CloseTicketPayload(CreateTicketPayload):
     """Shows resolvers.tickets.TicketPayload."""
 
@@ -69,10 +69,11 @@ class TicketMutation:
     create_ticket: tickets.TicketPayload | None = strawberry.mutation(
         resolver=tickets.create_ticket,
         graphql_type=CreateTicketPayload | None,
-        description="Open a ticket as a user of an organisation.",
+        description="Open a ticket. For users of the organisation.",
     )
     close_ticket: tickets.TicketPayload | None = strawberry.mutation(
         resolver=tickets.close_ticket,
         graphql_type=CloseTicketPayload | None,
-        description="Close a ticket as its user, as an admin of the organisation or as staff.",
+        description="Close a ticket. For the user who opened it, the organisation's admins and "
+        "staff.",
     )

@@ -14,43 +14,40 @@ from schema.errors import USER_ERRORS, UserError
 from schema.orders import OrderConnection
 
 
-@strawberry.type(description="What a user says of themselves.")
+@strawberry.type(description="A user's profile, as the user filled it in.")
 class UserProfile:
     """Shows dal.model.Profile."""
 
-    full_name: str = strawberry.field(description="As the user wants to be called; may be empty.")
-    email: str = strawberry.field(description="May be empty; nobody has checked that it is theirs.")
+    full_name: str = strawberry.field(description="Full name; may be empty.")
+    email: str = strawberry.field(description="Email address; may be empty. Not verified.")
 
 
 @strawberry.type(
-    description="A user exists by name: any well-formed identifier answers. Seen by that user and "
-    "by staff."
+    description="A user. A user exists for every valid user name. Visible to that user and staff."
 )
 class User(Node):
     """Shows dal.model.User."""
 
     shows: ClassVar = model.User
-    username: str = strawberry.field(
-        description="The name under which the user signs in and writes; unique."
-    )
+    username: str = strawberry.field(description="Unique user name, as used to sign in.")
     profile: model.Profile | None = strawberry.field(
         resolver=users.profile,
         graphql_type=UserProfile | None,
-        description="What the user says of themselves; null until they do.",
+        description="The user's profile; null until the user fills it in.",
     )
     orders: pagination.Page[model.Order] | None = strawberry.field(
         resolver=orders.orders,
         graphql_type=OrderConnection | None,
-        description="The user's orders; an empty list of statuses selects nothing.",
+        description="The user's orders, by date.",
     )
 
 
-@strawberry.type(description="What became of a change of a profile.")
+@strawberry.type(description="Result of `updateProfile`.")
 class UpdateProfilePayload:
     """Shows resolvers.users.ProfilePayload."""
 
     user: User | None = strawberry.field(
-        description="With the profile as it is now; null if nothing was changed."
+        description="The user with the updated profile; null on errors."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -62,5 +59,5 @@ class UserMutation:
     update_profile: users.ProfilePayload | None = strawberry.mutation(
         resolver=users.update_profile,
         graphql_type=UpdateProfilePayload | None,
-        description="Change the profile of the user of the JWT.",
+        description="Change the profile of the JWT's user.",
     )
