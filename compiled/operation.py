@@ -69,7 +69,7 @@ class CompiledOperation:
             self.selection  # noqa: B018 - it is kept
 
     def coerced(self, inputs: Mapping[str, Any]) -> VariableValues | list[GraphQLError]:
-        """Return a request's variables as their types have them, or what is wrong with them."""
+        """Return the coerced variables of a request, or their errors."""
         return self._variables.values(inputs)
 
     async def execute(

@@ -20,7 +20,7 @@ MAX_DEPTH = 10
 """Levels of fields below an operation's first."""
 
 MAX_ALIASES = 30
-"""Aliases, counted wherever their fragment is spread: each may ask for the same list again."""
+"""Aliases, counted wherever their fragment is spread: each may select the same list again."""
 
 MAX_FIELDS = 500
 """Fields, counted wherever their fragment is spread."""
@@ -52,7 +52,7 @@ TRUSTED_CHARACTERS = 16_000_000
 """Characters of all trusted documents, which are kept as texts in any case."""
 
 AUTOMATIC_BYTES = 16_000_000
-"""Memory for the texts that clients register by hash; those that were asked for last stay."""
+"""Memory for the texts that clients register by hash; the least recently used are dropped."""
 
 # Variables and arguments
 
@@ -112,7 +112,7 @@ MAX_LANGUAGE = 35
 """Characters of a language tag: what BCP 47 (RFC 5646, section 4.4.1) asks programs to take."""
 
 KEPT_TAGS = 10_000
-"""Language tags whose canonical form is kept in memory."""
+"""Language tags that are cached in canonical form."""
 
 MAX_ADDRESS = 2_048
 """Characters of an address: all browsers and crawlers take as many."""
@@ -158,7 +158,7 @@ MAX_HOST = 300
 """Characters of a Host header: a name has 253 at most, a port five."""
 
 MAX_REQUEST_ID = 128
-"""Characters of a request id: it stands in logs."""
+"""Characters of a request id, which is written to the log."""
 
 # HTTP and WebSocket
 
@@ -196,7 +196,7 @@ MIN_TAKEN = 16_384
 slower one would keep the memory of its answers for hours."""
 
 MAX_CLIENTS = 100_000
-"""Clients whose rates are remembered, in 40 MB; beyond it the longest silent one is forgotten."""
+"""Clients with a stored rate, in 40 MB; the client that was silent for longest is dropped first."""
 
 SECONDS_OF_REQUEST = 0.002
 """Processor time of a document that counts as one request more; a short document takes less. At 100

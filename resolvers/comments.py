@@ -80,7 +80,7 @@ class CommentPayload:
 
 @dataclass(frozen=True, slots=True)
 class DeletePayload:
-    """The id of what is gone, and the product that had it."""
+    """The id of the deleted comment, and its product."""
 
     deleted_id: str | None = None
     product: Product | None = None
@@ -118,11 +118,11 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
 
 
 async def _require_known(info: Info, product_id: str) -> None:
-    """Raise InvalidArgumentError unless the shop has said something of the product."""
+    """Raise InvalidArgumentError unless the shop has stored details of the product."""
     if await info.context.products.details(product_id) == NONE:
         raise InvalidArgumentError(
             "productId",
-            f"productId {product_id!r} names no product of this shop, and others take no comments.",
+            f"productId {product_id!r} is not a product of this shop. Comment on a listed product.",
         )
 
 

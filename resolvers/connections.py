@@ -84,7 +84,7 @@ def slice_of(
     order_by: StrEnum | None = None,
     plan_by: PlanBasis | None = None,
 ) -> Slice:
-    """Return the slice that the current field asks for, with the flags that are selected.
+    """Return the slice that the current field requests, with the selected flags.
 
     A cursor of another ``kind`` is another list's: InvalidCursorError. A null order is the newest
     first. Only a server that explains plans by anything but all that it knows.
@@ -104,7 +104,7 @@ def slice_of(
 
 
 def first_slice(info: Info, field: str, *, kind: CursorKind = CursorKind.INSTANT) -> Slice | None:
-    """Return the slice that ``field`` below the current one asks for, if it begins the list.
+    """Return the slice that ``field`` below the current field requests, if it begins the list.
 
     None when the request does not select it so, filters it or has a fault in its arguments: then
     the field reads for itself.
@@ -167,12 +167,12 @@ def plan(root: strawberry.Parent[Page[Any]], info: Info) -> ExecutionStatistics 
 
 
 def consumed_capacity(root: strawberry.Parent[ExecutionStatistics]) -> float | None:
-    """Return what reading the page consumed; None where the endpoint does not tell."""
+    """Return the capacity that the page consumed; None if the endpoint does not report it."""
     return _told(root.consumed_capacity)
 
 
 def planning_capacity(root: strawberry.Parent[ExecutionStatistics]) -> float | None:
-    """Return what statistics consumed; None where the endpoint does not tell."""
+    """Return the capacity that statistics consumed; None if the endpoint does not report it."""
     return _told(root.planning_capacity)
 
 

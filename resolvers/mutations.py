@@ -53,7 +53,7 @@ class UserErrorCode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class UserError:
-    """A reason to show beside an input field; ``field`` is None when none is to blame.
+    """An error of an input field; ``field`` is None if no field is invalid.
 
     It is the path of the field from the mutation's argument on, indexes of lists as digits.
     """
@@ -78,7 +78,7 @@ _CODES: dict[type[errors.DalError], UserErrorCode] = {
     errors.IdempotencyKeyReusedError: UserErrorCode.IDEMPOTENCY_KEY_REUSED,
     errors.ConflictError: UserErrorCode.CONFLICT,
 }
-"""The faults that the person who filled in the form can mend."""
+"""Faults that the user can fix in the form."""
 
 
 def reported(

@@ -24,7 +24,7 @@ NodeId = Annotated[strawberry.ID, strawberry.argument(name="id")]
 NodeIds = Annotated[list[strawberry.ID], strawberry.argument(name="ids")]
 
 Found: TypeAlias = AnyNode | UnauthenticatedError | InvalidArgumentError | None
-"""A fault stands in the place of its object, and fails alone."""
+"""A fault takes the place of its object, and other objects are returned."""
 
 Loader = Callable[[Info, Sequence[str]], Coroutine[Any, Any, Sequence[Found]]]
 
@@ -64,7 +64,7 @@ async def node(info: Info, node_id: NodeId) -> AnyNode | None:
 
 
 async def nodes(info: Info, node_ids: NodeIds) -> list[Found]:
-    """Return the objects under global ids in the same order; what is refused fails alone."""
+    """Return the objects of global ids in the same order; a refused object fails alone."""
     if len(node_ids) > MAX_NODES:
         raise InvalidArgumentError("ids", f"ids lists {len(node_ids)}; the most is {MAX_NODES}.")
     parsed = [_parsed_or_fault(one) for one in node_ids]

@@ -83,7 +83,7 @@ class SetOrderStatusInput:
 
 @dataclass(frozen=True, slots=True)
 class OrderPayload:
-    """An order as it stands now with its edge, ready to be inserted in a list."""
+    """The current order and its edge, to insert into a list."""
 
     order_edge: Edge[Order] | None = None
     user_errors: list[UserError] = field(default_factory=list)
@@ -146,7 +146,7 @@ async def open_orders(
 
 @reported(OrderPayload)
 async def place_order(info: Info, input: PlaceOrderInput) -> OrderPayload:  # noqa: A002
-    """Store an order of a user, whose prices the shop's own server vouches for."""
+    """Store an order of a user, with the prices that the shop's server sends."""
     require_staff(
         require_viewer(info.context), "place orders: the shop's own server does, for its customers"
     )

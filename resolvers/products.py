@@ -84,7 +84,7 @@ async def statistics(
 ) -> CommentStatistics | None:
     """Return the counts of the product's comments, in some languages or in all.
 
-    None where nobody has counted any yet.
+    None until counters exist.
     """
     languages = None if language is None else rules.languages("language", language)
     counts = await info.context.products.statistics(root.product_id)
@@ -133,7 +133,7 @@ class UpdateProductInput:
 
 @dataclass(frozen=True, slots=True)
 class ProductPayload:
-    """The product whose details were changed."""
+    """The product with its new details."""
 
     product: Product | None = None
     user_errors: list[UserError] = field(default_factory=list)

@@ -83,7 +83,7 @@ async def load(info: Info, ticket_id: str) -> Ticket | None:
     """Return a ticket that the viewer may see."""
     require_viewer(info.context)
     found = await info.context.stores.tickets.get(ticket_id)
-    # For a missing one the same is read as for a stranger's, so that time tells nothing.
+    # A missing ticket takes the same reads as another user's, so response times reveal nothing.
     of = (found.organization, found.username) if found else (ticket_id, "")
     return found if await sees_tickets(info.context, *of) else None
 

@@ -22,7 +22,7 @@ class UpdateProfileInput:
 
 @dataclass(frozen=True, slots=True)
 class ProfilePayload:
-    """The user whose profile was changed."""
+    """The user with the new profile."""
 
     user: User | None = None
     user_errors: list[UserError] = field(default_factory=list)
@@ -40,7 +40,7 @@ async def user(info: Info, username: str) -> User | None:
 
 
 def viewer(info: Info) -> User | None:
-    """Return who asks; None for anybody."""
+    """Return the user of the JWT; None without a JWT."""
     viewer = info.context.viewer
     return None if viewer is None else User(viewer.username)
 
@@ -57,7 +57,7 @@ def visible_user_of(root: strawberry.Parent[OrganizationUser], info: Info) -> Us
 
 
 async def profile(root: strawberry.Parent[User], info: Info) -> Profile | None:
-    """Return what a user says of themselves."""
+    """Return a user's profile."""
     return await info.context.stores.users.profile(root.username)
 
 

@@ -73,7 +73,7 @@ class PeriodTotals:
     average: float | None = strawberry.field(description="Mean rating; null without comments.")
 
 
-@strawberry.type(description="A product whose comments changed between two periods.")
+@strawberry.type(description="A product with its comments in two periods.")
 class Mover:
     """Shows analytics.questions.Mover."""
 
@@ -85,7 +85,7 @@ class Mover:
     later: PeriodTotals = strawberry.field(description="Comments in the later period.")
 
 
-@strawberry.type(description="The products whose comments changed most between two periods.")
+@strawberry.type(description="The products with the largest changes between two periods.")
 class Movers:
     """Shows analytics.questions.Movers."""
 

@@ -1,4 +1,4 @@
-"""Arguments as clients see them: what each is for, and no default that says null."""
+"""Descriptions of arguments, and no default values of null in the schema."""
 
 from collections.abc import Iterator, Mapping
 
@@ -28,8 +28,6 @@ DESCRIPTIONS: Mapping[str, str] = {
     "Query.leaderboard.language": "Count only comments in this language, a BCP 47 tag such as "
     "`en`. Omit for all languages.",
     "status": "Statuses to include. Omit for all; an empty list matches nothing.",
-    "createdFrom": "Only what was made at this instant or later.",
-    "createdBefore": "Only what was made earlier than this instant.",
     "id": "Global `id` of the object.",
     "ids": "Global `id`s of the objects. Maximum 100.",
     "productId": "The shop's product id.",
@@ -40,12 +38,12 @@ DESCRIPTIONS: Mapping[str, str] = {
     "organizationName": "Unique name of the organisation.",
     "input": "Input of the mutation. `userErrors` lists every validation error.",
 }
-"""Of arguments that their resolvers do not describe, by name: one name means one thing. A
-``Type.field.argument`` stands for the exception."""
+"""Descriptions by argument name, for arguments that their resolvers do not describe. A key
+``Type.field.argument`` is an exception from its name's description."""
 
 
 def finish(schema: GraphQLSchema) -> None:
-    """Describe each argument, and let no input show the null that it is in Python if left out."""
+    """Describe each argument, and remove default values of null, which only Python needs."""
     for coordinate, argument in _arguments(schema):
         name = coordinate.rpartition(".")[2]
         argument.description = (

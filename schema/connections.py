@@ -25,7 +25,7 @@ class Node:
 
     @classmethod
     def is_type_of(cls, value: object, _: object) -> bool:
-        """Tell whose object ``value`` is."""
+        """Return whether this type shows the domain object ``value``."""
         return isinstance(value, cls.shows)
 
     id: strawberry.ID = strawberry.field(

@@ -43,7 +43,7 @@ class QueryTooCostlyError(Exception):
 
 
 _FILTERS = ("rating", "language", "status")
-"""Arguments of which each value may be a partition of its own."""
+"""Arguments with a partition for each of their values."""
 
 _SIZING = frozenset({"first", "last", "after", "ids", "planBy", *_FILTERS})
 """Arguments that say how many rows are read, and from how many partitions; or that a page does not
@@ -83,7 +83,7 @@ class Cost:
             if amount > most:
                 raise QueryTooCostlyError(
                     f"The operation would take about {amount:,.0f} {of}; the most is {most:,}: "
-                    "ask for fewer rows or fewer lists at a time."
+                    "select fewer rows or fewer lists at a time."
                 )
 
 
@@ -135,7 +135,7 @@ class PredictedCosts:
 
 
 def _said(value: object) -> object:
-    """Return what a variable says of sizes."""
+    """Return the size that a variable gives."""
     if isinstance(value, list):
         return len(value), len(set(map(str, value)))
     told = value is None or value is Undefined or isinstance(value, int)
@@ -149,7 +149,7 @@ def _whole(plan_by: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Within:
-    """How often an object stands in the answer.
+    """How often an object occurs in the answer.
 
     Where it is a connection, ``size`` is the rows that it is asked for, and ``read`` those that it
     is read from.
@@ -230,7 +230,7 @@ class _Prediction:
             yield (self._schema.get_type(named) if named else None) or parent, one
 
     def _rows(self, name: str, arguments: Mapping[str, Any], within: "_Within") -> float:
-        """Return how often a field's object stands in each of its owner's."""
+        """Return how often a field's object occurs in each object of its owner."""
         if _is_rows(name):
             return within.size
         if name == "QueryPlan.rows":
@@ -269,6 +269,6 @@ def _whole_pages(arguments: Mapping[str, Any]) -> int:
 
 
 def _size(arguments: Mapping[str, Any]) -> int:
-    """Return how many rows a list is asked for; execution refuses what is no size."""
+    """Return the number of rows that a list requests; execution refuses an invalid size."""
     size = arguments.get("first", arguments.get("last", DEFAULT_SIZE))
     return min(MAX_ROWS, max(0, size)) if isinstance(size, int) else DEFAULT_SIZE

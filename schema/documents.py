@@ -1,7 +1,7 @@
 """Documents: each is parsed and checked once, and kept as long as there is room.
 
-What is measured first is linear in the text, whatever its fragments repeat: GraphQL's own
-validation may grow with the square of what a document says.
+The measurement before validation is linear in the text, however often fragments repeat; GraphQL's
+validation may take the square of the text.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ from schema.visibility import is_impersonal, is_public
 merging.MAX_COMPLEXITY_BUDGET = MAX_COMPARISONS
 
 _ABORTED = "Validation aborted."
-"""What graphql-core says where that is too little."""
+"""graphql-core's error beyond that number of comparisons."""
 
 _TOO_MANY = (
     "The document selects too many fields and fragments of the same object: "
@@ -95,7 +95,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class CheckedDocument:
-    """A parsed document, and what is wrong with it."""
+    """A parsed document and its errors."""
 
     document: DocumentNode
     errors: list[GraphQLError]
@@ -112,7 +112,7 @@ class CheckedDocument:
 
 
 class DocumentCache:
-    """The documents of one schema that were asked for last; the trusted ones have room apart."""
+    """Caches parsed documents by last use; trusted documents have separate room."""
 
     def __init__(self, schema: GraphQLSchema, *, introspection: bool = True) -> None:
         self.schema = schema
@@ -152,7 +152,7 @@ class DocumentCache:
         units = units_of(text)
         if units > MAX_TOKENS:
             raise GraphQLError(
-                f"The document has more than {MAX_TOKENS:,} lexical units: ask for less at a time."
+                f"The document has more than {MAX_TOKENS:,} lexical units: select less at a time."
             )
         try:
             document = parse(text, max_tokens=MAX_TOKENS)

@@ -56,7 +56,7 @@ STORE_FAULTS = (
     errors.StoreFullError,
     errors.StoreDamagedError,
 )
-"""Faults whose own sentences are for operators: they name hosts and commands. The log has them."""
+"""Faults with messages for operators: they name hosts and commands, and go to the log only."""
 
 UNAVAILABLE = (
     "The data is temporarily unavailable: try again in a moment. Repeat a write with the same "
@@ -64,7 +64,7 @@ UNAVAILABLE = (
 )
 
 USER_ERRORS = "Validation errors. Empty on success."
-"""What the payload of every mutation says of them."""
+"""Description of ``userErrors`` in every payload."""
 
 
 @strawberry.type(description="An error in a mutation's input.")
@@ -82,9 +82,9 @@ class UserError:
 
 
 def log_faults(faults: list[GraphQLError]) -> None:
-    """Log the errors that are the server's own, each once and with its traceback.
+    """Log each fault of the server once, with its traceback.
 
-    Of an analytics store that fails, what it said: clients are not told.
+    Also log the message of an analytics store that failed, which clients do not see.
     """
     for fault in faults:
         if isinstance(fault.original_error, AnalyticsFailedError):

@@ -26,7 +26,7 @@ PACED_VALUES = 2_000
 class SizedResult(ExecutionResult):
     """A result, and how many values it was expected to hold; None where nothing was predicted.
 
-    ``operation`` is what was asked for, None where the document has none such.
+    ``operation`` is the requested operation, None if the document lacks it.
     """
 
     values: float | None = None
@@ -101,7 +101,7 @@ class Execution:
             )
 
     def _too_costly(self, operation: Operation, variables: Mapping[str, Any]) -> list[GraphQLError]:
-        """Predict the cost, and slow down what is large; an error where it is too much."""
+        """Predict the cost; pace a large operation, and return an error for a too costly one."""
         self._cost = operation.costs.cost(variables)
         try:
             self._cost.check()
@@ -112,7 +112,7 @@ class Execution:
         return []
 
     def _told_cost(self) -> dict[str, Any]:
-        """Return ``extensions.cost`` when the request asks for it and its viewer may see it."""
+        """Return ``extensions.cost`` if the request selects it and the viewer may see it."""
         if self._extensions.get("cost") is not True or self._cost is None:
             return {}
         if not self._sees_cost():
@@ -120,7 +120,7 @@ class Execution:
         return {"cost": {"predicted": self._cost.rounded(), "actual": asdict(self._account)}}
 
     def _sees_cost(self) -> bool:
-        """Return whether the cost tells the viewer nothing of what others own."""
+        """Return whether the viewer may see the cost, which can reveal that an object exists."""
         if self._context is None or self._operation is None:
             return False
         viewer = self._context.viewer

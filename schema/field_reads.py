@@ -101,4 +101,4 @@ ROWS: Mapping[str, float] = {
 """Rows of lists that no argument bounds, as they usually are."""
 
 ROWS_READ = 40
-"""Rows that a page is read from, and that its plan tells, as they usually are."""
+"""Usual number of rows that a page is read from, and that its plan lists."""

@@ -45,7 +45,7 @@ def nodes_of(root: Node) -> Iterator[Node]:
 def fields_of(
     selections: Iterable[SelectionNode], fragments: Fragments, of: str | None = None
 ) -> Iterator[tuple[str | None, FieldNode]]:
-    """Yield each field with the type that a fragment says it is of; None where none says so.
+    """Yield each field with the type condition of its fragment, or None.
 
     Call it on a document without ``schema.measure``'s faults: no fragment spreads itself, and few
     are spread. A fragment that is not there adds nothing: validation names it.

@@ -1,7 +1,7 @@
-"""A schema that is kept back: nobody may ask for it, and no error tells a part of it.
+"""Hides the schema: introspection is refused, and errors reveal no part of the schema.
 
 A tool that guesses names learns from every error whether a name is right, and from suggestions the
-right one. So all that does not fit such a schema is told in one sentence.
+right one. So one sentence replaces every error of validation.
 """
 
 from graphql import GraphQLError

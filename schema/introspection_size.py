@@ -12,7 +12,7 @@ from graphql import (
 )
 
 _WRAPPED = 0.6
-"""Of ten types that stand in some place, six are lists or non-null."""
+"""Of ten types of fields and arguments, six are lists or non-null."""
 
 
 @lru_cache(maxsize=2)

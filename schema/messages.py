@@ -1,11 +1,11 @@
-"""GraphQL's own messages about arguments and variables, in plain sentences.
+"""Plain sentences for graphql-core's messages about arguments and variables.
 
-The library shows what it found as Python writes it. Whoever sent a value knows it, so a message
-says where it stands and what is wanted there.
+graphql-core shows values as Python literals. The client knows the value that it sent, so a message
+here names the place and the expected type.
 """
 
 _FOUND = (", found: ", " Found: ")
-"""What the library has before the value that it shows."""
+"""Text that graphql-core puts before a value."""
 
 _SENTENCES = {
     "Value cannot represent a DateTime: ": "A DateTime is an instant such as 2024-12-01T00:00:00Z.",
@@ -17,11 +17,11 @@ _SENTENCES = {
     "Int cannot represent ": "An Int is a whole number of 32 bits.",
     "String cannot represent ": "A String is text between quotation marks.",
 }
-"""How the library begins, and what is said in its place."""
+"""Beginnings of graphql-core's messages, and the sentences that replace them."""
 
 
 def plain(message: str) -> str:
-    """Return a message about what a client sent, in plain words."""
+    """Return a message about a client's input in plain words."""
     place, colon, reason = message.partition(": ")
     if not place.startswith("Variable '$") or not colon:
         place, colon, reason = "", "", message

@@ -99,6 +99,6 @@ class Query:
     movers: questions.Movers | None = strawberry.field(
         resolver=analytics.movers,
         graphql_type=Movers | None,
-        description="Products whose comments changed most between two periods, from the analytics "
+        description="Products with the largest changes between two periods, from the analytics "
         "store. For staff.",
     )

@@ -1,4 +1,4 @@
-"""Scalars beside GraphQL's own: how each is written, and where that is specified."""
+"""The custom scalars: their formats and specifications."""
 
 import re
 from collections.abc import Mapping

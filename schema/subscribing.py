@@ -40,7 +40,7 @@ class RefusedSubscriptionError(Exception):
 
 
 class Subscribing:
-    """One request for a subscription; ``context`` makes what resolvers see, anew for each event."""
+    """One request for a subscription; ``context`` makes a new context for each event."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Subscribing:
     async def _answer(
         self, operation: Operation, values: VariableValues, event: CommentEvent
     ) -> ExecutionResult:
-        """Execute the operation for one event, within a deadline of its own."""
+        """Execute the operation for one event, within the event's deadline."""
         end = Deadline()
         end.restart(self._seconds)
         try:
@@ -110,7 +110,7 @@ class Subscribing:
 
 
 def _check_cost(operation: Operation, variables: Mapping[str, Any]) -> None:
-    """Refuse what would read much for each event."""
+    """Refuse an operation that reads too much for each event."""
     cost = operation.costs.cost(variables)
     try:
         cost.check()
@@ -119,6 +119,6 @@ def _check_cost(operation: Operation, variables: Mapping[str, Any]) -> None:
     if cost.requests > MAX_EVENT_REQUESTS:
         sentence = (
             f"Each event would take about {cost.requests:,.0f} requests to DynamoDB; the most is "
-            f"{MAX_EVENT_REQUESTS}: ask for lists in a query of their own."
+            f"{MAX_EVENT_REQUESTS}: select lists in a separate query."
         )
         raise GraphQLError(sentence, original_error=QueryTooCostlyError(sentence))

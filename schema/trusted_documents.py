@@ -1,4 +1,4 @@
-"""Trusted documents: texts that may be asked for by id, each checked when it is registered.
+"""Trusted documents: texts that clients request by id, each checked when it is registered.
 
 They are exempt from no limit. What they cost depends on their variables, so it is predicted with
 each request, and here too where they have none.
@@ -66,7 +66,7 @@ class TrustedDocuments:
         """Return why a document cannot be registered, in a sentence."""
         known = self._by_id.get(document_id.removeprefix(_PREFIX), text)
         if known != text:
-            return "another text is registered under this id: give the new one an id of its own."
+            return "another text is registered under this id: give the new text another id."
         if document_id.startswith(_PREFIX) and document_id != _PREFIX + hash_of(text):
             return "its id is not the SHA-256 of its text."
         if text not in self._texts and self._characters + len(text) > TRUSTED_CHARACTERS:

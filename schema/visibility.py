@@ -1,6 +1,6 @@
-"""Which fields are public: they say the same to everybody, so a shared cache may keep them.
+"""The public fields, which are the same for every client, so that shared caches may keep them.
 
-A field that is not named here is private, and so is every operation that selects one.
+All other fields are private, and so is every operation that selects one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -38,22 +38,21 @@ PUBLIC: Mapping[str, str] = {
     "ProductRank": "product count rank",
     "PageInfo": "hasNextPage hasPreviousPage startCursor endCursor",
 }
-"""The public fields of each type. ``plan`` is none of them: it tells of one reading, not of the
-data."""
+"""The public fields of each type. ``plan`` is private: it describes one read, not the data."""
 
 _PUBLIC = frozenset(f"{owner}.{name}" for owner, names in PUBLIC.items() for name in names.split())
 
 
 _PERSONAL_LOOK_UPS = frozenset({"node", "nodes"})
-"""Public fields of Query that also look up what belongs to somebody: by any global id."""
+"""Public fields of Query that look up any object by global id, a user's objects included."""
 
 _IMPERSONAL = frozenset(PUBLIC["Query"].split()) - _PERSONAL_LOOK_UPS
 
 
 def is_impersonal(document: DocumentNode, operation: OperationDefinitionNode) -> bool:
-    """Return whether an operation looks up nothing that belongs to a user or an organisation.
+    """Return whether an operation looks up no object of a user or an organisation.
 
-    All of that is reached from other fields of Query.
+    Those objects are reached only from other fields of Query.
     """
     selected = fields_of(operation.selection_set.selections, fragments_of(document))
     names = {field.name.value for _, field in selected}
@@ -64,10 +63,10 @@ def is_impersonal(document: DocumentNode, operation: OperationDefinitionNode) ->
 def is_public(
     schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode
 ) -> bool:
-    """Return whether everybody gets the same of an operation of a valid document.
+    """Return whether every client gets the same result of an operation of a valid document.
 
-    ``node`` and ``nodes`` are public for what is selected of what they find. To look up what is not
-    for everybody is an error without a user, and errors are nobody else's.
+    ``node`` and ``nodes`` are public if the fields selected from their objects are public. Without
+    a user, a look-up of a private object is an error, and caches keep no errors.
     """
     if operation.operation is not OperationType.QUERY or schema.query_type is None:
         return False
@@ -76,14 +75,14 @@ def is_public(
 
 
 class _Walk:
-    """Goes through the fields of one operation, up to the first private one."""
+    """A walk over the fields of one operation, up to the first private field."""
 
     def __init__(self, schema: GraphQLSchema, fragments: Fragments) -> None:
         self._schema = schema
         self._fragments = fragments
 
     def is_public(self, parent: str, selections: Iterable[SelectionNode]) -> bool:
-        """Return whether all that is selected of a type is public, at any depth."""
+        """Return whether all selected fields of a type are public, at any depth."""
         return all(
             self._is_public_field(named or parent, field)
             for named, field in fields_of(selections, self._fragments)

@@ -11,12 +11,12 @@ from dal.errors import (
 )
 
 INTERRUPTED = 130
-"""The exit code that shells expect of a program that Ctrl-C ended."""
+"""The exit code of a program that Ctrl-C ended, by the convention of shells."""
 
 
 DIFFERS, USAGE, UNAVAILABLE = 1, 2, 3
-"""The exit codes of a command that was not done: what it compares or loads is not right; what was
-given to it, or what it works on, is to be changed first; the store cannot be used now."""
+"""Exit codes of failed commands: a comparison found a difference or rows were not loaded; an
+option, a file or the table must be changed first; the store cannot be used now."""
 
 _UNAVAILABLE = (
     ConditionFailedError,
@@ -29,7 +29,7 @@ _UNAVAILABLE = (
 
 
 class CommandError(Exception):
-    """Something that the operator can change; the message says how, ``code`` is the exit code."""
+    """A fault that the operator can fix. The message explains how; ``code`` is the exit code."""
 
     def __init__(self, message: str, code: int = USAGE) -> None:
         super().__init__(message)

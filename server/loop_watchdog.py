@@ -1,7 +1,7 @@
-"""Prints the stack of a process whose event loop is blocked, and ends the process.
+"""Prints the stacks of a process when its event loop is blocked, and then ends the process.
 
 A thread of Python could do neither: a regular expression keeps the interpreter's lock. So the loop
-itself winds three clocks up each time it turns, and each acts without Python when it runs down:
+resets three timers at each turn. Each acts without Python when it expires:
 
 - ``faulthandler`` has a thread in C, which prints the stack.
 - ``ITIMER_PROF`` counts processor time; at its end the kernel kills the process. A process that was

@@ -67,7 +67,7 @@ class Settings:
     workers: int = 1
     """Processes that serve; each takes one core at most."""
     exit_when_blocked: bool | None = None
-    """Whether a process ends whose event loop is blocked; None is where others serve beside it."""
+    """Whether a process ends when its event loop is blocked; None: only if there are workers."""
     jwt_secret: str | None = None
     """Verifies HS256; None leaves it to the data directory's own secret."""
     jwks_url: str | None = None
@@ -181,7 +181,7 @@ class Settings:
 
     @property
     def ends_when_blocked(self) -> bool:
-        """Whether a process ends whose event loop is blocked."""
+        """Whether a process ends when its event loop is blocked."""
         return self.workers > 1 if self.exit_when_blocked is None else self.exit_when_blocked
 
     @property

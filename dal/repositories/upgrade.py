@@ -34,11 +34,12 @@ async def upgrade(
     seen: Progress,
     wait_for_writers: WaitForWriters,
 ) -> Upgraded:
-    """Make a table what this version reads, as far as DynamoDB can; live servers may go on.
+    """Upgrade a table to the layout of this version while servers run.
 
-    ``tell`` hears of each index, ``seen`` of the scan. Nothing is changed where DynamoDB cannot do
-    all of it, or has no transactions: that is StoreRefusedError. No rebuild begins before the
-    upgrade ends. Run again after an interruption, it continues.
+    ``tell`` reports each index, ``seen`` the progress of the scan. Raises StoreRefusedError, before
+    any change, if DynamoDB cannot do the whole upgrade or the endpoint has no transactions. No
+    rebuild starts during an upgrade. An
+    upgrade that was interrupted continues when it is called again.
     """
     description = await admin.describe(table)
     _refuse_other_keys(description)

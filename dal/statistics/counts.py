@@ -49,10 +49,10 @@ COUNTED_FIELDS = frozenset({"product", "language", "rating"})
 
 
 class StatisticsKey(NamedTuple):
-    """A product's comments in one language, which are counted; or in all of them (None).
+    """Key of the counters of a product's comments in one language, or in all (None).
 
-    Those in all languages are the sum, and counted nowhere. With a ``generation``, the counters of
-    the rebuild of that number, which nobody is shown.
+    The counts of all languages are a sum and have no counters. With a ``generation``, the key of
+    that rebuild's counters, which no client sees.
     """
 
     product_id: str

@@ -8,11 +8,10 @@ A process reads the item at most 5 seconds before each transaction, and a transa
 10 seconds and an attempt that is under way then. So once SETTLE_SECONDS have passed since an
 announcement, no transaction is on its way that was built by the announcement before.
 
-A count of zero proves that there is no such comment only while every comment is counted and every
-write changes the counters: in mode transactional, on a table that is ``complete``, while no rebuild
-runs. Whoever ends that state announces it, and waits
-SETTLE_SECONDS before acting on it. So a mode that was read at most 5 seconds ago holds until the
-page that asked has its counts.
+A count of zero proves that a comment does not exist only while every comment is counted and every
+write changes the counters: in mode transactional, on a ``complete`` table, without a rebuild. A
+process that ends this state announces the end, and waits SETTLE_SECONDS before it acts. So a mode
+that was read at most 5 seconds ago holds until a page has read its counts.
 """
 
 from dataclasses import dataclass, replace
@@ -45,7 +44,7 @@ _RUNS = ("rebuilding", "upgrading")
 """Attributes that the item has while a rebuild or an upgrade runs."""
 
 _SHARDS = frozenset({"shards", "target", "step", "counter_shards", "counter_target"})
-"""Attributes of a table whose lists or counters an earlier version spread over shards."""
+"""Attributes that earlier versions set when they spread lists or counters over shards."""
 
 KEY: Item = {"PK": {"S": "COUNTING"}, "SK": {"S": "COUNTING"}}
 
@@ -105,7 +104,7 @@ class Maintenance:
     def exact(self) -> bool:
         """Whether counts hold every write that was acknowledged before they were read.
 
-        Only then a count of zero proves that there is no such comment.
+        Only then a count of zero proves that a comment does not exist.
         """
         return self.mode is MaintenanceMode.TRANSACTIONAL and self.complete and not self.rebuilding
 

@@ -1,8 +1,8 @@
 """Answers of DynamoDB, checked before they are believed.
 
-A proxy, a load balancer or a failing machine can answer with something else than the service said,
-be it 200 or an error. Such an answer says nothing of what was done: it counts as no answer, and the
-same request is sent again.
+A proxy, a load balancer or a failing machine can answer in place of DynamoDB, with 200 or an error.
+Such an answer does not prove the outcome: it counts as a lost answer, and the same request is
+repeated.
 """
 
 import zlib
@@ -56,15 +56,15 @@ def whole_answer(
 
 
 def whole_error(status: int, body: bytes, checksum: bytes, content_type: str) -> dict[str, Any]:
-    """Return what ``dal_error`` takes of an error; StoreUnavailableError for none of DynamoDB's."""
+    """Return a checked error for ``dal_error``; StoreUnavailableError if it is not DynamoDB's."""
     if not content_type.startswith(_JSON):
         raise _malformed(f"its status is {status} and its type is {content_type or 'missing'}")
-    told = _object(body, checksum)
-    code = str(told.get("__type")).partition(":")[0].rpartition("#")[2]
-    reasons = told.get("CancellationReasons") or []
+    parsed = _object(body, checksum)
+    code = str(parsed.get("__type")).partition(":")[0].rpartition("#")[2]
+    reasons = parsed.get("CancellationReasons") or []
     if code not in KNOWN:
         raise _malformed(f"its error is {code}, which DynamoDB does not have")
-    message = told.get("message") or told.get("Message") or ""
+    message = parsed.get("message") or parsed.get("Message") or ""
     if not isinstance(reasons, list) or (code == CANCELLED and not reasons):
         raise _malformed("it has no reasons for a transaction that was cancelled")
     if not isinstance(message, str) or not all(isinstance(one, dict) for one in reasons):
@@ -80,12 +80,12 @@ def _object(body: bytes, checksum: bytes) -> dict[str, Any]:
     if checksum.isdigit() and int(checksum) != zlib.crc32(body):
         raise _malformed("its checksum differs")
     try:
-        told = orjson.loads(body)
+        parsed = orjson.loads(body)
     except orjson.JSONDecodeError:
         raise _malformed("it is not JSON") from None
-    if not isinstance(told, dict):
-        raise _malformed("it is no object")
-    return told
+    if not isinstance(parsed, dict):
+        raise _malformed("it is not an object")
+    return parsed
 
 
 def check_answer(

@@ -160,10 +160,10 @@ class Table:
     async def write(self, actions: Sequence[dict[str, Any]]) -> None:
         """Do all of ``actions`` in one transaction, or none of them.
 
-        An action is an entry of TransactWriteItems without its table name. A Put or a Delete alone
-        is no transaction (``dal/table/conditional_write.py``). Raises ConditionFailedError with the
-        indexes of the actions whose condition did not hold, and StoreUnavailableError where the
-        outcome is unknown.
+        An action is an entry of TransactWriteItems without its table name. A single Put or Delete
+        runs without a transaction (``dal/table/conditional_write.py``). Raises ConditionFailedError
+        with the indexes of the actions that failed, and StoreUnavailableError if the outcome is
+        unknown.
         """
         try:
             await write(self.once, self.name, actions)

@@ -1,10 +1,10 @@
-"""Writes with conditions, and what became of one whose answer was lost.
+"""Writes with conditions, and the outcome of a write whose answer was lost.
 
-A write of one item needs no transaction, in which the item costs twice as much. When an answer was
-lost, the write is sent again. Its condition then fails where the first attempt was done: a single
-write has no request token, and the embedded engine forgets tokens when it is killed. So the items
-are read: where they are as the write leaves them, it was done. Where they are not, the outcome
-stays unknown, as others may have changed them since.
+A write of one item runs without a transaction, which would cost twice as much. If an answer is
+lost, the write is repeated. If the first attempt was done, the condition of the second fails: a
+single write has no request token, and the embedded engine forgets tokens when it is killed. So the
+items are read. If they are as the write leaves them, the write was done. If they differ, the
+outcome stays unknown, since other writes may have changed them.
 """
 
 import uuid

@@ -20,16 +20,16 @@ CONNECT_SECONDS = 1.5
 """The limit of opening a connection, TLS included."""
 
 NEXT_ADDRESS_SECONDS = 0.25
-"""After so long without a connection the next address of the host is tried too (RFC 8305)."""
+"""Seconds without a connection until the next address of the host is tried, too (RFC 8305)."""
 
 IDLE_SECONDS = 12.0
-"""After so long without a request a connection is not used again: it may be gone unnoticed."""
+"""Seconds after which an idle connection is not reused: the other end may have closed it."""
 
 _KEPT = (b"x-amz-crc32", b"content-type")
 
 
 class Answer(NamedTuple):
-    """An answer as it came; ``checksum`` and ``content_type`` are empty where none was told."""
+    """An unchecked answer; ``checksum`` and ``content_type`` are empty without their headers."""
 
     status: int
     checksum: bytes
@@ -96,7 +96,7 @@ class Connection(asyncio.Protocol):
             self.close()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep what says whether the answer can be believed."""
+        """Keep the headers by which the answer is checked."""
         name = name.lower()
         if name in _KEPT:
             self._headers[name] = value

@@ -26,7 +26,7 @@ MAINTENANCE_SECONDS = 5.0
 _SMALL_WRITES = {"put_item", "update_item", "delete_item", "transact_write_items"}
 _QUICK = {"query", "get_item", "batch_get_item", *_SMALL_WRITES}
 WRITES = {"batch_write_item", *_SMALL_WRITES}
-"""Operations whose outcome is unknown when their answer is lost."""
+"""Operations with an unknown outcome after a lost answer."""
 
 
 class Gate:

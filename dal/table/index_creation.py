@@ -47,7 +47,7 @@ async def _begin(table: Table, name: str, tell: Tell, **change: Any) -> None:
     except (AlreadyExistsError, ThrottledError):
         tell(name, "waits for another change of the table")
         await asyncio.sleep(LOOK_EVERY)
-    except StoreUnavailableError:  # it may have been begun: the table's description tells
+    except StoreUnavailableError:  # the change may have begun: the table's description shows it
         tell(name, "waits for DynamoDB, which does not answer")
 
 

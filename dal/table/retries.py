@@ -41,13 +41,13 @@ _TOO_LATE = "DynamoDB did not answer in time: try again in a moment."
 
 
 TELL_EVERY = 10.0
-"""Seconds between two words about a wait that has no limit."""
+"""Seconds between two reports of a wait without a limit."""
 
 
 class Patience:
-    """A wait without limit for a store that has answered before; ``tell`` hears what it waits for.
+    """A wait without a limit for a store that has answered before.
 
-    ``tell`` gets the seconds that a request has waited, and what last stood in its way.
+    ``tell`` gets the seconds that a request has waited, and the latest error.
     """
 
     def __init__(self, tell: Callable[[float, errors.DalError], None]) -> None:
@@ -85,12 +85,11 @@ def waits() -> bool:
 async def retry(
     attempt: Callable[[], Coroutine[Any, Any, Answer]], operation: str = "request"
 ) -> Answer:
-    """Return the first answer in time; else raise what last stood in the way.
+    """Return the first answer before the deadline; else raise the latest error.
 
-    Throttling, a table that does not answer, and conflicts are tried again; other errors are not,
-    nor is an open circuit where somebody waits with a deadline. Once an attempt at a write has had
-    no answer, no refusal that follows proves what became of it: that is StoreUnavailableError. A
-    failed condition is for the caller to interpret.
+    Throttling, lost answers and conflicts are retried. Other errors are not, nor is an open circuit
+    under a deadline. After a lost answer to a write, a later refusal does not prove the outcome:
+    the error is then StoreUnavailableError. The caller interprets a failed condition.
     """
     left = time_left(None if waits() else DEADLINE)
     if left == 0:
@@ -122,8 +121,8 @@ class _Attempts(Generic[Answer]):
     async def next(self) -> Answer:
         """Make an attempt."""
         self._latest, self._number = None, self._number + 1
-        if self._number > 1 and (told := STORE_INSTRUMENTS.get()) is not None:
-            told.retried(self._operation)
+        if self._number > 1 and (instruments := STORE_INSTRUMENTS.get()) is not None:
+            instruments.retried(self._operation)
         patience = _PATIENCE.get()
         try:
             answer = await self._attempt()
@@ -140,14 +139,14 @@ class _Attempts(Generic[Answer]):
         return answer
 
     def too_late(self) -> errors.DalError:
-        """Return what stood in the way until the deadline."""
+        """Return the error to raise at the deadline."""
         if self._latest is None:
             self._latest = errors.StoreUnavailableError(_TOO_LATE)
             log_failure(self._operation, self._latest, self._number)
         return self._unknown or self._latest
 
     def known(self, error: errors.DalError) -> errors.DalError:
-        """Return what is known after an error that ends the attempts."""
+        """Return the error to raise after the last attempt: of a lost write, that it is unknown."""
         if self._operation not in WRITES or isinstance(error, errors.ConditionFailedError):
             return error
         return self._unknown or error

@@ -146,7 +146,7 @@ def _embedded_session() -> tuple[Any, aioboto3.Session]:
 
 
 class _VerifiedSession(AioSession):  # type: ignore[misc]
-    """A session whose clients verify TLS, also those with which it fetches its credentials."""
+    """A session that verifies TLS in all its clients, those for credentials included."""
 
     def create_client(self, *arguments: Any, config: Any = None, **settings: Any) -> Any:
         """Open a client; a merge drops the class of HTTP sessions, so it is set afterwards."""
@@ -183,8 +183,8 @@ class _VerifiedHttp(AIOHTTPSession):  # type: ignore[misc]
 class LastingCredentials(AioDeferredRefreshableCredentials):  # type: ignore[misc]
     """Temporary credentials that are used until they expire, also while their endpoint is down.
 
-    botocore refreshes within a request, and for the last ten minutes fails a request whose refresh
-    fails. Here a task refreshes, and requests wait for it only without good credentials.
+    botocore refreshes within a request; in the last ten minutes a failed refresh fails the request.
+    Here a task refreshes, and requests wait for the task only without valid credentials.
     """
 
     def __init__(self, found: AioRefreshableCredentials) -> None:

@@ -1,1 +1,1 @@
-"""One request: who asks, what they may do, which fields they select, what was read for them."""
+"""One request: its user, permissions, selected fields, and cached reads."""

@@ -22,7 +22,7 @@ class ForbiddenError(Exception):
 
 
 def require_viewer(context: Context) -> Viewer:
-    """Return who asks; UnauthenticatedError for anybody."""
+    """Return the user of the JWT; UnauthenticatedError without a JWT."""
     if context.viewer is None:
         raise UnauthenticatedError(
             "This needs a user: send the header 'Authorization: Bearer <JWT>'."
@@ -36,13 +36,13 @@ def is_staff(viewer: Viewer) -> bool:
 
 
 def require_staff(viewer: Viewer, to: str) -> None:
-    """Raise ForbiddenError unless ``viewer`` is staff; ``to`` says what for."""
+    """Raise ForbiddenError unless ``viewer`` is staff; ``to`` names the action."""
     if not is_staff(viewer):
         raise ForbiddenError(f"Only staff may {to}.")
 
 
 def sees_own(viewer: Viewer, username: str) -> bool:
-    """Return whether what is a user's own may be shown to ``viewer``."""
+    """Return whether ``viewer`` may see a user's private objects."""
     return viewer.username == username or is_staff(viewer)
 
 

@@ -35,7 +35,7 @@ class RequestCache:
         return answer
 
     def forget(self) -> None:
-        """Read anew from now on: the request has written."""
+        """Drop cached reads: the request has written."""
         self._asked.clear()
 
 
@@ -46,7 +46,7 @@ class PrefetchedPages:
         self._pages: dict[tuple[int, Slice], tuple[object, Page[Any]]] = {}
 
     def keep(self, owner: object, cut: Slice, page: Page[Any]) -> None:
-        """Keep a page of ``owner`` for the field that will ask for it.
+        """Keep a page of ``owner`` for the field that will request it.
 
         It belongs to just this object: two fields that read one organisation have equal ones, and
         each its own page. The owner is kept too, so that no other object takes its identity.

@@ -16,7 +16,7 @@ from resolvers.request.product_details import ProductReads
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who asks, as a verified JWT says."""
+    """The user and roles of a verified JWT."""
 
     username: str
     roles: frozenset[str] = frozenset()
@@ -41,7 +41,7 @@ class Context:
     last_event_id: str | None = None
     """The cursor of the last event that a browser has had of a stream that it opens again."""
     comments: DataLoader[str, Comment | None] = field(init=False)
-    """Looks comments up: those asked for in one turn of the event loop in one request."""
+    """Looks comments up, those of one turn of the event loop in one request to DynamoDB."""
     products: ProductReads = field(init=False)
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Turns of the event loop, for operations whose answers are large."""
+"""Gives up the event loop between parts of large answers."""
 
 import asyncio
 from collections.abc import Awaitable, Sequence

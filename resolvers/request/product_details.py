@@ -31,15 +31,15 @@ class ProductReads:
             found.set_result(details)
 
     async def details(self, product_id: str) -> ProductDetails:
-        """Return a product's details; empty where nobody has set any."""
+        """Return a product's details; empty if the shop has set none."""
         return await self._details.load(product_id)
 
     def forget(self, product_id: str) -> None:
-        """Read a product's details anew next time: they were written."""
+        """Drop a product's cached details: they were written."""
         self._under_way.pop(product_id, None)
 
     async def _load(self, product_ids: Sequence[str]) -> list[ProductDetails]:
-        """Return the details of products asked for in one turn of the event loop.
+        """Return the details of the products requested in one turn of the event loop.
 
         By then the statistics that the same selection asks for are under way. Where they failed,
         the details are read by themselves.

@@ -1,1 +1,1 @@
-"""The analytics store that the settings name: who asks it, how it is filled, what keeps it up."""
+"""Opens the analytics store that the settings name, and fills it."""

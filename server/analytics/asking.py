@@ -1,4 +1,4 @@
-"""Opens the analytics store of the settings, for whoever asks it or fills it."""
+"""Opens the analytics store that the settings name."""
 
 from functools import partial
 from importlib.util import find_spec

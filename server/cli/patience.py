@@ -1,4 +1,4 @@
-"""Maintenance waits for the store as long as the operator does, and says so every ten seconds."""
+"""Commands that wait through outages of the store, with a line every ten seconds."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -12,7 +12,7 @@ from server.errors import INTERRUPTED
 
 
 def maintenance(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command wait once the store has answered it; Ctrl-C says what to do."""
+    """Let a command wait for the store once the store has answered; Ctrl-C ends the wait."""
 
     @wraps(command)
     def waiting(**given: Any) -> None:

@@ -60,9 +60,8 @@ async def is_loaded(stores: Stores) -> bool:
 async def load_demo(stores: Stores, tell: Callable[[int, int], None]) -> bool:
     """Write the demo data once per table; True if this call wrote it.
 
-    ``tell`` gets the number of comments written, and of all comments. A load that was interrupted
-    is completed by the next call. Comments that are deleted after the load stay deleted. Raises
-    DalError.
+    ``tell`` gets the number of comments written and the number of all comments. The next call
+    completes an interrupted load. Comments deleted after the load stay deleted. Raises DalError.
     """
     if await is_loaded(stores):
         return False

@@ -102,15 +102,15 @@ class _Queue:
         return min(len(self), own * len(self._by_client))
 
     def take(self) -> _Waiting:
-        """Return the request whose turn it is, which waits no longer."""
+        """Remove and return the next request: clients take turns."""
         return self._remove(next(iter(self._by_client)))
 
     def take_oldest(self) -> _Waiting:
-        """Return the request that has waited for longest, which waits no longer."""
+        """Remove and return the request that has waited for longest."""
         return self._remove(self.oldest().client)
 
     def _remove(self, client: str | None) -> _Waiting:
-        """Remove the oldest request of a client, whose next turn is after those of all others."""
+        """Remove a client's oldest request, and move the client behind all other clients."""
         requests = self._by_client[client]
         one = requests.popleft()
         del self._by_age[one]
@@ -236,7 +236,7 @@ class Admission:
         self._look_later()
 
     def _let_in(self) -> None:
-        """Serve the one whose turn it is."""
+        """Serve the next request."""
         self._running += self._waiting.take().serve()
 
     def _refuse(self, refuse: Callable[[], object]) -> None:

@@ -46,7 +46,7 @@ _SURPLUS = 64
 """Connections beyond the most: enough for probes of health."""
 
 _PIECE = 4_096
-"""Bytes that are parsed at once: limits hold to that, however the system splits what was sent."""
+"""Bytes parsed at a time: limits are exact to this size, however the data arrives."""
 
 _UPGRADE = re.compile(rb"\r\nupgrade(?=[ \t]*:(?![ \t]*websocket[ \t]*\r))", re.IGNORECASE)
 
@@ -208,12 +208,12 @@ class Connection(HttpToolsProtocol):
             self._set_timer()
 
     def pause_writing(self) -> None:
-        """Give the client time to take what is sent."""
+        """Start the timer of a client that does not read its data."""
         super().pause_writing()
         self._unread.start()
 
     def resume_writing(self) -> None:
-        """Write on: the client has taken most of what was sent."""
+        """Continue to write: the client has read most of its data."""
         super().resume_writing()
         self._unread.stop()
 
@@ -225,7 +225,7 @@ class Connection(HttpToolsProtocol):
         self._headers = 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header, and drop a trailer: believed, it would replace what the head says."""
+        """Keep a header and drop a trailer, since a trailer could replace a header."""
         self._headers += 1
         if self._headers > MAX_HEADERS:
             raise self._fault_of(431, f"The request has more than {MAX_HEADERS} headers.")
@@ -296,7 +296,7 @@ class Connection(HttpToolsProtocol):
         super().handle_websocket_upgrade()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        """Announce a request once all of it is here, or enough to refuse it; ask for its body.
+        """Announce a request once it is complete or must be refused; ask for its body.
 
         uvicorn calls this for a request whose body is yet to come, and for the next of a pipeline.
         """

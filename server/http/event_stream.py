@@ -96,7 +96,7 @@ class _Stream:
         self._end = end
 
     async def send_all(self, answers: AsyncGenerator[Answer, None]) -> None:
-        """Send events, and why there are no more."""
+        """Send all events, then the reason why the stream ends."""
         await self._send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
         await self._write(b"retry: %d\n\n" % RETRY_MS)
         await self._send_events(answers)

@@ -1,10 +1,10 @@
-"""Which hosts the server answers for: a request's Host header is the client's word.
+"""The hosts that the server answers for: a client can send any Host header.
 
-Pages build absolute links from it, and a web page whose name was pointed at this machine's address
-(DNS rebinding) counts as our own by it.
+Pages build absolute links from the header. With DNS rebinding, a foreign web page points its own
+name at this machine, and browsers then treat the server as part of that page's site.
 
 Starlette's TrustedHostMiddleware has no exception for health checks, does not accept the address
-that a connection arrived at, and refuses without saying what to do.
+that a connection arrived at, and does not explain its refusals.
 """
 
 import logging
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 ANY = "*"
 
 _AT_ONCE = 1_000
-"""Hosts whose verdict is remembered."""
+"""Hosts with a cached verdict."""
 
 Address = IPv4Address | IPv6Address
 
@@ -94,7 +94,7 @@ def _address(name: str) -> Address | None:
 class HostMiddleware:
     """Answers 421 to requests for other hosts; health checks are answered for any.
 
-    A load balancer probes the servers by their addresses, and no answer of theirs names a host.
+    A load balancer probes servers by their addresses, and answers to probes do not name a host.
     """
 
     def __init__(self, app: ASGIApp, hosts: AllowedHosts) -> None:

@@ -1,4 +1,4 @@
-"""Clients that read too slowly what is sent to them."""
+"""Disconnects clients that read too slowly."""
 
 from asyncio import AbstractEventLoop, TimerHandle, Transport
 
@@ -6,7 +6,7 @@ from dal.limits import MIN_TAKEN, SEND_TIMEOUT
 
 
 class UnreadTimer:
-    """Aborts a connection whose client takes next to nothing of what is sent to it."""
+    """Aborts a connection when its client reads next to nothing."""
 
     def __init__(self, loop: AbstractEventLoop, transport: Transport) -> None:
         self._loop = loop
@@ -15,12 +15,12 @@ class UnreadTimer:
         self._timer: TimerHandle | None = None
 
     def start(self) -> None:
-        """Look after ``SEND_TIMEOUT`` at what the client has taken: the write buffer is full."""
+        """The write buffer is full: after ``SEND_TIMEOUT`` check how much the client has read."""
         self._unread = self._transport.get_write_buffer_size()
         self._timer = self._loop.call_later(SEND_TIMEOUT, self._look)
 
     def stop(self) -> None:
-        """Wait no longer: the write buffer has room again, or the connection is lost."""
+        """Stop the timer: the write buffer has room again, or the connection is lost."""
         if self._timer is not None:
             self._timer.cancel()
 

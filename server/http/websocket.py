@@ -95,7 +95,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         super().__init__(*args, **kwargs)
         self._on_ending: Any = None
         self._second = 0.0
-        """When the second began whose frames are counted."""
+        """Start of the second in which frames are counted."""
         self._frames = 0
 
     def connection_made(self, transport: BaseTransport) -> None:
@@ -136,22 +136,22 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
             most = f"{MAX_FRAMES} frames a second, {MAX_MESSAGE_FRAMES} a message"
             self.conn.fail(TOO_MANY_MESSAGES, f"Too many frames: send at most {most}.")
             self.handle_parser_exception()
-        else:  # the client was told already, or does not speak the protocol
+        else:  # the client has the close code already, or does not speak the protocol
             self.transport.abort()
 
     async def receive(self) -> ASGIReceiveEvent:
-        """Return the next message, once the client has taken most of what was sent."""
+        """Return the next message once the client has read most of its data."""
         await self.writable.wait()
         return await super().receive()
 
     def pause_writing(self) -> None:
-        """Read no further, as pings would be answered: let the client take what is sent."""
+        """Stop reading until the client reads its data: each ping would add an answer."""
         super().pause_writing()
         self._unread.start()
         self.transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """Go on: the client has taken most of what was sent."""
+        """Continue: the client has read most of its data."""
         super().resume_writing()
         self._unread.stop()
         if not self.read_paused:

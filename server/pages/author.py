@@ -1,4 +1,4 @@
-"""``/authors/{name}``: what one person has said, of any product."""
+"""``/authors/{name}``: the comments of one author on all products."""
 
 from urllib.parse import urlencode
 

@@ -91,9 +91,9 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
 
 
 def _closed(request: PageRequest, product: dict[str, Any]) -> bool:
-    """Return whether the server takes no comments on a product, as the shop says nothing of it."""
-    said = product["title"] or product["pictureUrl"] or product["url"]
-    return request.session.context.known_products_only and not said
+    """Return whether the server refuses comments on a product: the shop stored no details of it."""
+    known = product["title"] or product["pictureUrl"] or product["url"]
+    return request.session.context.known_products_only and not known
 
 
 def account(

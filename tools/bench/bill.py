@@ -1,7 +1,7 @@
-"""The bill: what each operation consumes of DynamoDB, and what a million of them cost.
+"""The bill: the capacity that each operation consumes, and the price of a million operations.
 
-Each is done once by the repositories, on an engine of its own. What it consumes is worked out from
-the declared table (``tools.bench.capacity``), and compared with what the engine tells.
+The repositories do each operation once on a temporary engine. Its capacity is computed from the
+declared table (``tools.bench.capacity``), and compared with the engine's own figure.
 """
 
 import asyncio
@@ -77,12 +77,12 @@ def read_prices(path: Path) -> Prices:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One operation, what it consumes as worked out, and as the engine has told."""
+    """One operation, its computed capacity, and the capacity that the engine reported."""
 
     section: str
     operation: str
     consumed: Consumed
-    told: Consumed
+    reported: Consumed
 
 
 Act: TypeAlias = Callable[[Stores], Awaitable[object]]
@@ -341,9 +341,9 @@ def bill(
         typer.Option("--write", help="Write the tables into docs/costs.md."),
     ] = False,
 ) -> None:
-    """Tell what each operation consumes on DynamoDB, on an engine that is gone afterwards.
+    """Show the capacity that each operation consumes on DynamoDB, on a temporary engine.
 
-    WCU and RCU are worked out from the declared table, and compared with what the engine tells.
+    WCU and RCU are computed from the declared table, and compared with the engine's figures.
 
     Exit code 1 if they differ.
     """
@@ -355,9 +355,9 @@ def bill(
         ) from error
     lines = asyncio.run(_measured())
     tell("bill", sections(lines, asked), notes(asked), write=write, file="costs.md")
-    differing = [line.operation for line in lines if line.consumed != line.told]
+    differing = [line.operation for line in lines if line.consumed != line.reported]
     if differing:
-        typer.echo(f"The engine tells other figures of: {', '.join(differing)}.", err=True)
+        typer.echo(f"The engine reports other figures for: {', '.join(differing)}.", err=True)
         raise typer.Exit(1)
 
 

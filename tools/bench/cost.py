@@ -235,7 +235,7 @@ def cost(
         bool, typer.Option("--shuffle", help="Walk the filters in random order, always the same.")
     ] = False,
 ) -> None:
-    """Compare what pages cost, on an engine that is gone afterwards.
+    """Compare the cost of pages by several plans, on a temporary engine.
 
     Walks pages 1 to 5 of all 31 combinations of ratings, in any language and one.
 

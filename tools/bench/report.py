@@ -14,7 +14,7 @@ from server.errors import CommandError
 DOCS = Path(__file__).parents[2] / "docs"
 
 _WIDTH = 140
-"""Columns of what is printed where no terminal says how many it has."""
+"""Columns of the output without a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def tell(
     write: bool,
     file: str = "speed.md",
 ) -> None:
-    """Print what was measured, and write it between the marks of ``name`` in a file of docs/."""
+    """Print tables, and write them between the marks of ``name`` in a file of docs/."""
     console = Console()
     show(console if console.is_terminal else Console(width=_WIDTH), sections)
     for note in notes:

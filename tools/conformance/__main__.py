@@ -69,7 +69,7 @@ def conformance(
 ) -> None:
     """Check a connection of any GraphQL server against Relay's specifications.
 
-    The whole list is read first, page by page. Then each check asks for something and compares:
+    The whole list is read first, page by page. Then each check sends requests and compares:
     types, the pagination algorithm with first, after, last and before, order, pageInfo, cursors,
     sizes and cursors at their limits, node and nodes. With --insert and --delete it also reads
     while rows come and go. A check that fails shows the request, and links to the paragraph.
@@ -105,13 +105,13 @@ async def _run(url: str, headers: dict[str, str], options: Options) -> list[Outc
 
 
 async def _changed(session: Session, found: list[Outcome]) -> bool:
-    """Return whether other clients wrote, where that could explain what was found."""
+    """Return whether other clients wrote, if that could explain the findings."""
     unclear = session.writer is None and any(outcome.findings for outcome in found)
     return unclear and session.fault is None and await session.changed()
 
 
 async def _choice(url: str, headers: dict[str, str]) -> str:
-    """Return the sentence that says which connections there are."""
+    """Return a sentence that lists the connections of the schema."""
     async with Endpoint(url, headers) as endpoint:
         known = await connections(endpoint)
     named = ", ".join(known) or "none within three fields of the query type"

@@ -47,7 +47,7 @@ class FailedError(Exception):
 
 
 Run = Callable[[Any], AsyncGenerator[Finding]]
-"""Takes a Session of ``session``, whose module knows this one."""
+"""Takes a ``session.Session``; Any avoids a circular import."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ SHOWN = 500
 
 
 class ConformanceError(Exception):
-    """Something that keeps the checks from running; the message says what to do."""
+    """A fault that keeps the checks from running; the message explains the fix."""
 
 
 @dataclass(frozen=True, slots=True)

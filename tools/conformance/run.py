@@ -32,7 +32,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One check, what was found, and why it was skipped where it was."""
+    """One check, its findings, and the reason if it was skipped."""
 
     check: Check
     findings: Sequence[Finding] = ()

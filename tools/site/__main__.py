@@ -24,7 +24,7 @@ AROUND = {
     "examples/README.md": "examples.md",
     "schema.graphql": "schema.md",
 }
-"""Places in the site of files outside ``docs/``, whose files keep their paths."""
+"""Paths in the site of files outside ``docs/``; files of ``docs/`` keep their paths."""
 
 _CODE_OR_LINK = re.compile(
     r"""^(?P<marks>\ *```+).*?^(?P=marks)\ *$
@@ -46,7 +46,7 @@ def main() -> None:
         sys.exit("Zensical is not installed: run `make docs`, which installs it.")
     command = [str(bin_ / "zensical"), "build", "--strict", "--config-file", "mkdocs.yml"]
     if subprocess.run(command, cwd=BUILD, check=False).returncode:  # noqa: S603 - Zensical
-        sys.exit("The site was not built: fix what is named above.")
+        sys.exit("The site was not built: fix the warnings above.")
     pages = sorted((BUILD / "site").rglob("*.html"))
     foreign = [page.name for page in pages if _FOREIGN.search(page.read_text("utf-8"))]
     if foreign:

@@ -59,7 +59,7 @@ def explain(
         int | None,
         typer.Option(
             envvar="MARGINALIA_FIRST",
-            help=f"Rows from the first on, up to {MAX_ROWS}; {DEFAULT_SIZE} unless said.",
+            help=f"Rows from the first on, up to {MAX_ROWS}; default {DEFAULT_SIZE}.",
         ),
     ] = None,
     last: Annotated[

@@ -261,8 +261,8 @@ def serve(
             "--exit-when-blocked/--no-exit-when-blocked",
             envvar="MARGINALIA_EXIT_WHEN_BLOCKED",
             rich_help_panel=_LOAD,
-            help="End a process whose event loop is blocked for 15 seconds, for a supervisor to "
-            "start it again; with --workers it is on if not given.",
+            help="End the process when its event loop is blocked for 15 seconds, so that a "
+            "supervisor restarts it. Default: on with --workers.",
             show_default=False,
         ),
     ] = None,

@@ -42,8 +42,8 @@ async def test_the_api_refuses_a_comment_on_others(
         "comment": None,
         "userErrors": [
             {
-                "message": f"productId '{product_id}' names no product of this shop, and others "
-                "take no comments."
+                "message": f"productId '{product_id}' is not a product of this shop. "
+                "Comment on a listed product."
             }
         ],
     }

@@ -21,7 +21,7 @@ async def test_every_operation_consumes_what_the_engine_tells_and_the_page_says(
     table: Table,
 ) -> None:
     lines = [line async for line in measure(table)]
-    assert [line.operation for line in lines if line.consumed != line.told] == []
+    assert [line.operation for line in lines if line.consumed != line.reported] == []
     prices = read_prices(PRICES)
     written = PAGE.read_text("utf-8")
     made = report.page(written, "bill", sections(lines, prices), notes(prices))

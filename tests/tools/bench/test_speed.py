@@ -61,4 +61,4 @@ def test_what_is_missing_is_said_in_a_sentence(tmp_path: Path) -> None:
     unknown = called_as("bench", main, "speed", "--servers", "apollo")
     assert "apollo is none of marginalia, other, yoga" in unknown.stderr
     bad = called_as("bench", main, "speed", "--clients", "many")
-    assert "--clients many are no numbers such as 1,16,64." in bad.stderr
+    assert "--clients many must be numbers such as 1,16,64." in bad.stderr

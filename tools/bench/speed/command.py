@@ -194,5 +194,5 @@ def _numbers(option: str, text: str) -> list[int]:
     except ValueError:
         found = []
     if not found or min(found) < 1:
-        raise CommandError(f"{option} {text} are no numbers such as 1,16,64.")
+        raise CommandError(f"{option} {text} must be numbers such as 1,16,64.")
     return found

@@ -20,7 +20,7 @@ _CROWDED = "first"
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What DynamoDB was asked for, a page."""
+    """DynamoDB requests and capacity of a page."""
 
     requests: float
     capacity: float
@@ -82,7 +82,7 @@ class Outcome:
     """Requests of which every server has shown the same."""
     footprints: list[Footprint] = field(default_factory=list)
     crowds: list[Sample] = field(default_factory=list)
-    """What became of many clients at once."""
+    """Results of many clients at once."""
     machine: str = ""
     versions: str = ""
     titles: dict[str, str] = field(default_factory=dict)

@@ -1,6 +1,6 @@
-"""The rows that are measured with, and the loads: what clients ask for of them.
+"""The rows of a measurement, and the loads: the requests that clients send for them.
 
-Loads are in words that every server's requests are made from.
+A load is independent of the server; each server's requests are made from it.
 """
 
 import random

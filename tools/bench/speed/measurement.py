@@ -65,7 +65,7 @@ def script(
 ) -> Script | None:
     """Return the requests of a load; None where this server has nothing of the kind.
 
-    With ``tell_cost`` each asks for its cost besides. ``token`` is of staff, who see costs.
+    With ``tell_cost`` each request selects its cost. ``token`` is a JWT of staff, who see costs.
     """
     more = {"extensions": {"cost": True}} if tell_cost else {}
     requests = [_request(url, dialect, asked, token, more) for asked in load.asked]
@@ -192,7 +192,7 @@ class _Timed:
 async def measure(
     subject: Subject, script: Script, clients: int, seconds: float, part: int
 ) -> Sample:
-    """Ask for some seconds; ``part`` says where among the requests to begin."""
+    """Send requests for some seconds, beginning at ``part``."""
     server, database = cpu_times([subject.pid]), cpu_times([subject.database_pid])
     timed = _Timed(script, seconds, part * _STEP)
     own, began = time.process_time(), time.perf_counter()

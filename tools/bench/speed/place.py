@@ -78,7 +78,7 @@ class Place:
     engine_pid: int
     table: str
     data_dir: Path
-    """For what a Marginalia keeps beside its table."""
+    """Data directory of a Marginalia server."""
     secret: str
     """Of JWTs."""
     program: Path

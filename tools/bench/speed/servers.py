@@ -87,7 +87,7 @@ class Node:
 def marginalia(name: str, title: str, program: Path, place: Sequence[str], *options: str) -> Server:
     """Return a Marginalia over the store that the options in ``place`` name."""
     if not program.exists():
-        raise CommandError(f"There is no program {program}: name the marginalia of an environment.")
+        raise CommandError(f"{program} does not exist: name the marginalia of an environment.")
     command = [str(program), "serve", "--port", "{port}", *place, *options]
     return Server(name, title, command, "/health/ready")
 

@@ -170,12 +170,12 @@ def _crowds(outcome: Outcome) -> Section:
         rate = one.rate * one.statuses["right"] / one.pages
         numbers = (f"{number:,.0f}" for number in (rate, one.p50, one.p99))
         rows.append((one.title, *numbers, ", ".join(shares)))
-    title = f"{outcome.crowds[0].clients:,} clients ask for the first page at once"
+    title = f"{outcome.crowds[0].clients:,} clients request the first page at once"
     return Section(title, ("server", "pages/s", "p50 ms", "p99 ms", "answers"), rows)
 
 
 def picture(outcome: Outcome, clients: int, first: str) -> str:
-    """Return the picture of the lines with so many clients; the server ``first`` stands out.
+    """Return the picture of lines with ``clients`` clients; the server ``first`` is highlighted.
 
     Loads that only one server answers are left out.
     """
