@@ -34,9 +34,9 @@ def _plain(reason: str) -> str:
             return sentence
     if reason.startswith("Expected value of type '"):
         for sign in _FOUND:
-            said, found, _ = reason.partition(sign)
+            expected, found, _ = reason.partition(sign)
             if found:
-                return f"{said}."
+                return f"{expected}."
     if reason.startswith("Expected ") and reason.endswith(" not to be None."):
         return f"{reason.removesuffix('None.')}null."
     enum, found, _ = reason.partition(" cannot represent ")

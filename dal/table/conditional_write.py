@@ -1,4 +1,4 @@
-"""Writes with conditions, and the outcome of a write whose answer was lost.
+"""Writes with conditions, and the outcome of a write after a lost answer.
 
 A write of one item runs without a transaction, which would cost twice as much. If an answer is
 lost, the write is repeated. If the first attempt was done, the condition of the second fails: a

@@ -296,7 +296,7 @@ class Connection(HttpToolsProtocol):
         super().handle_websocket_upgrade()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        """Announce a request once it is complete or must be refused; ask for its body.
+        """Announce a request once it is complete or must be refused; request its body.
 
         uvicorn calls this for a request whose body is yet to come, and for the next of a pipeline.
         """

@@ -3,8 +3,8 @@
 *Articles* asks every selected partition for a full page, as the articles that this project started
 from do. *Counts only* is what the API does for rows that it never read: it plans by counts alone.
 *Marginalia* is what the API does, with the row locations of earlier pages. *Foreseen* is the least
-that these indexes can do for a page whose rows are known before it is read: what is above it is the
-price of not knowing. *Ideal* is one Query that reads exactly the page's rows; no index of five
+these indexes can do for a page with rows that are known before the read; the difference from it is
+the price of not knowing. *Ideal* is one Query that reads exactly the page's rows; no index of five
 could offer it for each of the 31 combinations of ratings.
 
 Two sets of data are read: the demo's, and a product of which 70 % of the comments are rated 5, the
