@@ -287,7 +287,7 @@ async def test_short_texts_take_no_more_memory_than_long_ones(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("server.http.persisted.AUTOMATIC_BYTES", 1_000_000)
-    trusted = TrustedDocuments(DocumentCache(build_schema()))
+    trusted = TrustedDocuments(DocumentCache(build_schema()._schema))
     documents = PersistedDocuments(trusted, DocumentRepository(table), automatic=True)
     tracemalloc.start()
     try:
