@@ -124,7 +124,9 @@ class GraphQLSocket:
         if not isinstance(payload, dict):
             raise CloseError(_INVALID, "The payload of connection_init must be an object.")
         stated = payload.get("Authorization", payload.get("authorization"))
-        authorization = header(self._scope, b"authorization") if stated is None else str(stated)
+        authorization = header(self._scope, b"authorization") if stated is None else stated
+        if not isinstance(authorization, str | None):
+            raise CloseError(_FORBIDDEN, "Send 'Authorization' as the text 'Bearer <JWT>'.")
         try:
             self._context = await self._view.context(authorization)
         except InvalidTokenError as error:

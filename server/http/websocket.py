@@ -7,7 +7,8 @@ from typing import Any
 
 from asgi_correlation_id import correlation_id
 from starlette.types import Receive, Scope, Send
-from uvicorn._types import ASGIReceiveEvent
+from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.protocol import State
 
@@ -138,6 +139,13 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
             self.handle_parser_exception()
         else:  # the client has the close code already, or does not speak the protocol
             self.transport.abort()
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """Send a message; ClientDisconnected once the connection is closed, as by a limit."""
+        await self.writable.wait()
+        if self.close_sent:
+            raise ClientDisconnected
+        await super().send(message)
 
     async def receive(self) -> ASGIReceiveEvent:
         """Return the next message once the client has read most of its data."""

@@ -15,7 +15,6 @@ from dal.limits import AUTOMATIC_BYTES
 from dal.repositories.documents import DocumentRepository
 from dal.table.client import Table
 from schema.build import build_schema
-from schema.documents import DocumentCache
 from schema.trusted_documents import TrustedDocuments
 from server.app import create_app
 from server.auth.authenticator import Authenticator
@@ -287,7 +286,7 @@ async def test_short_texts_take_no_more_memory_than_long_ones(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("server.http.persisted.AUTOMATIC_BYTES", 1_000_000)
-    trusted = TrustedDocuments(DocumentCache(build_schema()._schema))
+    trusted = TrustedDocuments(build_schema().documents)
     documents = PersistedDocuments(trusted, DocumentRepository(table), automatic=True)
     tracemalloc.start()
     try:

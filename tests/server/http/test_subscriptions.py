@@ -275,6 +275,9 @@ async def test_a_client_that_takes_nothing_is_cut_off(
                 await asyncio.sleep(0.01)
 
 
+NESTED = "[" * 1_000 + "]" * 1_000
+
+
 @pytest.mark.parametrize(
     ("messages", "code"),
     [
@@ -283,6 +286,7 @@ async def test_a_client_that_takes_nothing_is_cut_off(
         (['{"type": "connection_init", "payload": []}'], 4400),
         (['{"type": "subscribe", "id": "1", "payload": {"query": "{ a }"}}'], 4401),
         (['{"type": "connection_init", "payload": {"Authorization": "Bearer x"}}'], 4403),
+        ([f'{{"type": "connection_init", "payload": {{"Authorization": {NESTED}}}}}'], 4403),
         (['{"type": "connection_init"}', '{"type": "connection_init"}'], 4429),
         (['{"type": "connection_init"}', '{"type": "subscribe", "id": "1"}'], 4400),
         (['{"type": "connection_init"}', '{"type": "dance"}'], 4400),
@@ -291,15 +295,21 @@ async def test_a_client_that_takes_nothing_is_cut_off(
     ],
 )
 async def test_what_is_against_the_protocol_closes_the_connection(
-    url: str, monkeypatch: pytest.MonkeyPatch, messages: list[str], code: int
+    url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    messages: list[str],
+    code: int,
 ) -> None:
     if not messages:
         monkeypatch.setattr(graphql_ws, "INIT_TIMEOUT", 0.2)
     address = url.replace("http", "ws") + "/graphql"
     async with connect(address, subprotocols=[PROTOCOL]) as connection:
-        for message in messages:
-            await connection.send(message)
+        with suppress(ConnectionClosed):
+            for message in messages:
+                await connection.send(message)
         assert (await closed(connection))[0] == code
+    assert "Exception in ASGI application" not in caplog.text
 
 
 async def test_other_subprotocols_are_not_spoken(url: str) -> None:

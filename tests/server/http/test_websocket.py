@@ -83,6 +83,24 @@ async def test_frames_of_every_kind_are_counted(frames: list[Frame]) -> None:
     assert app.messages <= MAX_FRAMES + websocket._PIECE // len(wire(TEXT))
 
 
+async def test_an_application_that_answers_a_flood_ends_without_an_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Answering(Socket):
+        async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+            await receive()
+            await send({"type": "websocket.accept"})
+            while True:
+                await receive()
+                await send({"type": "websocket.send", "text": "a"})
+
+    async with listening(Answering()) as port, sockets(port) as (client,):
+        client.writer.write(wire(TEXT) * 3_000)
+        async with asyncio.timeout(10):
+            await client.reader.read()
+    assert "Exception in ASGI application" not in caplog.text
+
+
 async def test_frames_are_counted_by_the_second(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[WebSocketProtocol] = []
     make = WebSocketProtocol.connection_made
