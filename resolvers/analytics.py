@@ -53,7 +53,7 @@ async def trend(
         strawberry.argument(
             name="from",
             description="Start with the period that contains this time. Default: the period of the "
-            "first comment, or the last 400 periods.",
+            "first comment, but at most the last 400 periods.",
         ),
     ] = None,
     to: Annotated[

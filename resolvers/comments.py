@@ -41,7 +41,7 @@ class AddCommentInput:
     text: str = strawberry.field(description="Plain text. Maximum 10,000 characters.")
     idempotency_key: str | None = strawberry.field(
         default=None,
-        description="Makes retries safe: requests with the same key store one comment.",
+        description="Makes retries safe: a user's requests with the same key store one comment.",
     )
 
 

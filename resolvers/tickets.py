@@ -50,7 +50,7 @@ class CreateTicketInput:
     text: str = strawberry.field(description="Plain text. Maximum 10,000 characters.")
     idempotency_key: str | None = strawberry.field(
         default=None,
-        description="Makes retries safe: requests with the same key open one ticket.",
+        description="Makes retries safe: a user's requests with the same key open one ticket.",
     )
 
 

@@ -251,7 +251,7 @@ class _Prediction:
 
 
 def _is_rows(name: str) -> bool:
-    """Return whether a field shows the rows that the field above it is asked for."""
+    """Return whether a field shows the rows that its parent field requests."""
     return name.endswith(("Connection.nodes", "Connection.edges")) or name == "Movers.products"
 
 
@@ -263,7 +263,7 @@ def _partitions(arguments: Mapping[str, Any]) -> int:
 
 
 def _whole_pages(arguments: Mapping[str, Any]) -> int:
-    """Return how many rows are read where each partition is asked for a whole page, else 0."""
+    """Return the rows read if each partition is read for a whole page, else 0."""
     asked = _partitions(arguments) * _size(arguments)
     return asked if _whole(arguments.get("planBy")) else 0
 

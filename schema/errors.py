@@ -73,7 +73,7 @@ class UserError:
 
     field: list[str] | None = strawberry.field(
         description='Path of the invalid input field, such as `["input", "lines", "0", '
-        '"quantity"]`; null if no field is invalid.'
+        '"quantity"]`; null if the error is not about a field.'
     )
     message: str = strawberry.field(description="Sentence for the end user.")
     code: UserErrorCode = strawberry.field(

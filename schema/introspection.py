@@ -17,7 +17,7 @@ _SENTENCE = (
 
 
 def withheld(faults: list[GraphQLError]) -> list[GraphQLError]:
-    """Return errors without what they tell of the schema.
+    """Return errors without details of the schema.
 
     There is one however many faults there are: their number would say how many guesses were right.
     """
