@@ -1,18 +1,24 @@
 """Which broker brings changes from process to process."""
 
-import socket
-from collections.abc import AsyncIterator, Callable
+import logging
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 
-from live import local_socket
 from live.broker import Broker, InProcessBroker
 from server.errors import CommandError, installing
 from server.settings import Settings
 
+logger = logging.getLogger(__name__)
+
 
 def check_broker(settings: Settings) -> None:
     """Raise CommandError where the broker of the settings cannot be had here."""
+    if not settings.live:
+        logger.warning(
+            "Live comments are off: several workers need --redis-url to tell each other's clients "
+            "of changes."
+        )
     if settings.redis_url is None:
         return
     if find_spec("redis") is None:
@@ -28,24 +34,12 @@ def check_broker(settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def open_broker(
-    settings: Settings,
-    parent: socket.socket | None = None,
-    lost: Callable[[], None] = lambda: None,
-) -> AsyncIterator[Broker]:
-    """Take part until the block ends: by Redis, by way of the ``parent`` of workers, or alone.
-
-    ``lost`` is called when the parent is gone before.
-    """
+async def open_broker(settings: Settings) -> AsyncIterator[Broker]:
+    """Take part until the block ends: by Redis, or alone."""
     if settings.redis_url is not None:
         from live import redis_stream  # noqa: PLC0415 - an extra, which most installations lack
 
-        if parent is not None:
-            parent.close()  # Redis numbers the changes, so the parent need not
         async with redis_stream.joined(settings.redis_url, settings.table) as broker:
             yield broker
-    elif parent is not None:
-        async with local_socket.joined(parent, lost) as local:
-            yield local
     else:
         yield InProcessBroker()

@@ -59,8 +59,8 @@ class Settings:
     aws: bool = False
     table: str = "marginalia"
     redis_url: str | None = field(default=None, repr=False)
-    """A Redis by which servers over one table tell each other of changes; it may hold a password.
-    """
+    """A Redis by which workers and servers over one table tell each other of changes; the URL may
+    hold a password."""
     analytics_url: str | None = field(default=None, repr=False)
     """The HTTP interface of the ClickHouse that answers analytics, maybe with a password; None is
     DuckDB over files in ``data_dir``."""
@@ -165,19 +165,17 @@ class Settings:
             )
 
     def _check_redis(self) -> None:
-        """Raise CommandError, without the URL's password, where it is of no use."""
-        if self.redis_url is None:
-            return
-        if not _is_redis_url(self.redis_url):
+        """Raise CommandError, without the URL's password, where it is none."""
+        if self.redis_url is not None and not _is_redis_url(self.redis_url):
             raise CommandError(
                 "--redis-url is no URL such as redis://127.0.0.1:6379/0, rediss://host:6379 or "
                 "unix:///run/redis.sock."
             )
-        if self.embedded:
-            raise CommandError(
-                "--redis-url is for servers that share a table: give --endpoint-url or --aws too. "
-                "The embedded engine has one server, whose workers need no Redis."
-            )
+
+    @property
+    def live(self) -> bool:
+        """Whether clients may subscribe: several workers hear of each other's writes by Redis."""
+        return self.workers == 1 or self.redis_url is not None
 
     @property
     def ends_when_blocked(self) -> bool:

@@ -34,7 +34,6 @@ LONG = (
     BROWSER,
     "tests/server/workers/test_replacing.py",
     "tests/server/workers/test_processes.py",
-    "tests/server/workers/test_live.py",
     "tests/server/workers/test_freshness.py",
     "tests/stream/test_kills.py",
     "tests/server/exporter/test_round_trip.py",

@@ -31,6 +31,9 @@ from server.settings import Settings
 _ANY, _READING = OperationType.from_http("POST"), OperationType.from_http("GET")
 
 
+_NOT_LIVE = "This server answers no subscriptions: read the list again instead."
+_BAD_REQUEST = {"code": "BAD_REQUEST"}
+
 REFUSALS = (InvalidTokenError, KeysUnavailableError, HTTPException)
 """What is raised of a request before GraphQL sees it."""
 
@@ -130,6 +133,8 @@ class GraphQLView:
 
         RefusedSubscriptionError says why there will be none.
         """
+        if not self._settings.live:
+            raise RefusedSubscriptionError([GraphQLError(_NOT_LIVE, extensions=_BAD_REQUEST)])
         try:
             asked = await self._documents.asked_by(operation)
         except GraphQLError as error:

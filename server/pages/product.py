@@ -79,7 +79,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         "product.html",
         status,
         **listed.facts(),
-        **listed.addresses(connection["pageInfo"]),
+        **listed.addresses(connection["pageInfo"], live=request.http.app.state.settings.live),
         comments=shown,
         total=len(shown) if listed.total is None else listed.total,
         trend=drawing,

@@ -66,7 +66,7 @@ class ProductList:
             "size": SIZE,
         }
 
-    def addresses(self, info: dict[str, Any]) -> dict[str, Any]:
+    def addresses(self, info: dict[str, Any], *, live: bool) -> dict[str, Any]:
         """Return the addresses around a page with this ``pageInfo``, None where nothing is."""
         path, query = self.path, self.filters.query
         cursor = {"after": self.after} if self.after else {}
@@ -78,7 +78,7 @@ class ProductList:
             "back": path + query(before=info["startCursor"]) if info["hasPreviousPage"] else None,
             "all_of_it": path + Filters(oldest=self.filters.oldest).query(),
             "orders": list(self._orders()),
-            "live": graphql_address("product.live", self._narrowed()),
+            "live": graphql_address("product.live", self._narrowed()) if live else None,
         }
 
     def _orders(self) -> Iterator[tuple[str, str, bool]]:

@@ -1,7 +1,7 @@
 """The fork server: a process that makes the imports once, and that workers are forked from.
 
 Its parent names a socket as the argument and gives the configuration by standard input. Eight bytes
-by that socket are a request: 0, with two sockets, spawns a worker, and anything else is the process
+by that socket are a request: 0, with a socket, spawns a worker, and anything else is the process
 id of one to kill. Answers are lines: the process id of a new worker, or that of one that has ended
 and its exit code. The fork server ends with the other end of the socket. Its workers see the end of
 their own; but the embedded engine ends with the parent, so they have nothing left to answer with,
@@ -22,7 +22,7 @@ REQUEST = struct.Struct("=q")
 
 _CHILD_ENDED = {signal.SIGCHLD}
 
-Target = Callable[[socket.socket, socket.socket], None]
+Target = Callable[[socket.socket], None]
 
 
 def main() -> None:
@@ -53,7 +53,7 @@ def _prepared() -> tuple[Target, bool]:
     config = WorkerConfig.from_dict(pickle.load(sys.stdin.buffer))  # noqa: S301 - of our parent
     gc.freeze()
     gc.enable()
-    return lambda channel, changes: run(config, channel, changes), config.settings.embedded
+    return lambda channel: run(config, channel), config.settings.embedded
 
 
 class _ForkServer:
@@ -66,7 +66,7 @@ class _ForkServer:
         signal.signal(signal.SIGCHLD, lambda *_: self._reap())
         while True:
             try:
-                request, sockets, *_ = socket.recv_fds(self._parent, REQUEST.size, 2)
+                request, sockets, *_ = socket.recv_fds(self._parent, REQUEST.size, 1)
             except ConnectionResetError:
                 return
             if not request:
@@ -90,16 +90,16 @@ class _ForkServer:
         if pid in self._workers:
             os.kill(pid, signal.SIGKILL)
 
-    def _spawn(self, channel: socket.socket, changes: socket.socket) -> None:
+    def _spawn(self, channel: socket.socket) -> None:
         sys.stdout.flush()
-        with channel, changes:
+        with channel:
             pid = os.fork()
             if not pid:
-                self._run_worker(channel, changes)
+                self._run_worker(channel)
         self._workers.add(pid)
         self._answer(b"%d\n" % pid)
 
-    def _run_worker(self, channel: socket.socket, changes: socket.socket) -> None:
+    def _run_worker(self, channel: socket.socket) -> None:
         """Do a worker's work in a process of its own, and end it."""
         code = 1
         try:
@@ -107,7 +107,7 @@ class _ForkServer:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _CHILD_ENDED)
-            self._target(channel, changes)
+            self._target(channel)
             code = 0
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 1

@@ -32,12 +32,11 @@ class ForkServerEndedError(Exception):
 
 @dataclass(eq=False)
 class Worker:
-    """A process that serves, with our ends of its two sockets."""
+    """A process that serves, with our end of its socket."""
 
     fork_server: "ForkServer"
     pid: int
     channel: socket.socket
-    changes: socket.socket
     respawn: bool
     """Whether another one is to follow when it ends."""
     ready: asyncio.Event = field(default_factory=asyncio.Event)
@@ -52,7 +51,6 @@ class Worker:
     def discard(self) -> None:
         """Have one that nobody monitors end, as it does without a parent."""
         self.channel.close()
-        self.changes.close()
 
 
 class ForkServer:
@@ -88,21 +86,18 @@ class ForkServer:
     async def spawn(self, *, respawn: bool = True) -> Worker:
         """Spawn a worker; ForkServerEndedError when that cannot be done any more."""
         channel, their_channel = socket.socketpair()
-        changes, their_changes = socket.socketpair()
         channel.setblocking(False)
         spawned: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        with their_channel, their_changes:
+        with their_channel:
             try:
-                descriptors = [their_channel.fileno(), their_changes.fileno()]
-                socket.send_fds(self._connection, [REQUEST.pack(0)], descriptors)
+                socket.send_fds(self._connection, [REQUEST.pack(0)], [their_channel.fileno()])
                 self._spawning.append(spawned)
             except OSError:  # it is gone, or hangs and reads nothing
                 spawned.set_exception(ForkServerEndedError())
         try:
-            return Worker(self, await spawned, channel, changes, respawn)
+            return Worker(self, await spawned, channel, respawn)
         except BaseException:
             channel.close()
-            changes.close()
             raise
 
     def kill(self, pid: int) -> None:

@@ -5,15 +5,11 @@ import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from live.local_socket import Exchange
 from server.serving import GRACE
 from server.workers.channel import CONNECTION, DRAINING, READY, STOPPING, receive, send
 from server.workers.config import WorkerConfig
 from server.workers.dispatch import Dispatcher
 from server.workers.fork_server import ForkServer, ForkServerEndedError, Worker
-
-_LAST_CHANGES = 1.0
-"""Seconds to read what a worker has written before it ended."""
 
 _READS = 100
 """What one worker says that is read in one turn of the event loop."""
@@ -38,7 +34,6 @@ class WorkerPool:
         self._died = died
         self._failed = failed
         self.dispatcher = Dispatcher(listener)
-        self._exchange = Exchange()
         self.fork_server: ForkServer
         """Where workers come from that follow dead ones."""
         self._fork_servers: set[ForkServer] = set()
@@ -70,17 +65,13 @@ class WorkerPool:
 
     async def _monitor(self, worker: Worker) -> None:
         """Read what a worker says until it ends, and tell where it was to go on."""
-        exchanging = asyncio.create_task(self._exchange.connect(worker.changes))
         loop = asyncio.get_running_loop()
         loop.add_reader(worker.channel, self._receive, worker)
         try:
             await worker.exited.wait()
-            await asyncio.wait({exchanging}, timeout=_LAST_CHANGES)
             code = await worker.fork_server.exit_code(worker)
         finally:
             loop.remove_reader(worker.channel)
-            exchanging.cancel()
-            await asyncio.gather(exchanging, return_exceptions=True)
             self._forget(worker)
         if worker.respawn:
             await self._died(code)

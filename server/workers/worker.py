@@ -13,7 +13,6 @@ from starlette.types import ASGIApp
 
 from dal.errors import DalError
 from dal.table.client import connect
-from live.local_socket import LocalSocketBroker
 from server.auth.secret import secret_source
 from server.brokers import open_broker
 from server.errors import CommandError
@@ -31,46 +30,31 @@ _FULL_AGAIN = 0.005
 logger = logging.getLogger(__name__)
 
 
-def run(config: WorkerConfig, channel: socket.socket, changes: socket.socket) -> None:
-    """Serve what comes by ``channel`` until SIGTERM, or until nothing more comes.
-
-    ``changes`` carries changes of comments to the other workers, and theirs here.
-    """
+def run(config: WorkerConfig, channel: socket.socket) -> None:
+    """Serve what comes by ``channel`` until SIGTERM, or until nothing more comes."""
     set_up_logs(config.settings.log_format)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(config, channel, changes))
+            runner.run(_serve(config, channel))
     except (CommandError, DalError) as error:
         logger.error("A worker cannot serve: %s", error)  # noqa: TRY400 - its sentence says it all
         sys.exit(1)
 
 
-async def _serve(config: WorkerConfig, channel: socket.socket, changes: socket.socket) -> None:
-    settings, lost = config.settings, asyncio.Event()
+async def _serve(config: WorkerConfig, channel: socket.socket) -> None:
+    settings = config.settings
     async with (
         open_signals(settings) as signals,
         connect(config.address) as table,
-        open_broker(settings, changes, lost.set) as broker,
+        open_broker(settings) as broker,
     ):
         secret = secret_source(settings.jwt_secret, settings.data_dir)
         async with application(settings, table, secret, broker, signals) as app:
             server = _WorkerServer(app, settings, channel)
-            ending = asyncio.create_task(_end_when(lost, server))
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.ask_to_drain)
-            try:
-                async with signals.sampling(table, server.load):
-                    with watched(end=settings.ends_when_blocked):
-                        await server.serve(sockets=[channel])
-            finally:
-                ending.cancel()
-        if isinstance(broker, LocalSocketBroker) and server.finished:
-            broker.leave()
-
-
-async def _end_when(lost: asyncio.Event, server: "_WorkerServer") -> None:
-    """End a worker that hears of no changes any more: its parent starts another one."""
-    await lost.wait()
-    server.ask_to_drain()
+            async with signals.sampling(table, server.load):
+                with watched(end=settings.ends_when_blocked):
+                    await server.serve(sockets=[channel])
 
 
 class _WorkerServer(HttpServer):
@@ -85,11 +69,6 @@ class _WorkerServer(HttpServer):
         self._given.set()
         self._stopping = False
         """Whether the parent ends all workers: connections are closed then, and answers say so."""
-
-    @property
-    def finished(self) -> bool:
-        """Whether every request was answered: what it wrote is told."""
-        return not self.server_state.tasks
 
     def ask_to_drain(self) -> None:
         """Have the parent send no more connections; the end of what it has sent ends us."""

@@ -8,10 +8,19 @@ import httpx
 import pytest
 
 from tests.engines.redis import NEEDS_REDIS, redis_server
-from tests.server.http.subscribing import by_socket, by_stream
+from tests.server.http.subscribing import (
+    EVENTS,
+    by_socket,
+    by_stream,
+    heard,
+    socket,
+    subscribe,
+)
 from tests.server.serving import AWS, add_comment, bearer, called, served
+from tests.server.workers.processes import clients_of
 
 ENDPOINT = "http://127.0.0.1:9"
+STREAM = {"Accept": "text/event-stream"}
 SECRET_URL = "redis://:hush@127.0.0.1:1/0"
 
 
@@ -36,10 +45,45 @@ def test_an_option_that_is_not_taken_is_refused(option: str) -> None:
     assert "hush" not in outcome.stderr
 
 
-def test_the_embedded_engine_needs_none() -> None:
-    outcome = called("serve", "--redis-url", SECRET_URL)
-    assert outcome.returncode == 2
-    assert "give --endpoint-url or --aws too" in outcome.stderr
+async def test_several_workers_without_redis_refuse_subscriptions(tmp_path: Path) -> None:
+    """A browser's ``EventSource`` stops at any other status than 200."""
+    with served(tmp_path, "--workers", "2") as server:
+        async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+            ask = {"query": EVENTS, "variables": {"product": "42"}}
+            refused = await client.post("/graphql", json=ask, headers=STREAM)
+            page = await client.get("/products/42")
+        async with socket(server.url) as connection:
+            await subscribe(connection)
+            by_socket = await heard(connection)
+        code, log = server.end()
+    (error,) = refused.json()["errors"]
+    assert refused.status_code == 400
+    assert error["message"] == "This server answers no subscriptions: read the list again instead."
+    assert error["extensions"] == {"code": "BAD_REQUEST"}
+    assert (by_socket["type"], by_socket["payload"]) == ("error", [error])
+    assert page.is_success
+    assert "data-live" not in page.text
+    assert code == 0
+    assert log.count("Live comments are off: several workers need --redis-url") == 1
+
+
+@NEEDS_REDIS
+async def test_workers_over_the_embedded_engine_tell_each_other_by_redis(tmp_path: Path) -> None:
+    with (
+        redis_server() as redis,
+        served(tmp_path, "--workers", "2", "--redis-url", redis.url) as server,
+    ):
+        async with by_stream(server.url) as one, by_socket(server.url) as other:
+            for stream in (one, other):
+                assert (await anext(stream))["kind"] == "READY"
+            async with clients_of(server, 4) as clients:
+                for number, client in enumerate(clients):
+                    assert await add_comment(client, f"{number}")
+                    told = [await anext(stream) for stream in (one, other)]
+                    texts = [event["commentEdge"]["node"]["text"] for event in told]
+                    assert texts == [f"{number}"] * 2
+        assert httpx.get(f"{server.url}/products/42", timeout=60).text.count("data-live=") == 1  # noqa: ASYNC210 - nothing else runs
+        assert server.end() == (0, "")
 
 
 def test_without_the_extra_a_sentence_says_how_to_install_it(
@@ -73,13 +117,13 @@ async def test_two_servers_are_one_to_those_who_listen(tmp_path: Path, dynoxide_
                         base_url=server.url, headers=bearer("ana"), timeout=60
                     ) as client:
                         assert await add_comment(client, text)
-                        heard = [await anext(stream) for stream in (here, there)]
-                        assert [e["commentEdge"]["node"]["text"] for e in heard] == [text, text]
-                        assert heard[0]["cursor"] == heard[1]["cursor"]
+                        events = [await anext(stream) for stream in (here, there)]
+                        assert [e["commentEdge"]["node"]["text"] for e in events] == [text, text]
+                        assert events[0]["cursor"] == events[1]["cursor"]
             assert other.end() == (0, "")
             with served(tmp_path, *options, **AWS) as anew:
-                async with by_socket(anew.url, after=after) as events:
-                    told = [(await anext(events))["commentEdge"]["node"]["text"] for _ in "12"]
+                async with by_socket(anew.url, after=after) as later:
+                    told = [(await anext(later))["commentEdge"]["node"]["text"] for _ in "12"]
                 assert told == ["1", "2"]
 
 

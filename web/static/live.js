@@ -15,7 +15,7 @@ export function listen() {
   }
   stream?.close();
   stream = null;
-  if (!list || document.hidden) return;
+  if (!list?.dataset.live || document.hidden) return;
   stream = new EventSource(address());
   stream.addEventListener("next", (message) => {
     const event = JSON.parse(message.data).data?.commentEvents;

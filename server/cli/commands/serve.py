@@ -137,9 +137,10 @@ def serve(
         typer.Option(
             envvar="MARGINALIA_REDIS_URL",
             rich_help_panel="Store",
-            help="A Redis by which several servers over one table tell each other's listeners of "
-            "changes, such as redis://127.0.0.1:6379/0. In the environment its password stays out "
-            "of the list of processes.",
+            help="A Redis by which several workers or servers over one table tell each other's "
+            "listeners of changes, such as redis://127.0.0.1:6379/0; several workers without it "
+            "refuse subscriptions. In the environment its password stays out of the list of "
+            "processes.",
             show_default=False,
         ),
     ] = None,

@@ -46,12 +46,12 @@ async def test_the_process_id_of_a_worker_that_is_gone_is_left_alone(
     """Without its fork server nobody keeps the number from being given again."""
     killed: list[int] = []
     monkeypatch.setattr(os, "kill", lambda pid, _: killed.append(pid))
-    (ours, theirs), (channel, changes) = socket.socketpair(), socket.socketpair()
-    with channel, changes:
+    (ours, theirs), (channel, _) = socket.socketpair(), socket.socketpair()
+    with channel, _:
         parent = of(hanging, ours)
         theirs.close()
         await parent.ended.wait()
-        worker = Worker(parent, 4_000_000, channel, changes, respawn=False)
+        worker = Worker(parent, 4_000_000, channel, respawn=False)
         worker.kill()
         worker.exited.set()
         worker.kill()
@@ -82,8 +82,7 @@ async def test_a_request_that_was_not_sent_is_not_waited_for(
         theirs.send(b"4000000\n")
         async with asyncio.timeout(60):
             worker = await spawning
-        for one in (worker.channel, worker.changes):
-            one.close()
+        worker.channel.close()
         for descriptor in sockets:
             os.close(descriptor)
         assert worker.pid == 4_000_000

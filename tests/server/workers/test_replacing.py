@@ -15,9 +15,10 @@ import psutil
 from websockets.exceptions import ConnectionClosed
 
 from tests.engines import ROOT
+from tests.engines.redis import NEEDS_REDIS, redis_server
 from tests.server.http.subscribing import by_socket, by_stream
 from tests.server.serving import ADD, Served, bearer, served
-from tests.server.workers.processes import fork_servers_of, others, workers_of
+from tests.server.workers.processes import complaints, fork_servers_of, others, workers_of
 
 TWO = ("--workers", "2", "--rate-limit", "off")
 CLIENTS = 6
@@ -105,9 +106,10 @@ async def listen(server: Served, transport: Any, seen: list[str], ready: asyncio
             assert after is not None
 
 
+@NEEDS_REDIS
 async def test_no_request_fails_while_all_workers_are_replaced(tmp_path: Path) -> None:
     """Connections that are kept alive stay, and who listens misses nothing and reloads nothing."""
-    with served(tmp_path, *TWO) as server:
+    with redis_server() as redis, served(tmp_path, *TWO, "--redis-url", redis.url) as server:
         heard: list[list[str]] = [[], [], [], []]
         ready = asyncio.Semaphore(0)
         transports = (by_socket, by_stream, by_socket, by_stream)
@@ -136,7 +138,7 @@ async def test_no_request_fails_while_all_workers_are_replaced(tmp_path: Path) -
         assert all(len(client.added) > 10 for client in clients)
         code, errors = server.end()
     assert code == 0
-    assert [line.partition("] ")[2] for line in errors.splitlines()] == [ALL] * 2
+    assert complaints(errors) == [ALL] * 2
 
 
 async def test_a_version_that_cannot_serve_leaves_the_old_one_serving(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from dal.table.client import TableAddress
 from server.settings import Settings
-from server.workers import pool
 from server.workers.channel import READY, send
 from server.workers.config import WorkerConfig
 from server.workers.fork_server import ForkServer, Worker
@@ -26,28 +25,28 @@ class Forks:
         self.open.set()
         self.asked = 0
         self.ended = asyncio.Event()
-        self.theirs: dict[Worker, tuple[socket.socket, socket.socket]] = {}
+        self.theirs: dict[Worker, socket.socket] = {}
 
     async def spawn(self, *, respawn: bool = True) -> Worker:
         self.asked += 1
         await self.open.wait()
-        (ours, theirs), (changes, their_changes) = socket.socketpair(), socket.socketpair()
+        ours, theirs = socket.socketpair()
         ours.setblocking(False)
-        worker = Worker(self, next(PIDS), ours, changes, respawn)  # type: ignore[arg-type]
-        self.theirs[worker] = theirs, their_changes
+        worker = Worker(self, next(PIDS), ours, respawn)  # type: ignore[arg-type]
+        self.theirs[worker] = theirs
         asyncio.get_running_loop().add_reader(theirs, self._told, worker)
         send(theirs, READY)
         return worker
 
     def _told(self, worker: Worker) -> None:
         """End where nothing more comes."""
-        if not self.theirs[worker][0].recv(1):
+        if not self.theirs[worker].recv(1):
             self.die(worker)
 
     def die(self, worker: Worker) -> None:
-        for one in self.theirs.pop(worker, ()):
-            asyncio.get_running_loop().remove_reader(one)
-            one.close()
+        if (theirs := self.theirs.pop(worker, None)) is not None:
+            asyncio.get_running_loop().remove_reader(theirs)
+            theirs.close()
 
     def kill(self, pid: int) -> None:
         for worker in [one for one in self.theirs if one.pid == pid]:
@@ -72,7 +71,6 @@ async def made(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Superviso
         return started[-1]
 
     monkeypatch.setattr(ForkServer, "start", start)
-    monkeypatch.setattr(pool, "_LAST_CHANGES", 0.01)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         supervisor = Supervisor(Settings(workers=1), TableAddress("t"), listener)
         serving = asyncio.create_task(supervisor.serve("greeting"))

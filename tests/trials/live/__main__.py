@@ -1,10 +1,10 @@
 """Subscribes 200 clients during writes, and counts lost events.
 
 ``python -m tests.trials.live`` serves from two workers; with ``--redis`` from two servers over one
-table, one of which has two workers, that tell each other of changes by Redis. Of the clients half
-listen by WebSocket and half by server-sent events; some come and go by cursor, each time to the
-next server, and some take their events, which are long ones, so slowly that the server drops them.
-All must have heard of each acknowledged write once, in one order.
+table, one of which has two workers. The processes tell each other of changes by Redis. Of the
+clients half listen by WebSocket and half by server-sent events; some come and go by cursor, each
+time to the next server, and some take their events, which are long ones, so slowly that the server
+drops them. All must have heard of each acknowledged write once, in one order.
 """
 
 import argparse
@@ -104,8 +104,10 @@ def kinds(count: int) -> list[str]:
 @asynccontextmanager
 async def one_server(directory: Path) -> AsyncIterator[list[Served]]:
     """Serve from two workers over the embedded engine."""
-    async with serving(directory, "--workers", "2", "--rate-limit", "off") as server:
-        yield [server]
+    with redis_server() as redis:
+        options = ("--workers", "2", "--redis-url", redis.url, "--rate-limit", "off")
+        async with serving(directory, *options) as server:
+            yield [server]
 
 
 @asynccontextmanager
