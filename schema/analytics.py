@@ -53,7 +53,7 @@ class Trend:
     source: questions.Source | None = strawberry.field(
         resolver=analytics.source,
         graphql_type=AnalyticsSource | None,
-        description="How the result was computed; null unless the server runs with --explain.",
+        description="How the result was computed; null unless the server explains its answers.",
     )
 
 
@@ -99,5 +99,5 @@ class Movers:
     source: questions.Source | None = strawberry.field(
         resolver=analytics.source,
         graphql_type=AnalyticsSource | None,
-        description="How the result was computed; null unless the server runs with --explain.",
+        description="How the result was computed; null unless the server explains its answers.",
     )

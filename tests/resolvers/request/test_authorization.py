@@ -14,9 +14,7 @@ from tests.strategies import comment
 def test_a_viewer_is_required() -> None:
     viewer = Viewer("ana")
     assert require_viewer(Context(viewer, STORES)) is viewer
-    with pytest.raises(
-        UnauthenticatedError, match=r"'Authorization: Bearer <JWT>'.*marginalia token"
-    ):
+    with pytest.raises(UnauthenticatedError, match="'Authorization: Bearer <JWT>'"):
         require_viewer(Context(None, STORES))
 
 
