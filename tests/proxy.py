@@ -209,14 +209,3 @@ def _reset(request: web.Request) -> web.StreamResponse:
     assert request.transport is not None
     request.transport.abort()
     return web.Response()
-
-
-async def unprocessed(request: web.Request, forward: Forward) -> web.StreamResponse:
-    """Hand all keys of a BatchGetItem back; the engine is not asked."""
-    asked = orjson.loads(await request.read())
-    handed_back = {
-        "Responses": {},
-        "UnprocessedKeys": asked["RequestItems"],
-        "ConsumedCapacity": [],
-    }
-    return web.Response(body=orjson.dumps(handed_back))

@@ -16,7 +16,6 @@ from tests.proxy import (
     reset_before,
     slow,
     spoilt,
-    unprocessed,
 )
 
 READS, WRITES = "reads", "writes"
@@ -84,7 +83,6 @@ def cases() -> list[Case]:
         Case("no connection", [reset_before]),
         _of_writes("conflicts", _cancelled("TransactionConflict")),
         _of_writes("in progress", refuse(400, "TransactionInProgressException")),
-        _of_writes("unprocessed", unprocessed, "BatchGetItem"),
         _lost_and("400 of an unknown type", refuse(400, "SomethingElseException")),
         _lost_and("403 in HTML", answer(403, b"<html>Sign in</html>", "text/html")),
         _lost_and(
