@@ -32,8 +32,10 @@ def charged() -> Iterator[None]:
     try:
         yield
     finally:
-        if collects:
-            gc.enable()
-        charge = _charge.get()
-        if charge is not None:
-            charge(thread_time() - began)
+        try:
+            charge = _charge.get()
+            if charge is not None:
+                charge(thread_time() - began)
+        finally:
+            if collects:
+                gc.enable()
