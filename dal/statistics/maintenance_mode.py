@@ -133,16 +133,13 @@ class MaintenanceStore:
             kept = self._kept = await retry(self._read_in_time, "get_item")
         return kept[1]
 
-    async def _lately(self) -> Maintenance:
-        kept = self._kept
-        if kept is not None and monotonic() - kept[0] < READERS_KEEP_SECONDS:
-            return kept[1]
-        with opened():  # it is not for the page alone that happens to need it first
-            return await self.current()
-
     async def counted(self) -> bool:
         """Return whether counts say something, as the item said within the last 30 seconds."""
-        return (await self._lately()).counted
+        kept = self._kept
+        if kept is not None and monotonic() - kept[0] < READERS_KEEP_SECONDS:
+            return kept[1].counted
+        with opened():  # later requests use it too, so no single request is charged
+            return (await self.current()).counted
 
     async def _read_in_time(self) -> tuple[float, Maintenance]:
         """Return when the item was asked for, and what it said; it may be old when it comes."""
