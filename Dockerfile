@@ -22,15 +22,10 @@ WORKDIR /build
 # pip stays outside of what is copied.
 RUN python -m venv --without-pip /opt/marginalia
 COPY pyproject.toml hatch_build.py constraints.txt README.md LICENSE ./
-COPY analytics analytics
-COPY compiled compiled
 COPY dal dal
-COPY live live
 COPY resolvers resolvers
 COPY schema schema
 COPY server server
-COPY stream stream
-COPY web web
 RUN MARGINALIA_IMAGE=1 python -m pip --python /opt/marginalia install --no-cache-dir --constraint constraints.txt '.[observability,redis]'
 # The SDK describes four hundred services, of which those of a table and of credentials are asked; Babel a
 # thousand locales, of which pages are in six; and starlette-compress brings zstd, which no answer is packed with.

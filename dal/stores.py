@@ -1,5 +1,6 @@
 """The repositories over one table."""
 
+from dal.client.table import Table
 from dal.repositories.comments import CommentRepository
 from dal.repositories.documents import DocumentRepository
 from dal.repositories.leaderboard import LeaderboardRepository
@@ -11,7 +12,6 @@ from dal.repositories.tickets import TicketRepository
 from dal.repositories.users import UserRepository
 from dal.statistics.boards import Boards
 from dal.statistics.comment_changes import CommentObserver
-from dal.table.client import Table
 
 
 class Stores:

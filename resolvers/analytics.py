@@ -5,8 +5,8 @@ from typing import Annotated
 
 import strawberry
 
-from analytics.periods import Interval, Span
-from analytics.questions import (
+from dal.analytics.periods import Interval, Span
+from dal.analytics.questions import (
     AT_LEAST,
     MovedBy,
     Movers,

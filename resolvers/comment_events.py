@@ -6,18 +6,18 @@ from enum import Enum
 import strawberry
 from strawberry.relay.utils import to_base64
 
+from dal.live import events
+from dal.live.events import CommentEvent
+from dal.live.positions import position_of
 from dal.model import rules
 from dal.repositories.comments import Selection
 from dal.table.keys import unescape
-from live import events
-from live.events import CommentEvent
-from live.positions import position_of
 from resolvers.request.selection import Info
 
 
 @strawberry.enum(description="Kinds of changes of a list of comments.")
 class CommentEventKind(Enum):
-    """Shows live.events.CommentEventKind."""
+    """Shows dal.live.events.CommentEventKind."""
 
     READY = strawberry.enum_value(
         events.CommentEventKind.READY.value,

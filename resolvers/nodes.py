@@ -10,10 +10,10 @@ from typing import Annotated, Any, TypeAlias
 
 import strawberry
 
+from dal.client.concurrency import in_parallel
 from dal.errors import InvalidArgumentError
 from dal.limits import MAX_NODES
 from dal.model import Comment, Order, Organization, OrganizationUser, Product, Ticket, User
-from dal.table.concurrency import in_parallel
 from resolvers import comments, orders, organizations, products, tickets, users
 from resolvers.node_ids import parse_node_id
 from resolvers.request.authorization import UnauthenticatedError

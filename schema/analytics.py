@@ -7,8 +7,8 @@ from typing import Annotated
 
 import strawberry
 
-from analytics import questions
 from dal import model
+from dal.analytics import questions
 from resolvers import analytics
 from schema.statistics import RatingCount
 
@@ -17,7 +17,7 @@ _AS_OF = "Time of the last export. The result includes every change made before 
 
 @strawberry.type(description="How the analytics store computed a result.")
 class AnalyticsSource:
-    """Shows analytics.questions.Source."""
+    """Shows dal.analytics.questions.Source."""
 
     store: str = strawberry.field(description="`DuckDB` or `ClickHouse`.")
     sql: str = strawberry.field(description="SQL statement that was run.")
@@ -31,7 +31,7 @@ class AnalyticsSource:
 
 @strawberry.type(description="The comments created in one period.")
 class TrendPoint:
-    """Shows analytics.questions.TrendPoint."""
+    """Shows dal.analytics.questions.TrendPoint."""
 
     start: datetime = strawberry.field(description="Start of the period.")
     count: int = strawberry.field(description="Number of comments created in the period; may be 0.")
@@ -44,7 +44,7 @@ class TrendPoint:
     "included."
 )
 class Trend:
-    """Shows analytics.questions.Trend."""
+    """Shows dal.analytics.questions.Trend."""
 
     points: list[TrendPoint] = strawberry.field(
         description="Periods, earliest first. Maximum 400; empty without comments."
@@ -59,7 +59,7 @@ class Trend:
 
 @strawberry.type(description="A period that includes `start` and excludes `end`.")
 class Period:
-    """Shows analytics.periods.Period."""
+    """Shows dal.analytics.periods.Period."""
 
     start: datetime = strawberry.field(description="Start of the period, inclusive.")
     end: datetime = strawberry.field(description="End of the period, exclusive.")
@@ -67,7 +67,7 @@ class Period:
 
 @strawberry.type(description="A product's comments in one period.")
 class PeriodTotals:
-    """Shows analytics.questions.Totals."""
+    """Shows dal.analytics.questions.Totals."""
 
     count: int = strawberry.field(description="Number of comments created in the period; may be 0.")
     average: float | None = strawberry.field(description="Mean rating; null without comments.")
@@ -75,7 +75,7 @@ class PeriodTotals:
 
 @strawberry.type(description="A product with its comments in two periods.")
 class Mover:
-    """Shows analytics.questions.Mover."""
+    """Shows dal.analytics.questions.Mover."""
 
     product: model.Product = strawberry.field(
         graphql_type=Annotated["Product", strawberry.lazy("schema.comments")],  # noqa: F821 - it imports us
@@ -87,7 +87,7 @@ class Mover:
 
 @strawberry.type(description="The products with the largest changes between two periods.")
 class Movers:
-    """Shows analytics.questions.Movers."""
+    """Shows dal.analytics.questions.Movers."""
 
     earlier: Period = strawberry.field(description="The earlier period, the baseline.")
     later: Period = strawberry.field(description="The later period.")

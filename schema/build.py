@@ -14,16 +14,16 @@ from resolvers.request.context import Context
 from schema.arguments import finish
 from schema.comment_events import Subscription
 from schema.comments import Comment, Product
-from schema.documents import DocumentCache
-from schema.errors import told
-from schema.execution import Execution
-from schema.introspection import withheld
+from schema.execution.documents import DocumentCache
+from schema.execution.errors import told
+from schema.execution.execute import Execution
+from schema.execution.introspection import withheld
+from schema.execution.subscribing import Answer, RefusedSubscriptionError, Subscribing
 from schema.mutation import Mutation
 from schema.orders import Order
 from schema.organizations import Organization, OrganizationUser
 from schema.query import Query
 from schema.scalars import SCALARS
-from schema.subscribing import Answer, RefusedSubscriptionError, Subscribing
 from schema.tickets import Ticket
 from schema.users import User
 
@@ -32,7 +32,7 @@ NODE_TYPES = (Comment, Order, Organization, OrganizationUser, Product, Ticket, U
 
 
 class ExecutableSchema(Schema):
-    """Strawberry's types and resolvers, executed by ``schema.execution``."""
+    """Strawberry's types and resolvers, executed by ``schema.execution.execute``."""
 
     def __init__(self, *, introspection: bool, **roots: Any) -> None:
         super().__init__(**roots)

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import strawberry
 
 from dal import model
+from dal.live import events
 from dal.query import pagination
-from live import events
 from resolvers import comment_events
 from schema.comments import Comment
 from schema.connections import Edge
@@ -16,7 +16,7 @@ from schema.connections import Edge
 
 @strawberry.type(description="A change of a product's list of comments.")
 class CommentEvent:
-    """Shows live.events.CommentEvent."""
+    """Shows dal.live.events.CommentEvent."""
 
     kind: comment_events.CommentEventKind = strawberry.field(
         resolver=comment_events.kind,

@@ -7,15 +7,15 @@ from typing import Annotated, ClassVar
 
 import strawberry
 
-from analytics import questions
 from dal import model
+from dal.analytics import questions
 from dal.query import pagination
 from dal.statistics import counts
 from resolvers import analytics, authors, comments, products, users
 from schema.analytics import Trend
 from schema.connections import Connection, Edge, Node
-from schema.errors import USER_ERRORS, UserError
 from schema.statistics import CommentStatistics
+from schema.user_errors import USER_ERRORS, UserError
 
 
 @strawberry.type(

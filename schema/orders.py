@@ -12,7 +12,7 @@ from dal import model
 from resolvers import orders, products, users
 from schema.comments import Product
 from schema.connections import Connection, Edge, Node
-from schema.errors import USER_ERRORS, UserError
+from schema.user_errors import USER_ERRORS, UserError
 
 
 @strawberry.type(description="An amount of money in a currency.")

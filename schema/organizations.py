@@ -10,8 +10,8 @@ from dal import model
 from dal.query import pagination
 from resolvers import organizations, tickets, users
 from schema.connections import Connection, Edge, Node
-from schema.errors import USER_ERRORS, UserError
 from schema.tickets import TicketConnection
+from schema.user_errors import USER_ERRORS, UserError
 from schema.users import User
 
 

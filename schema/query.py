@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import strawberry
 
-from analytics import questions
 from dal import model
+from dal.analytics import questions
 from dal.query import pagination
 from resolvers import (
     analytics,

@@ -11,7 +11,7 @@ from dal import model
 from resolvers import organizations, tickets, users
 from schema.comments import Author
 from schema.connections import Connection, Edge, Node
-from schema.errors import USER_ERRORS, UserError
+from schema.user_errors import USER_ERRORS, UserError
 
 
 @strawberry.type(description="A support ticket of a user of an organisation.")

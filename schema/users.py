@@ -10,8 +10,8 @@ from dal import model
 from dal.query import pagination
 from resolvers import orders, users
 from schema.connections import Node
-from schema.errors import USER_ERRORS, UserError
 from schema.orders import OrderConnection
+from schema.user_errors import USER_ERRORS, UserError
 
 
 @strawberry.type(description="A user's profile, as the user filled it in.")

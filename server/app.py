@@ -9,12 +9,12 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from analytics.service import Analytics
+from dal.analytics.service import Analytics
+from dal.client.table import Table
+from dal.live.broker import Broker, InProcessBroker
 from dal.stores import Stores
-from dal.table.client import Table
-from live.broker import Broker, InProcessBroker
 from schema.build import ExecutableSchema, build_schema
-from schema.trusted_documents import TrustedDocuments
+from schema.execution.trusted_documents import TrustedDocuments
 from server.analytics.asking import analytics_of
 from server.auth.authenticator import Authenticator
 from server.auth.demo_account import DEMO_USER, DemoAccount

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 
-from live.broker import Broker, InProcessBroker
+from dal.live.broker import Broker, InProcessBroker
 from server.errors import CommandError, installing
 from server.settings import Settings
 
@@ -25,7 +25,7 @@ def check_broker(settings: Settings) -> None:
         raise CommandError(
             f"--redis-url needs a package that is not installed: run {installing('redis')}."
         )
-    from live.redis_stream import BadOptionError, client_of  # noqa: PLC0415 - an extra
+    from dal.live.redis_stream import BadOptionError, client_of  # noqa: PLC0415 - an extra
 
     try:
         client_of(settings.redis_url)
@@ -37,7 +37,7 @@ def check_broker(settings: Settings) -> None:
 async def open_broker(settings: Settings) -> AsyncIterator[Broker]:
     """Take part until the block ends: by Redis, or alone."""
     if settings.redis_url is not None:
-        from live import redis_stream  # noqa: PLC0415 - an extra, which most installations lack
+        from dal.live import redis_stream  # noqa: PLC0415 - an extra, which most installations lack
 
         async with redis_stream.joined(settings.redis_url, settings.table) as broker:
             yield broker

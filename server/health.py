@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from dal.client.table import Table
+from dal.deadline import Deadline, deadline
 from dal.errors import DalError
 from dal.repositories.markers import MarkerRepository
-from dal.table.client import Table
-from dal.table.deadline import Deadline, deadline
 from server.engine.data_directory import DataDirectory
 from server.errors import CommandError
 from server.http.failures import failure

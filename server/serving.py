@@ -11,10 +11,10 @@ from contextlib import asynccontextmanager, contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
+from dal.client.table import Table
 from dal.limits import MAX_SOCKET_MESSAGE
+from dal.live.broker import Broker
 from dal.stores import Stores
-from dal.table.client import Table
-from live.broker import Broker
 from server.analytics.asking import analytics_of
 from server.app import create_app
 from server.auth.authenticator import Authenticator

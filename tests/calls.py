@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from dal.table.client import Table
-from dal.table.service import Service
+from dal.client.service import Service
+from dal.client.table import Table
 
 
 @dataclass(frozen=True)

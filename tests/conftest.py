@@ -17,14 +17,14 @@ from filelock import FileLock
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
-from analytics import service
+from dal.analytics import service
+from dal.client import gate, retries
+from dal.client.table import Table, TableAddress, connect
 from dal.errors import StoreRefusedError
 from dal.repositories.comments import CommentRepository
 from dal.statistics.maintenance_mode import create_table
 from dal.stores import Stores
-from dal.table import gate, retries
-from dal.table.client import Table, TableAddress, connect
-from schema import documents
+from schema.execution import documents
 from tests.amazon import Amazon
 from tests.engines import dynoxide, ministack
 from tests.server.serving import Served, served
@@ -35,18 +35,18 @@ LONG = (
     "tests/server/workers/test_replacing.py",
     "tests/server/workers/test_processes.py",
     "tests/server/workers/test_freshness.py",
-    "tests/stream/test_kills.py",
+    "tests/dal/stream/test_kills.py",
     "tests/server/exporter/test_round_trip.py",
-    "tests/compiled/test_same_answers.py",
+    "tests/schema/execution/compiled/test_same_answers.py",
     "tests/tools/bench/test_cost.py",
     "tests/tools/bench/test_growth.py",
 )
 """What takes seconds with few tests, and would be begun last: then the other process waits."""
 
-AMAZON = ("tests/amazon/", "tests/dal/", "tests/integration/", "tests/stream/")
+AMAZON = ("tests/amazon/", "tests/dal/", "tests/integration/")
 """The tests that ``--amazon`` runs."""
 
-BARE = ("tests/dal/table/test_wire.py", "tests/stream/test_kills.py")
+BARE = ("tests/dal/client/test_wire.py", "tests/dal/stream/test_kills.py", "tests/dal/live/")
 """Two of them that it leaves out: one compares the wire with the SDK, and the other has processes
 that reach the engine without Amazon's fake."""
 

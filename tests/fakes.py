@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from dal.client.error_codes import dal_error, unreachable
+from dal.client.service import Service
 from dal.entities.declared import INDEXES
 from dal.errors import DalError, StoreRefusedError
 from dal.statistics import maintenance_mode
-from dal.table.error_codes import dal_error, unreachable
 from dal.table.index import Index
-from dal.table.item import Item
+from dal.table.items import Item
 from dal.table.ranges import Range
 from dal.table.requests import QueryAnswer, QueryRequest
-from dal.table.service import Service
 
 
 @dataclass

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from dal.client.table import Table
 from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.statistics.boards import Boards
-from dal.table.client import Table
 from dal.table.index import TABLE
 from dal.table.requests import QueryRequest
 

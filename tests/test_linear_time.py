@@ -27,16 +27,16 @@ from strawberry.relay.utils import to_base64
 
 from dal.errors import DalError
 from dal.limits import MAX_DOCUMENT
+from dal.live.positions import position_of
 from dal.model import rules
 from dal.query import cursors
 from dal.table.keys import escape, unescape
-from live.positions import position_of
 from resolvers.node_ids import parse_node_id
 from schema.build import build_schema
-from schema.documents import DocumentCache
-from schema.errors import shown
-from schema.measure import units_of
-from schema.messages import plain
+from schema.execution.documents import DocumentCache
+from schema.execution.errors import shown
+from schema.execution.measure import units_of
+from schema.execution.messages import plain
 from schema.scalars import SCALARS
 from server.http.clients import Clients
 from server.http.cors import is_allowed
@@ -54,7 +54,7 @@ from tests.engines import ROOT
 PRODUCT = ("analytics", "compiled", "dal", "live", "resolvers", "schema", "server", "stream")
 
 OPERATORS = {
-    "analytics/clickhouse_store.py",
+    "dal/analytics/clickhouse_store.py",
     "server/cli/commands/token.py",
     "server/importer/article_items.py",
     "server/importer/article_rows.py",

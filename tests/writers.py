@@ -10,12 +10,12 @@ from contextlib import suppress
 from typing import Any, Self
 
 from dal import errors
+from dal.client.table import Table
 from dal.entities.comment import COMMENT
 from dal.model import RATINGS, Comment
 from dal.repositories.comments import CommentRepository
 from dal.statistics.counter_items import encode, item_key
 from dal.statistics.counts import RatingCounts, StatisticsKey
-from dal.table.client import Table
 from tests import oracle
 from tests.fakes import FaultyClient
 

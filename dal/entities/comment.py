@@ -11,7 +11,7 @@ from typing import Any
 from dal.entities.entity import Entity, Row, packed, unpacked
 from dal.model import Comment
 from dal.table.index import BY_DATE, Index
-from dal.table.item import Item, primary_key
+from dal.table.items import Item, primary_key
 from dal.table.keys import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
 
 _SHOWN = ("rating", "language", "data")

@@ -9,7 +9,7 @@ import orjson
 
 from dal.errors import InvalidArgumentError
 from dal.table.index import Index
-from dal.table.item import Item, unchanged
+from dal.table.items import Item, unchanged
 
 Model = TypeVar("Model")
 

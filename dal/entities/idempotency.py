@@ -18,7 +18,7 @@ from dal.entities.comment import COMMENT, KEYED
 from dal.errors import IdempotencyKeyReusedError
 from dal.model import Comment
 from dal.table.index import EXPIRES
-from dal.table.item import Item, key_of
+from dal.table.items import Item, key_of
 
 KEPT_SECONDS = 30 * 24 * 3600
 """How long a key is remembered at least; of a comment that is still there, for as long as it is."""

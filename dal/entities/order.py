@@ -11,7 +11,7 @@ from typing import Any
 from dal.entities.entity import Entity, Row, packed, unpacked
 from dal.model import Order, OrderLine, OrderStatus, rules
 from dal.table.index import BY_DATE, BY_ID, Index
-from dal.table.item import Item, primary_key
+from dal.table.items import Item, primary_key
 from dal.table.keys import escape, format_instant, parse_instant, unescape
 
 _USER = "USER#"

@@ -8,7 +8,7 @@ from dal.entities.entity import Entity, Row, packed, unpacked
 from dal.entities.ticket import TICKETS_OF_USER
 from dal.model import Organization, OrganizationUser, UserType
 from dal.table.index import Index
-from dal.table.item import Item, primary_key
+from dal.table.items import Item, primary_key
 from dal.table.keys import escape, unescape
 
 _ORGANIZATION = "ORG#"

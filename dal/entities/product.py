@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from dal.entities.entity import UNREADABLE, packed, unpacked
 from dal.model import ProductDetails
-from dal.table.item import Item, primary_key
+from dal.table.items import Item, primary_key
 from dal.table.keys import escape, unescape
 
 DETAILS = "DETAILS"

@@ -10,7 +10,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, Generic, Protocol, TypeVar
 
-from dal.table.concurrency import in_parallel
+from dal.client.concurrency import in_parallel
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
 Row_co = TypeVar("Row_co", bound=tuple[Any, ...], covariant=True)

@@ -18,7 +18,7 @@ from dal.query.executor import Executor
 from dal.query.plan_basis import PlanBasis
 from dal.query.query import Query
 from dal.query.trace import Trace
-from dal.table.item import Item
+from dal.table.items import Item
 from dal.table.ranges import HEADS, Range
 
 

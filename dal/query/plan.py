@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from dal.query.query import EqualityKey, Filters
 from dal.table.index import Index
-from dal.table.item import Item
+from dal.table.items import Item
 from dal.table.keys import LAST_CHARACTER
 from dal.table.ranges import HEADS, Range
 

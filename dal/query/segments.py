@@ -10,7 +10,7 @@ from dal.query.execution_stats import ExecutionStatistics, SegmentStatistics
 from dal.query.instrumentation import READ_INSTRUMENTS
 from dal.query.plan import Plan, Segment
 from dal.query.protocols import RangeRead
-from dal.table.item import Item
+from dal.table.items import Item
 from dal.table.requests import QueryRequest, RunQuery
 
 

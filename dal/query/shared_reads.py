@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Hashable
 from typing import Any, Generic, TypeVar
 
-from dal.table.deadline import time_left
+from dal.deadline import time_left
 
 Answer = TypeVar("Answer")
 

@@ -14,7 +14,7 @@ from dal.entities.entity import Row
 from dal.query.cost_model import capacity_of_bytes
 from dal.query.plan import Plan
 from dal.query.reasons import Reason, ReasonCode
-from dal.table.item import bytes_of
+from dal.table.items import bytes_of
 from dal.table.ranges import HEADS
 
 

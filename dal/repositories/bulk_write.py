@@ -11,16 +11,16 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
+from dal.client.concurrency import in_parallel
+from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
+from dal.client.table import Table
 from dal.entities.comment import COMMENT, comment_key
 from dal.errors import ConflictError
 from dal.model import Comment
 from dal.repositories.outcome import NOTHING, Outcome, summed
 from dal.statistics.comment_changes import MOST_ACTIONS, CommentChange, TransactionBatch
 from dal.statistics.counter_transaction import CounterTransactions
-from dal.table.client import Table
-from dal.table.concurrency import in_parallel
-from dal.table.item import Item
-from dal.table.retries import MAINTENANCE_DEADLINE, retry_on_conflict
+from dal.table.items import Item
 
 AT_ONCE = 2
 """Transactions of one call."""

@@ -7,6 +7,9 @@ from functools import lru_cache, partial
 from typing import Any
 
 from dal import errors
+from dal.client.concurrency import both
+from dal.client.retries import retry_on_conflict
+from dal.client.table import Table
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_key, comment_position, is_tombstone
 from dal.model import RATINGS, Comment, ProductDetails
@@ -24,12 +27,9 @@ from dal.statistics.counts import CommentStatistics
 from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.statistics.reader import StatisticsReader
 from dal.statistics.table_statistics import ProductStatisticsProvider
-from dal.table.client import Table
-from dal.table.concurrency import both
-from dal.table.item import Item
+from dal.table.items import Item
 from dal.table.ranges import between
 from dal.table.requests import Spend
-from dal.table.retries import retry_on_conflict
 
 POSITIVE = frozenset({4, 5})
 NEGATIVE = frozenset({1, 2})

@@ -9,10 +9,10 @@ import re
 from collections.abc import Mapping
 from hashlib import sha256
 
+from dal.client.table import Table
 from dal.model import rules
-from dal.table.client import Table
 from dal.table.index import TABLE
-from dal.table.item import Item, primary_key
+from dal.table.items import Item, primary_key
 from dal.table.keys import LAST_CHARACTER, escape, unescape
 from dal.table.ranges import Range
 from dal.table.requests import QueryRequest, answers

@@ -8,13 +8,13 @@ of a later page are known by counting what stands above it.
 
 from dataclasses import replace
 
+from dal.client.table import Table
 from dal.entities.declared import LEADERBOARDS
 from dal.entities.leaderboard import board_of, decode_rank
 from dal.model import ProductRank
 from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
-from dal.table.client import Table
 from dal.table.ranges import Range
 from dal.table.requests import QueryRequest, Spend
 

@@ -1,7 +1,7 @@
 """Markers: what was done once to a table, such as loading the demo data."""
 
-from dal.table.client import Table
-from dal.table.item import Item, primary_key
+from dal.client.table import Table
+from dal.table.items import Item, primary_key
 
 
 class MarkerRepository:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from dal import errors
+from dal.client.table import Table
 from dal.entities.order import ORDER, order_key, order_position, purchases
 from dal.model import Order, OrderStatus
 from dal.query.access_patterns import query_of
@@ -13,8 +14,7 @@ from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.query import Query
 from dal.repositories.outcome import Outcome, overwrite
-from dal.table.client import Table
-from dal.table.item import ABSENT, Item
+from dal.table.items import ABSENT, Item
 from dal.table.ranges import between
 
 NEXT = {

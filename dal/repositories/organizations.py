@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from dal import errors
+from dal.client.table import Table
 from dal.entities.organization import (
     ORGANIZATION_USER,
     decode_organization,
@@ -17,8 +18,7 @@ from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.query import Query
 from dal.repositories.outcome import Outcome, overwrite
-from dal.table.client import Table
-from dal.table.item import ABSENT, PRESENT
+from dal.table.items import ABSENT, PRESENT
 
 
 class OrganizationRepository:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import NamedTuple
 
-from dal.table.client import Table
-from dal.table.concurrency import batched
-from dal.table.item import Item, key_of
+from dal.client.concurrency import batched
+from dal.client.table import Table
+from dal.table.items import Item, key_of
 
 _BATCH = 400
 """Items that are read at once before those that differ are written."""

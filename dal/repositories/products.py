@@ -4,13 +4,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from dal import errors
+from dal.client.retries import retry_on_conflict
+from dal.client.table import Table
 from dal.entities.entity import UNREADABLE
 from dal.entities.product import decode_details, details_in, details_key, encode_details
 from dal.model import ProductDetails
 from dal.repositories.outcome import Outcome, overwrite
-from dal.table.client import Table
-from dal.table.item import ABSENT, Item, unchanged
-from dal.table.retries import retry_on_conflict
+from dal.table.items import ABSENT, Item, unchanged
 
 
 class ProductRepository:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from dal import errors
+from dal.client.table import Table
 from dal.entities.organization import ORGANIZATION_USER, user_key
 from dal.entities.ticket import TICKET, ticket_key, ticket_position
 from dal.model import OrganizationUser, Ticket, TicketStatus
@@ -13,8 +14,7 @@ from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.query import Query
 from dal.repositories.outcome import Outcome, overwrite
-from dal.table.client import Table
-from dal.table.item import ABSENT, PRESENT
+from dal.table.items import ABSENT, PRESENT
 from dal.table.ranges import between
 
 

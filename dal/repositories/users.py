@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from dal import errors
+from dal.client.retries import retry_on_conflict
+from dal.client.table import Table
 from dal.entities.entity import packed, unpacked
 from dal.entities.order import purchase_key
 from dal.model import Profile
 from dal.repositories.outcome import Outcome, overwrite
-from dal.table.client import Table
-from dal.table.item import ABSENT, Item, primary_key, unchanged
+from dal.table.items import ABSENT, Item, primary_key, unchanged
 from dal.table.keys import escape, unescape
-from dal.table.retries import retry_on_conflict
 
 _USER = "USER#"
 _PROFILE = "PROFILE"

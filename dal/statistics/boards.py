@@ -18,16 +18,16 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
+from dal.client.concurrency import batched, in_parallel
+from dal.client.table import Table
+from dal.deadline import Deadline, deadline
 from dal.entities.leaderboard import LEADERS
 from dal.errors import ConditionFailedError, DalError, StoreRefusedError
 from dal.statistics import counter_items
 from dal.statistics.counter_items import StoredCounts, place_of, stored_in
 from dal.statistics.counts import Deltas, StatisticsKey
-from dal.table.client import Table
-from dal.table.concurrency import batched, in_parallel
-from dal.table.deadline import Deadline, deadline
 from dal.table.index import TABLE
-from dal.table.item import Item, key_of, unchanged
+from dal.table.items import Item, key_of, unchanged
 from dal.table.requests import QueryRequest, answers
 
 MOVE_SECONDS = 2.0

@@ -29,7 +29,7 @@ from dal.statistics.counts import (
     StatisticsKey,
 )
 from dal.table.index import EXPIRES
-from dal.table.item import Action, Item, primary_key
+from dal.table.items import Action, Item, primary_key
 from dal.table.keys import LAST_CHARACTER, escape, unescape
 from dal.table.ranges import Range
 

@@ -14,6 +14,10 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
 from operator import attrgetter
 
+from dal.client import retries
+from dal.client.concurrency import KeyedLocks, in_parallel
+from dal.client.table import Table
+from dal.deadline import current_deadline, deadline, time_left
 from dal.errors import (
     ConditionFailedError,
     ConflictError,
@@ -33,10 +37,6 @@ from dal.statistics.comment_changes import (
 )
 from dal.statistics.counts import Deltas, RatingCounts, in_generation
 from dal.statistics.maintenance_mode import Maintenance, MaintenanceMode, MaintenanceStore
-from dal.table import retries
-from dal.table.client import Table
-from dal.table.concurrency import KeyedLocks, in_parallel
-from dal.table.deadline import current_deadline, deadline, time_left
 
 _NOTHING_DONE = (ConditionFailedError, ConflictError, StoreRefusedError)
 """Errors after which it is certain that nothing was written: no attempt went without an answer."""

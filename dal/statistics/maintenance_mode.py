@@ -20,6 +20,10 @@ from itertools import compress
 from time import monotonic, time
 from typing import Any
 
+from dal.account import opened
+from dal.client import admin
+from dal.client.retries import retry, waits
+from dal.client.table import Table
 from dal.entities.declared import INDEXES
 from dal.errors import (
     ConditionFailedError,
@@ -27,11 +31,7 @@ from dal.errors import (
     StoreRefusedError,
     StoreUnavailableError,
 )
-from dal.table import admin
-from dal.table.account import opened
-from dal.table.client import Table
-from dal.table.item import ABSENT, Item, key_of, unchanged
-from dal.table.retries import retry, waits
+from dal.table.items import ABSENT, Item, key_of, unchanged
 
 KEPT_SECONDS = 5.0
 SETTLE_SECONDS = 20.0

@@ -12,7 +12,7 @@ from dal.statistics import counter_items
 from dal.statistics.counter_items import SORT_KEYS, WITH_DETAILS, StoredCounts, stored_in
 from dal.statistics.counts import CommentStatistics
 from dal.table.index import TABLE
-from dal.table.item import Item
+from dal.table.items import Item
 from dal.table.ranges import Range
 from dal.table.requests import QueryRequest, RunQuery, Spend, answers
 

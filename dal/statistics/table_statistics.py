@@ -28,7 +28,7 @@ from dal.statistics.counts import COUNTED_FIELDS, CommentStatistics
 from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.statistics.reader import StatisticsReader
 from dal.statistics.row_locations import LocatedRow, RowLocations
-from dal.table.item import bytes_of
+from dal.table.items import bytes_of
 from dal.table.keys import INSTANT_LENGTH, parse_instant
 from dal.table.ranges import UNBOUNDED, Range
 from dal.table.requests import QueryRequest, RunQuery

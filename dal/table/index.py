@@ -4,7 +4,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from dal.table.item import Item
+from dal.table.items import Item
 from dal.table.keys import escape, unescape
 
 TABLE_KEYS = ("PK", "SK")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from dal.table.index import Index
-from dal.table.item import Item
+from dal.table.items import Item
 from dal.table.ranges import UNBOUNDED, Range, just_above, just_below
 
 Spend: TypeAlias = Callable[[float], None]

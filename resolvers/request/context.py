@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from strawberry.dataloader import DataLoader
 
-from analytics.service import Analytics
+from dal.analytics.service import Analytics
+from dal.live.broker import Broker, InProcessBroker
 from dal.model import Comment
 from dal.stores import Stores
-from live.broker import Broker, InProcessBroker
 from resolvers.request.cache import PrefetchedPages, RequestCache
 from resolvers.request.pace import Pace
 from resolvers.request.product_details import ProductReads

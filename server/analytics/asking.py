@@ -3,10 +3,10 @@
 from functools import partial
 from importlib.util import find_spec
 
-from analytics.errors import NOT_FILLED, NOT_INSTALLED, AnalyticsMissingError
-from analytics.opening import folder_of, open_store
-from analytics.service import Analytics
-from analytics.store import AnalyticsStore
+from dal.analytics.errors import NOT_FILLED, NOT_INSTALLED, AnalyticsMissingError
+from dal.analytics.opening import folder_of, open_store
+from dal.analytics.service import Analytics
+from dal.analytics.store import AnalyticsStore
 from server.settings import Settings
 
 _INSTALLED = find_spec("duckdb") is not None

@@ -4,8 +4,8 @@ import tempfile
 from datetime import datetime
 from pathlib import Path
 
-from analytics.store import Export
-from dal.table.parallel_scan import Progress
+from dal.analytics.store import Export
+from dal.client.parallel_scan import Progress
 from server.analytics.asking import open_analytics
 from server.engine.storage import Store
 from server.errors import CommandError

@@ -8,8 +8,8 @@ from typing import Any
 
 import typer
 
+from dal.client.pace import Pace
 from dal.errors import DalError
-from dal.table.pace import Pace
 from server.engine.storage import open_store
 from server.errors import INTERRUPTED, CommandError, exit_code
 from server.importer.column_mapping import ColumnMapping, listed

@@ -6,8 +6,8 @@ from typing import Any
 
 import typer
 
+from dal.client.retries import Patience, patient
 from dal.errors import DalError
-from dal.table.retries import Patience, patient
 from server.errors import INTERRUPTED
 
 

@@ -19,7 +19,7 @@ from dal.repositories.users import encode_profile
 from dal.statistics import counter_items
 from dal.statistics.counts import deltas, summed
 from dal.table.definition import table_definition
-from dal.table.item import Item
+from dal.table.items import Item
 from server.demo.load import read_demo
 
 _EACH = 3

@@ -10,10 +10,10 @@ from typing import Any
 
 import orjson
 
+from dal.client.table import Table
 from dal.errors import DalError
 from dal.model import Comment
 from dal.stores import Stores
-from dal.table.client import Table
 from server.importer.file_kinds import FILE_KINDS, FileKindName
 from server.importer.writer import Writer
 

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
+from dal.client import admin
+from dal.client.table import Table, TableAddress, connect
 from dal.entities.declared import INDEXES
 from dal.errors import StoreFullError, StoreRefusedError, StoreUnavailableError
 from dal.statistics.maintenance_mode import MaintenanceStore, create_table
-from dal.table import admin
-from dal.table.client import Table, TableAddress, connect
 from dal.table.definition import global_for_local, refuse_outdated
 from server.engine.data_directory import DataDirectory
 from server.engine.engine import Engine, embedded_engine

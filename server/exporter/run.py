@@ -13,10 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, TypeAlias
 
-from dal.repositories.export import ExportRepository
-from dal.table.client import Table
-from dal.table.concurrency import in_parallel
-from dal.table.parallel_scan import SCAN_SEGMENTS, Progress
+from dal.client.concurrency import in_parallel
+from dal.client.parallel_scan import SCAN_SEGMENTS, Progress
+from dal.client.table import Table
+from dal.maintenance.export import ExportRepository
 from server.errors import CommandError
 from server.exporter.manifest import ExportedFile, Manifest, Target, now
 from server.exporter.rows import ExportKind, Format, encode, header, write_parquet

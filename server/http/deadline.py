@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dal.table.deadline import Deadline, deadline
+from dal.deadline import Deadline, deadline
 
 LEFT = "marginalia.left"
 """The extension that takes what to call when the client leaves, or None. A second ``receive`` would

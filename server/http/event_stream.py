@@ -13,8 +13,8 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 from strawberry.types import ExecutionResult
 
-from live.listener import SlowListenerError
-from schema.subscribing import Answer, RefusedSubscriptionError
+from dal.live.listener import SlowListenerError
+from schema.execution.subscribing import Answer, RefusedSubscriptionError
 from server.http.admission import LEAVE
 from server.http.failures import refusal
 from server.http.graphql import REFUSALS, GraphQLView, refused

@@ -10,16 +10,16 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 
 from server.http.files import FILE_HEADERS, ROOT, RevalidatedFiles
 
-_PAGE = (ROOT / "web/graphiql/index.html").read_text("utf-8")
+_PAGE = (ROOT / "server/pages/static/graphiql/index.html").read_text("utf-8")
 
-NOT_INSTALLED = ROOT / "web/graphiql/not-installed.html"
+NOT_INSTALLED = ROOT / "server/pages/static/graphiql/not-installed.html"
 
 FILES: Mapping[str, Path] = {
-    "graphiql.js": ROOT / "web/graphiql/graphiql.js",
-    "plan.js": ROOT / "web/graphiql/plan.js",
-    "icon.svg": ROOT / "web/graphiql/icon.svg",
-    "page.css": ROOT / "web/graphiql/page.css",
-    "lanes.css": ROOT / "web/styles/lanes.css",
+    "graphiql.js": ROOT / "server/pages/static/graphiql/graphiql.js",
+    "plan.js": ROOT / "server/pages/static/graphiql/plan.js",
+    "icon.svg": ROOT / "server/pages/static/graphiql/icon.svg",
+    "page.css": ROOT / "server/pages/static/graphiql/page.css",
+    "lanes.css": ROOT / "server/pages/styles/lanes.css",
     "react.js": ROOT / "node_modules/react/umd/react.production.min.js",
     "react-dom.js": ROOT / "node_modules/react-dom/umd/react-dom.production.min.js",
     "graphiql.min.js": ROOT / "node_modules/graphiql/graphiql.min.js",

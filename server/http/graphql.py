@@ -11,12 +11,12 @@ from strawberry.schema.exceptions import InvalidOperationTypeError
 from strawberry.types import ExecutionResult
 from strawberry.types.graphql import OperationType
 
-from analytics.service import Analytics
+from dal.analytics.service import Analytics
+from dal.live.broker import Broker
 from dal.stores import Stores
-from live.broker import Broker
 from resolvers.request.context import Context
 from schema.build import ExecutableSchema
-from schema.subscribing import Answer, RefusedSubscriptionError
+from schema.execution.subscribing import Answer, RefusedSubscriptionError
 from server.auth.authenticator import Authenticator, InvalidTokenError, KeysUnavailableError
 from server.http import graphiql
 from server.http.failures import failure

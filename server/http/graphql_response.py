@@ -10,7 +10,7 @@ from starlette.types import Send
 from strawberry.types import ExecutionResult
 
 from dal.limits import MAX_RESPONSE
-from schema.execution import SizedResult
+from schema.execution.execute import SizedResult
 from server.http.media_types import GRAPHQL
 
 _FEW = 500

@@ -15,9 +15,9 @@ from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope, Send
 from strawberry.types import ExecutionResult
 
-from live.listener import SlowListenerError
+from dal.live.listener import SlowListenerError
 from resolvers.request.context import Context
-from schema.subscribing import Answer, RefusedSubscriptionError
+from schema.execution.subscribing import Answer, RefusedSubscriptionError
 from server.auth.authenticator import InvalidTokenError, KeysUnavailableError
 from server.http.graphql import GraphQLView
 from server.http.graphql_request import Operation, header, operation_of

@@ -15,8 +15,8 @@ from graphql import GraphQLError
 from dal.errors import DalError
 from dal.limits import AUTOMATIC_BYTES, MAX_DOCUMENT
 from dal.repositories.documents import DocumentRepository
-from schema.errors import shown
-from schema.trusted_documents import BrokenDocumentError, TrustedDocuments, hash_of
+from schema.execution.errors import shown
+from schema.execution.trusted_documents import BrokenDocumentError, TrustedDocuments, hash_of
 from server.http.graphql_request import Operation
 
 _ENTRY_BYTES = 400

@@ -10,7 +10,7 @@ from throttled.rate_limiter.quota_parser import parse
 from throttled.store import MemoryStore
 
 from dal.limits import MAX_CLIENTS, SECONDS_OF_REQUEST
-from schema.processor_time import charging
+from schema.execution.processor_time import charging
 from server.http.admission import is_health
 from server.http.clients import Clients
 from server.http.failures import refusal

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from starlette.types import Scope
 from strawberry.types import ExecutionResult
 
-from schema.execution import SizedResult
+from schema.execution.execute import SizedResult
 from server.http.compression import SMALLEST
 from server.http.entity_tags import entity_tag, matching
 from server.http.graphql_request import header

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
+from dal.client.table import Table
 from dal.model import (
     Comment,
     Order,
@@ -26,7 +27,6 @@ from dal.repositories.outcome import Outcome
 from dal.repositories.products import ProductRepository
 from dal.repositories.tickets import TicketRepository
 from dal.repositories.users import UserRepository
-from dal.table.client import Table
 from server.importer import field_parsers, list_parsers
 from server.importer.instants import instant
 

@@ -7,7 +7,7 @@ from typing import Any
 from starlette.types import Scope
 
 from dal import errors
-from dal.table.account import is_write
+from dal.account import is_write
 
 OTHER = "other"
 

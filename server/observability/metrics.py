@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, TypeVar
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
-from dal.table.client import Table
-from dal.table.instrumentation import STORE_INSTRUMENTS
+from dal.client.instrumentation import STORE_INSTRUMENTS
+from dal.client.table import Table
+from dal.stream.instrumentation import FOLLOWER_INSTRUMENTS
 from server.observability.observation import Observation
-from stream.instrumentation import FOLLOWER_INSTRUMENTS
 
 if TYPE_CHECKING:
     from server.observability.signals import Load

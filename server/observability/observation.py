@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from graphql import GraphQLError
 from strawberry.types import ExecutionResult
 
+from dal.account import consumed, is_write
+from dal.client.instrumentation import STORE_INSTRUMENTS, Send
 from dal.query.execution_stats import ExecutionStatistics, SegmentStatistics
 from dal.query.instrumentation import READ_INSTRUMENTS, Result
 from dal.query.plan import Plan, Segment
-from dal.table.account import consumed, is_write
-from dal.table.instrumentation import STORE_INSTRUMENTS, Send
 from schema.build import ExecutableSchema
-from schema.execution import SizedResult
+from schema.execution.execute import SizedResult
 from server.observability.labels import OperationNames, outcome_of, pattern_of
 
 if TYPE_CHECKING:  # an extra

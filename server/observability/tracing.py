@@ -40,12 +40,12 @@ from opentelemetry.trace.span import INVALID_SPAN_CONTEXT
 from opentelemetry.util.types import AttributeValue
 from starlette.types import Scope
 
-from compiled.instrumentation import FIELD_INSTRUMENTS
+from dal.account import consumed, is_write
+from dal.client.instrumentation import Send
 from dal.query.execution_stats import ExecutionStatistics, SegmentStatistics
 from dal.query.instrumentation import Result
 from dal.query.plan import Plan, Segment
-from dal.table.account import consumed, is_write
-from dal.table.instrumentation import Send
+from schema.execution.compiled.instrumentation import FIELD_INSTRUMENTS
 from server.observability.observation import Named, Observation
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
 """The pages for people and crawlers, rendered on the server from the schema run in process.
 
-What a page shows it asks for by a GraphQL document in ``web/templates``, beside its template.
+A page's data comes from a GraphQL document in ``templates``, next to the page's template.
 """

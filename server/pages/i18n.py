@@ -1,7 +1,7 @@
 """The language of a page: chosen for each request, and in force until it is answered.
 
-English text is the id of its own translation, in ``web/locales/<tag>/messages.po``. What a page
-says goes through ``gettext`` and ``ngettext``, in templates as in Python.
+English text is the id of its own translation, in ``locales/<tag>/messages.po``. Every text of a
+page goes through ``gettext`` and ``ngettext``, in templates as in Python.
 """
 
 import gettext as catalogues
@@ -29,7 +29,7 @@ LOCALES: Mapping[str, Locale] = {
 SOURCE = "en"
 """The language of the code, which needs no catalogue."""
 
-CATALOGUES = ROOT / "web/locales"
+CATALOGUES = ROOT / "server/pages/locales"
 
 _SMALL = 201
 """Numbers below it have every plural category but those of fractions and millions."""

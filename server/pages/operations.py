@@ -14,7 +14,7 @@ from resolvers.request.context import Context
 from server.http.files import ROOT
 from server.pages.faults import fault_of
 
-TEMPLATES = ROOT / "web/templates"
+TEMPLATES = ROOT / "server/pages/templates"
 
 
 _FRAGMENT = "...PlanShown"

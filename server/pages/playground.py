@@ -2,7 +2,7 @@
 
 Both are carried out, each as one operation of the API with its limits. A page reads four lists at
 most: the two, and up to two that count the rows before it. Each stands in 60 partitions at most, so
-that all of it stays within what one request may cost (``schema.cost.MAX_REQUESTS``).
+that all of it stays within what one request may cost (``schema.execution.cost.MAX_REQUESTS``).
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from schema.processor_time import charged
+from schema.execution.processor_time import charged
 from server.http.files import FILE_HEADERS
 from server.http.request_body import read_body
 from server.pages import i18n, plan_drawing, rendering

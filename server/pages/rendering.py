@@ -41,7 +41,7 @@ def headers(picture_origins: tuple[str, ...]) -> dict[str, str]:
 
 def _digest_of_files() -> bytes:
     """Return a hash of what makes pages out of facts, which changes with a release."""
-    files = ("web/templates/**/*.*", "web/locales/**/*.po", "server/pages/*.py")
+    files = ("server/pages/templates/**/*.*", "server/pages/locales/**/*.po", "server/pages/*.py")
     paths = sorted(path for pattern in files for path in ROOT.glob(pattern))
     found = [path.read_bytes() for path in paths]
     return hashlib.sha256(b"\0".join([*found, static_files.DIGEST.encode()])).digest()

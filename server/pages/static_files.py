@@ -81,9 +81,11 @@ class _File:
 
 
 def _files() -> dict[str, _File]:
-    ours = [path for path in (ROOT / "web/static").iterdir() if path.suffix in _MEDIA_TYPES]
+    ours = [
+        path for path in (ROOT / "server/pages/static").iterdir() if path.suffix in _MEDIA_TYPES
+    ]
     contents = {path.name: path.read_bytes() for path in ours}
-    parts = [(ROOT / f"web/styles/{part}.css").read_bytes() for part in STYLES]
+    parts = [(ROOT / f"server/pages/styles/{part}.css").read_bytes() for part in STYLES]
     contents["page.css"] = b"\n".join(parts)
     return {name: _File(name, contents[name]) for name in sorted(contents)}
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Any
 
-from dal.table.client import TableAddress
+from dal.client.table import TableAddress
 from server.settings import Settings
 
 

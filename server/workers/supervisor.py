@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 
-from dal.table.client import TableAddress
+from dal.client.table import TableAddress
 from server.errors import CommandError
 from server.loop_watchdog import KILLED_BY
 from server.settings import Settings

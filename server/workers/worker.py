@@ -11,8 +11,8 @@ from collections import deque
 import uvloop
 from starlette.types import ASGIApp
 
+from dal.client.table import connect
 from dal.errors import DalError
-from dal.table.client import connect
 from server.auth.secret import secret_source
 from server.brokers import open_broker
 from server.errors import CommandError

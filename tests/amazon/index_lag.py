@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from dal.table.item import Item
+from dal.table.items import Item
 from tests.amazon.clock import Clock
 from tests.amazon.writes import IndexKeys, Key, Write, plain, size_of
 

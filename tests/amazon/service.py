@@ -1,6 +1,6 @@
 """The service: what a client speaks to, over an engine that is quick and consistent.
 
-It is a ``dal.table.service.Service``. Each write is told to the indexes, to the buckets and to the
+It is a ``dal.client.service.Service``. Each write is told to the indexes, to the buckets and to the
 stream as what it made of each item, so it reads the items before and after it. Two transactions
 about one item at once conflict, as do a transaction and another write; other writes take turns.
 """
@@ -12,12 +12,12 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from dal.table.client import Table
-from dal.table.concurrency import KeyedLocks
-from dal.table.item import Item
-from dal.table.retries import retry
-from dal.table.service import Service
-from dal.table.streams import Streams
+from dal.client.concurrency import KeyedLocks
+from dal.client.retries import retry
+from dal.client.service import Service
+from dal.client.streams import Streams
+from dal.client.table import Table
+from dal.table.items import Item
 from tests.amazon.clock import Clock
 from tests.amazon.credentials import Expiry
 from tests.amazon.index_lag import IndexLag

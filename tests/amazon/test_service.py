@@ -6,17 +6,17 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from dal.client.table import Table
+from dal.maintenance.announce import rebuild as rebuild_transactional
+from dal.maintenance.stream_rebuild import rebuild
+from dal.maintenance.verify import count_comments, differences, verify
 from dal.repositories.comments import CommentRepository
 from dal.statistics.maintenance_mode import MaintenanceStore
-from dal.statistics.rebuild.announce import rebuild as rebuild_transactional
-from dal.statistics.verify import count_comments, differences, verify
-from dal.table.client import Table
-from stream.begin import end
-from stream.follower import caught_up, follow
-from stream.rebuild import rebuild
+from dal.stream.begin import end
+from dal.stream.follower import caught_up, follow
 from tests import oracle, recount
 from tests.amazon import Amazon, settle
-from tests.stream.histories import history, write_raw
+from tests.dal.stream.histories import history, write_raw
 from tests.writers import ROWS, Writers, at_once, ignore, spoil
 
 

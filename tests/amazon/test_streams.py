@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from dal.client import admin
+from dal.client.streams import Streams
+from dal.client.table import Table
 from dal.errors import ChangesLostError, IteratorExpiredError, ThrottledError
-from dal.table import admin
-from dal.table.client import Table
-from dal.table.item import primary_key
-from dal.table.streams import Streams
-from stream.begin import begin
-from stream.records import sequence_of
+from dal.stream.begin import begin
+from dal.stream.records import sequence_of
+from dal.table.items import primary_key
 from tests.amazon import Amazon
 from tests.amazon.streams import ITERATOR_SECONDS, KEPT_SECONDS
 
@@ -64,7 +64,7 @@ async def test_a_stream_that_is_enabling_has_no_shards_and_takes_no_records(
 async def test_a_rebuild_begins_once_it_is_enabled_and_has_shards(
     table: Table, amazon: Amazon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stream.begin._LOOK_EVERY", 0.01)
+    monkeypatch.setattr("dal.stream.begin._LOOK_EVERY", 0.01)
     amazon.streams.enabling, amazon.streams.hidden = 2, 3
     streams = amazon.client_of_streams()
     arn, before = await begin(table, streams)
@@ -167,8 +167,8 @@ async def test_a_stream_is_described_less_often_than_is_allowed(
     async def sleep(seconds: float) -> None:
         amazon.clock.advance(seconds)
 
-    monkeypatch.setattr("dal.table.pace.sleep", sleep)
-    monkeypatch.setattr("dal.table.pace.monotonic", lambda: amazon.clock.now)
+    monkeypatch.setattr("dal.client.pace.sleep", sleep)
+    monkeypatch.setattr("dal.client.pace.monotonic", lambda: amazon.clock.now)
     arn, streams = await streamed(table, amazon)
     amazon.streams.describes = 5
     for _ in range(30):

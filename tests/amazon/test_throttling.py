@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
+from dal.client.table import Table
 from dal.entities.comment import ALL
 from dal.errors import ThrottledError
+from dal.maintenance.verify import verify
 from dal.repositories.comments import CommentRepository, Selection
-from dal.statistics.verify import verify
-from dal.table.client import Table
-from dal.table.item import primary_key
+from dal.table.items import primary_key
 from dal.table.requests import QueryRequest, query_arguments
 from tests import oracle, recount
 from tests.amazon import Amazon

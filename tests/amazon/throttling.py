@@ -13,7 +13,7 @@ from itertools import cycle
 from typing import Any
 
 from dal.errors import DalError
-from dal.table.item import Item
+from dal.table.items import Item
 from tests.amazon.clock import Clock
 from tests.amazon.writes import IndexKeys, Key, Write, plain, size_of, written
 from tests.fakes import client_error

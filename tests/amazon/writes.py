@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from dal.table.item import Item, key_of
-from dal.table.service import Service
+from dal.client.service import Service
+from dal.table.items import Item, key_of
 
 Key: TypeAlias = tuple[str, str]
 """The partition key and the sort key of an item."""

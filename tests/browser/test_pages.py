@@ -508,7 +508,7 @@ async def test_axe_and_the_validator_find_nothing(
     assert await violations(page) == []
     said(witness, 422)
     assert invalid_html(tmp_path) == []
-    assert invalid_html(ROOT / "web/graphiql") == []
+    assert invalid_html(ROOT / "server/pages/static/graphiql") == []
 
 
 async def look(page: Page, address: str, file: Path) -> None:

@@ -11,21 +11,21 @@ import pytest
 from starlette.types import ASGIApp
 
 from dal import errors
+from dal.client import admin
+from dal.client.table import Table, TableAddress, connect, connect_streams
+from dal.maintenance.announce import rebuild as rebuild_transactional
+from dal.maintenance.stream_rebuild import rebuild
+from dal.maintenance.upgrade import upgrade
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
-from dal.repositories.upgrade import upgrade
 from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore, create_table
-from dal.statistics.rebuild.announce import rebuild as rebuild_transactional
 from dal.stores import Stores
-from dal.table import admin
-from dal.table.client import Table, TableAddress, connect, connect_streams
+from dal.stream.follower import follow
 from schema.build import build_schema
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.pages.addresses import comment_path
 from server.settings import Settings
-from stream.follower import follow
-from stream.rebuild import rebuild
 from tests import oracle
 from tests.dal.repositories.test_comments import (  # noqa: F401 - run here, too
     store,

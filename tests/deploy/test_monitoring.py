@@ -9,7 +9,7 @@ import pytest
 from prometheus_client import Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
-from dal.table.client import Table
+from dal.client.table import Table
 from server.observability.metrics import FollowerMetrics, Metrics, StateSampler
 from server.observability.observation import Observation
 from server.observability.signals import Load

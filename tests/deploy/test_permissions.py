@@ -11,27 +11,27 @@ import httpx
 import pytest
 from strawberry.relay import to_base64
 
+from dal.client.table import Table, connect_streams
 from dal.entities.comment import COMMENT
 from dal.errors import StoreRefusedError
 from dal.statistics.maintenance_mode import KEY, MaintenanceMode, MaintenanceStore
 from dal.stores import Stores
-from dal.table.client import Table, connect_streams
+from dal.stream import lambda_handler
+from dal.stream.follower import caught_up, open_follower
 from schema.build import build_schema
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.cli.main import build
 from server.engine.storage import open_store, open_table
 from server.settings import Settings
-from stream import lambda_handler
-from stream.follower import caught_up, open_follower
 from tests import oracle
 from tests.conftest import Clients, fresh_table
-from tests.dal.repositories import first_release
+from tests.dal.maintenance import first_release
+from tests.dal.stream.histories import all_records, check_all, history, write_raw
+from tests.dal.stream.test_lambda_handler import delivered
 from tests.deploy.template import policies
 from tests.integration.patterns import EXAMPLES, fill
 from tests.schema.conftest import ANN, STAFF, runner
-from tests.stream.histories import all_records, check_all, history, write_raw
-from tests.stream.test_lambda_handler import delivered
 
 Asked = set[tuple[str, str]]
 """What was asked for: an action, and of what kind of resource."""
@@ -102,7 +102,7 @@ def settings(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setenv(name, "test")
     monkeypatch.setattr("server.cli.commands.stats.SETTLE_SECONDS", 0)
     monkeypatch.setattr("server.cli.commands.table.SETTLE_SECONDS", 0)
-    monkeypatch.setattr("dal.statistics.verify.PAUSE_SECONDS", 0)
+    monkeypatch.setattr("dal.maintenance.verify.PAUSE_SECONDS", 0)
     return Settings(endpoint_url=dynoxide_url, table=table.name)
 
 

@@ -3,13 +3,13 @@
 import pytest
 import yaml
 
+from dal.client.streams import WHOLE_IMAGES
 from dal.entities.comment import comment_key
 from dal.entities.declared import INDEXES
 from dal.entities.order import order_key
 from dal.table.definition import table_definition
 from dal.table.index import EXPIRES
-from dal.table.item import Item
-from dal.table.streams import WHOLE_IMAGES
+from dal.table.items import Item
 from tests.deploy.template import policies, resources, template
 
 

@@ -8,7 +8,7 @@ import pytest
 from typer import main
 
 from resolvers.mutations import UserErrorCode
-from schema.errors import CODES
+from schema.execution.errors import CODES
 from tests.docs.markdown import fences
 from tests.docs.pages import living
 from tests.docs.shell import TOOLS, make_complaint
@@ -93,7 +93,7 @@ def unknown(code: str) -> bool:
 
 
 def test_every_code_has_a_cause_and_a_next_step() -> None:
-    files = [ROOT / "schema/errors.py", *sorted((ROOT / "server/http").rglob("*.py"))]
+    files = [ROOT / "schema/execution/errors.py", *sorted((ROOT / "server/http").rglob("*.py"))]
     literal = {code for path in files for code in _CODE.findall(path.read_text("utf-8"))}
     errors, user_errors = (
         set(_ROW.findall(part)) for part in living()["docs/errors.md"].split("## User errors")

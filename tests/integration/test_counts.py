@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal import errors
+from dal.client import retries
+from dal.client.table import Table
+from dal.maintenance.verify import verify
 from dal.model import RATINGS, Comment
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository
 from dal.repositories.leaderboard import LeaderboardRepository
-from dal.statistics.verify import verify
-from dal.table import retries
-from dal.table.client import Table
 from tests import oracle, recount
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, Fault, FaultyClient, Operation, client_error, lose_answer, refuse

@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
+from dal.client.table import Table
 from dal.model import Comment
 from dal.query.execution_stats import ExecutionStatistics
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
-from dal.table.client import Table
 from tests import oracle
 from tests.bulk import fill
 

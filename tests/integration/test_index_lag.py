@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dal.client.table import Table
+from dal.maintenance.verify import verify
 from dal.model import RATINGS, Comment
 from dal.query.cursors import decode
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
-from dal.statistics.verify import verify
-from dal.table.client import Table
 from tests import oracle, recount
 from tests.amazon import Amazon, settle
 from tests.amazon.clock import Clock

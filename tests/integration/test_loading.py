@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal import errors
+from dal.client.table import Table
 from dal.model import RATINGS, Comment
 from dal.repositories.comments import CommentRepository
-from dal.table.client import Table
 from server.importer.column_mapping import make_column_mapping
 from server.importer.file_kinds import COMMENTS
 from server.importer.jsonl import read_jsonl

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dal.client.table import Table
 from dal.entities.comment import COMMENT
 from dal.model import RATINGS, Comment
 from dal.query.pagination import Slice
@@ -15,7 +16,6 @@ from dal.statistics import counter_items
 from dal.statistics.counts import RatingCounts, StatisticsKey
 from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
 from dal.statistics.reader import StatisticsReader
-from dal.table.client import Table
 from tests import oracle
 from tests.strategies import FEW
 

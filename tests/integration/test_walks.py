@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dal.client.table import Table
 from dal.model import RATINGS, Comment
 from dal.query.cursors import decode
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
-from dal.table.client import Table
 from tests import oracle
 from tests.engines import SECOND_IN_SOAK
 from tests.strategies import FEW

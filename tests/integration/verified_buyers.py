@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import dal
+from dal.client.table import TableAddress, connect
 from dal.model import Comment
 from dal.statistics.maintenance_mode import create_table
 from dal.stores import Stores
-from dal.table.client import TableAddress, connect
 from resolvers.request.context import Context
 from schema.build import build_schema
 from tests.oracle import make_comments, newest_first

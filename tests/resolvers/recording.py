@@ -2,13 +2,13 @@
 
 from typing import Any, cast
 
+from dal.client.service import Service
+from dal.client.table import Table
 from dal.model import Comment
 from dal.query.execution_stats import ExecutionStatistics
 from dal.query.pagination import Page, PageInfo, Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
-from dal.table.client import Table
-from dal.table.service import Service
 from resolvers.request.context import Context
 from schema.build import build_schema
 

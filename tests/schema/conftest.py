@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from strawberry import Schema
 
+from dal.client.table import Table
 from dal.stores import Stores
-from dal.table.client import Table
 from resolvers.request.context import Context, Viewer
 from schema.build import build_schema
 from tests.calls import calls_of

@@ -12,9 +12,9 @@ import pytest
 from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
+from dal.client.table import Table
 from dal.model import OrderStatus, Profile
 from dal.stores import Stores
-from dal.table.client import Table
 from resolvers.request.context import Viewer
 from tests.conftest import Clients, fresh_table
 from tests.schema.conftest import ANN, BOB, MODERATOR, STAFF, Run, looks_missing, runner

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from strawberry import Schema
 
-from analytics.duckdb_store import DuckDBStore
-from analytics.errors import AWAY, NOT_SET_UP
-from analytics.opening import open_store
-from analytics.service import Analytics
-from analytics.store import AnalyticsStore
+from dal.analytics.duckdb_store import DuckDBStore
+from dal.analytics.errors import AWAY, NOT_SET_UP
+from dal.analytics.opening import open_store
+from dal.analytics.service import Analytics
+from dal.analytics.store import AnalyticsStore
+from dal.client.table import Table
 from dal.stores import Stores
-from dal.table.client import Table
 from resolvers.request.context import Context, Viewer
-from tests.analytics.oracle import write_export
+from tests.dal.analytics.oracle import write_export
 from tests.schema.conftest import ANN, STAFF, Answer
 from tests.strategies import comment
 

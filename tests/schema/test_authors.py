@@ -4,10 +4,10 @@ import pytest
 from graphql import OperationDefinitionNode, parse
 from strawberry import Schema
 
+from dal.client.table import Table
 from dal.stores import Stores
-from dal.table.client import Table
-from schema.cost import predicted
-from schema.visibility import is_public
+from schema.execution.cost import predicted
+from schema.execution.visibility import is_public
 from tests import oracle
 from tests.calls import calls_of
 from tests.schema.conftest import Run, runner

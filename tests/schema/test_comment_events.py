@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from dal.client.table import Table
+from dal.live.broker import InProcessBroker
 from dal.stores import Stores
-from dal.table.client import Table
-from live.broker import InProcessBroker
 from resolvers.request.context import Context, Viewer
 from schema.build import build_schema
-from schema.subscribing import Answer, RefusedSubscriptionError
+from schema.execution.subscribing import Answer, RefusedSubscriptionError
 
 EVENTS = """
 subscription ($rating: [Int!], $language: [String!], $after: String, $id: String = "42") {

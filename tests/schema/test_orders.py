@@ -2,9 +2,9 @@
 
 import pytest
 
+from dal.client.table import Table
 from dal.model import OrderStatus
 from dal.repositories.orders import OrderRepository
-from dal.table.client import Table
 from tests.calls import calls_of
 from tests.schema.conftest import ANN, STAFF, Run
 from tests.schema.ordering import LINES, ORDERS, PAGE, SET, codes, euros, listed, placed

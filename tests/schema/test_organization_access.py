@@ -8,9 +8,9 @@ import pytest
 from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
+from dal.client.table import Table
 from dal.entities.organization import organization_key, user_key
 from dal.stores import Stores
-from dal.table.client import Table
 from dal.table.keys import escape
 from resolvers.request.context import Viewer
 from tests.conftest import Clients, fresh_table

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from strawberry import Schema
 
+from dal.client.table import Table
 from dal.entities.ticket import ticket_position
 from dal.stores import Stores
-from dal.table.client import Table
 from resolvers.request.context import Viewer
 from tests.calls import Calls, calls_of
 from tests.organizations import ACME, ADMIN, COLLEAGUE, MEMBER, ROSTERS, TICKETS, fill

@@ -12,7 +12,7 @@ from dal.query.pagination import Edge, Page, PageInfo, Slice
 from dal.repositories.comments import Selection
 from resolvers.request.context import Context
 from schema.build import build_schema
-from schema.execution import PACED_VALUES
+from schema.execution.execute import PACED_VALUES
 from tests.resolvers.recording import STORES, RecordingStore
 from tests.strategies import comment
 

@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
+from dal.client.table import Table
 from dal.limits import MAX_ANSWER_VALUES
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.repositories.orders import OrderRepository
 from dal.stores import Stores
-from dal.table.client import Table
 from resolvers.plans import TRACED
 from tests import oracle
 from tests.schema.conftest import STAFF, Run
-from tests.schema.test_cost import cost_of
+from tests.schema.execution.test_cost import cost_of
 from tests.strategies import TIES, order
 
 DATA = oracle.make_comments("42", 120, seed=5)

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import pytest
 from strawberry import Schema
 
+from dal.client.table import Table
 from dal.entities.product import details_key
 from dal.model import ProductDetails
 from dal.stores import Stores
-from dal.table.client import Table
 from resolvers.request.context import Viewer
 from tests.calls import calls_of
 from tests.schema.conftest import Run, runner

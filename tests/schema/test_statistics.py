@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
+from dal.client.table import Table
 from dal.query.cursors import encode
 from dal.repositories.comments import CommentRepository, Selection
-from dal.table.client import Table
 from tests import oracle
 from tests.fakes import FaultyClient
 from tests.schema.conftest import ANN, Run

@@ -10,10 +10,10 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
+from dal.client.table import Table
 from dal.limits import MAX_BODY
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
-from dal.table.client import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.auth.jwt import make_token

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from dal.table import breaker, gate
-from dal.table.client import Table
+from dal.client import breaker, gate
+from dal.client.table import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.settings import Settings

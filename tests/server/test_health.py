@@ -10,9 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
+from dal.client.table import Table, TableAddress, connect
 from dal.errors import StoreDamagedError
 from dal.repositories.markers import MarkerRepository
-from dal.table.client import Table, TableAddress, connect
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.engine.data_directory import DataDirectory

@@ -6,11 +6,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from analytics.service import Analytics
+from dal.analytics.service import Analytics
+from dal.client.table import Table
+from dal.live.broker import InProcessBroker
 from dal.repositories.comments import CommentRepository
 from dal.statistics import boards
-from dal.table.client import Table
-from live.broker import InProcessBroker
 from server.serving import application
 from server.settings import Settings
 from tests import oracle

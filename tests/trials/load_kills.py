@@ -21,12 +21,12 @@ from time import monotonic
 from rich.console import Console
 from rich.table import Table as Grid
 
+from dal.client.parallel_scan import scan_all
 from dal.entities.comment import comment_in, is_comment
+from dal.maintenance.verify import ScannedCounts, differences
 from dal.model import Comment
-from dal.statistics.verify import ScannedCounts, differences
-from dal.table.item import Item
+from dal.table.items import Item
 from dal.table.keys import format_instant
-from dal.table.parallel_scan import scan_all
 from server.engine.storage import open_table
 from server.settings import Settings
 from tests.server.serving import MARGINALIA, environment

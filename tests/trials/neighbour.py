@@ -17,11 +17,11 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from dal.client.table import TableAddress, connect
 from dal.statistics.maintenance_mode import create_table
-from dal.table.client import TableAddress, connect
 from tests.engines import dynoxide
 from tests.proxy import Choose, Proxy, hang, nothing, proxy_of, spoilt
-from tests.schema.test_limits import HURTFUL, doubling
+from tests.schema.execution.test_limits import HURTFUL, doubling
 from tests.trials import hurtful
 from tests.trials.beside import Attack, Row, demo, report, rows_of
 from tests.trials.hurtful import Sent, authorization, body, by_post, head, post

@@ -17,6 +17,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from dal.client.service import Service
+from dal.client.table import Table
 from dal.entities import idempotency
 from dal.entities.comment import ALL, COMMENT, comment_position
 from dal.model import (
@@ -36,8 +38,6 @@ from dal.repositories.comments import AuthorSelection, Selection
 from dal.repositories.orders import OrderSelection
 from dal.statistics.maintenance_mode import MaintenanceMode
 from dal.stores import Stores
-from dal.table.client import Table
-from dal.table.service import Service
 from server.engine.storage import open_table
 from server.errors import CommandError
 from server.settings import Settings

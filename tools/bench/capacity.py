@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
+from dal.client.service import Service
 from dal.entities.declared import INDEXES
 from dal.table.definition import table_definition
-from dal.table.item import Item
-from dal.table.service import Service
+from dal.table.items import Item
 
 _WRITE_UNIT, _READ_UNIT = 1024, 4096
 

@@ -27,6 +27,7 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
+from dal.client.table import Table
 from dal.entities.comment import ALL, COMMENT, comment_position
 from dal.model import RATINGS, Comment
 from dal.query.cost_model import capacity_of_bytes
@@ -35,9 +36,8 @@ from dal.query.pagination import Page, PageReader, Slice
 from dal.query.query import Query
 from dal.repositories.comments import CommentRepository, Selection
 from dal.statistics.table_statistics import ProductStatisticsProvider
-from dal.table.client import Table
 from dal.table.index import Index
-from dal.table.item import bytes_of
+from dal.table.items import bytes_of
 from server.demo.load import demo_comments
 from server.engine.storage import open_table
 from server.settings import Settings

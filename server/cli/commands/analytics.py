@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from analytics.periods import Interval, Span
-from analytics.questions import (
+from dal.analytics.periods import Interval, Span
+from dal.analytics.questions import (
     AT_LEAST,
     MovedBy,
     Mover,
@@ -22,10 +22,10 @@ from analytics.questions import (
     Trend,
     TrendQuestion,
 )
-from analytics.service import Analytics
-from analytics.store import Export
+from dal.analytics.service import Analytics
+from dal.analytics.store import Export
+from dal.client import admin
 from dal.model import rules
-from dal.table import admin
 from server.analytics.asking import analytics_of
 from server.cli import options
 from server.cli.patience import maintenance

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from dal.table import admin
-from dal.table.pace import Pace
-from dal.table.parallel_scan import Progress
+from dal.client import admin
+from dal.client.pace import Pace
+from dal.client.parallel_scan import Progress
 from server.cli import options
 from server.cli.patience import maintenance
 from server.engine.storage import Store, open_store

@@ -15,16 +15,16 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
+from dal.client import admin
+from dal.client.pace import Pace
+from dal.client.parallel_scan import Progress
+from dal.client.streams import latest_stream
+from dal.client.table import connect_streams
+from dal.maintenance.announce import rebuild as rebuild_transactional
+from dal.maintenance.verify import Difference
+from dal.maintenance.verify import verify as verify_table
 from dal.statistics.boards import Boards
 from dal.statistics.maintenance_mode import SETTLE_SECONDS, MaintenanceMode, MaintenanceStore
-from dal.statistics.rebuild.announce import rebuild as rebuild_transactional
-from dal.statistics.verify import Difference
-from dal.statistics.verify import verify as verify_table
-from dal.table import admin
-from dal.table.client import connect_streams
-from dal.table.pace import Pace
-from dal.table.parallel_scan import Progress
-from dal.table.streams import latest_stream
 from server.cli import options
 from server.cli.patience import maintenance
 from server.engine.storage import Store, open_store
@@ -131,7 +131,7 @@ async def _rebuild(
                 await rebuild_transactional(store.table, wait_for_writers, seen)
                 await _end_stream(store)
             else:
-                from stream.rebuild import rebuild as rebuild_stream  # noqa: PLC0415 - see above
+                from dal.maintenance.stream_rebuild import rebuild as rebuild_stream  # noqa: PLC0415 - see above
 
                 async with connect_streams(store.connection) as streams:
                     await rebuild_stream(store.table, streams, wait_for_writers, seen)
@@ -141,7 +141,7 @@ async def _rebuild(
 async def _end_stream(store: Store) -> None:
     """Switch off the stream that was followed until now."""
     if latest_stream(await admin.describe(store.table)) is not None:
-        from stream.begin import end  # noqa: PLC0415 - see above
+        from dal.stream.begin import end  # noqa: PLC0415 - see above
 
         await end(store.table)
 
@@ -179,7 +179,7 @@ async def _follow(settings: Settings, metrics: str | None) -> None:
 
 
 async def _follow_store(store: Store, metrics: str | None) -> None:
-    from stream.follower import caught_up, follow  # noqa: PLC0415 - see above
+    from dal.stream.follower import caught_up, follow  # noqa: PLC0415 - see above
 
     if (await MaintenanceStore(store.table).read()).mode is MaintenanceMode.TRANSACTIONAL:
         raise CommandError(

@@ -9,20 +9,20 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
+from dal.client import admin
+from dal.client.pace import Pace
+from dal.client.streams import latest_stream
 from dal.entities.declared import INDEXES
-from dal.repositories.upgrade import Upgraded
-from dal.repositories.upgrade import upgrade as upgrade_table
+from dal.maintenance.index_creation import Tell
+from dal.maintenance.upgrade import Upgraded
+from dal.maintenance.upgrade import upgrade as upgrade_table
 from dal.statistics.maintenance_mode import (
     SETTLE_SECONDS,
     Maintenance,
     MaintenanceStore,
     create_table,
 )
-from dal.table import admin
 from dal.table.definition import differences, listed
-from dal.table.index_creation import Tell
-from dal.table.pace import Pace
-from dal.table.streams import latest_stream
 from server.cli import options
 from server.cli.patience import maintenance
 from server.cli.workbench import sample_items, workbench_model

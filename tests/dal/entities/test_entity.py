@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dal.client.table import Table
 from dal.entities.comment import COMMENT
 from dal.entities.declared import ENTITIES
 from dal.entities.entity import Entity, Row
@@ -14,9 +15,8 @@ from dal.entities.order import ORDER
 from dal.entities.organization import ORGANIZATION_USER
 from dal.entities.ticket import TICKET
 from dal.model import OrganizationUser, UserType
-from dal.table.client import Table
 from dal.table.index import Index
-from dal.table.item import Item
+from dal.table.items import Item
 from dal.table.ranges import Range
 from dal.table.requests import QueryRequest
 from tests.strategies import FEW, MORE, comments, orders, organization_users, tickets

@@ -9,7 +9,7 @@ from dal.errors import IdempotencyKeyReusedError
 from dal.limits import MAX_IDENTIFIER_BYTES
 from dal.model import Comment
 from dal.table.index import EXPIRES
-from dal.table.item import Item
+from dal.table.items import Item
 from resolvers.mutations import new_id
 from tests.strategies import MORE, ORDINARY, TIES, comment, identifiers
 

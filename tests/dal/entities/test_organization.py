@@ -12,7 +12,7 @@ from dal.entities.organization import (
 )
 from dal.entities.ticket import TICKET, TICKETS_BY_STATUS, TICKETS_OF_USER, ticket_position
 from dal.model import Organization, OrganizationUser, Ticket, UserType
-from dal.table.item import Item
+from dal.table.items import Item
 from tests.organizations import ticket
 from tests.strategies import MORE, organizations, tickets
 

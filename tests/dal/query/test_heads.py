@@ -12,7 +12,7 @@ from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.query.query import Query
 from dal.table.index import Index
-from dal.table.item import Item
+from dal.table.items import Item
 from dal.table.keys import escape
 from dal.table.ranges import UNBOUNDED, Range
 from tests.fakes import FakeEngine

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dal.account import opened
+from dal.client.table import Table
+from dal.deadline import Deadline, deadline
 from dal.errors import StoreUnavailableError, ThrottledError
 from dal.query.pagination import Slice
 from dal.query.shared_reads import SharedReads
 from dal.repositories.comments import CommentRepository, Selection
-from dal.table.account import opened
-from dal.table.client import Table
-from dal.table.deadline import Deadline, deadline
 from dal.table.requests import QueryAnswer, QueryRequest
 from tests.strategies import FEW, comment
 

@@ -6,16 +6,17 @@ from functools import partial
 
 import pytest
 
+from dal.client import admin
+from dal.client.table import Table
 from dal.entities.comment import BY_AUTHOR, COMMENT, comment_key, comment_position
 from dal.entities.declared import INDEXES
 from dal.errors import StoreRefusedError
+from dal.maintenance import index_creation
+from dal.maintenance.upgrade import Upgraded, upgrade
 from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, CommentRepository
-from dal.repositories.upgrade import Upgraded, upgrade
 from dal.statistics.maintenance_mode import MaintenanceStore
-from dal.table import admin, index_creation
-from dal.table.client import Table
 from dal.table.definition import refuse_outdated
 from dal.table.keys import format_instant
 from tests import oracle

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal import errors
+from dal.client.table import Table
 from dal.model import Comment
 from dal.repositories.bulk_write import chains, transactions
 from dal.repositories.comments import CommentRepository
 from dal.repositories.outcome import Outcome
 from dal.statistics.comment_changes import MOST_ACTIONS, CommentChange
-from dal.table.client import Table
 from tests import oracle, recount
 from tests.calls import calls_of
 from tests.engines import SECOND_IN_SOAK

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from dal import errors
+from dal.client.table import Table
 from dal.entities.comment import comment_key, comment_position
+from dal.maintenance.export import ExportRepository
+from dal.maintenance.verify import verify
 from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
-from dal.repositories.export import ExportRepository
 from dal.repositories.outcome import CHANGED, NEW, UNCHANGED
-from dal.statistics.verify import verify
-from dal.table.client import Table
 from tests import oracle, recount
 from tests.calls import calls_of
 

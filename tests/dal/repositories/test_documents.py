@@ -2,9 +2,9 @@
 
 import pytest
 
+from dal.client.table import Table
 from dal.errors import InvalidArgumentError
 from dal.repositories.documents import DocumentRepository
-from dal.table.client import Table
 
 TEXTS = {
     "9b74c9897bac770ffc029102a200c5de": "{ __typename }",

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dal.client.table import Table
 from dal.entities.leaderboard import rank_position
 from dal.model import Comment
 from dal.query.pagination import Slice
@@ -15,7 +16,6 @@ from dal.repositories.comments import CommentRepository
 from dal.repositories.leaderboard import RANKED, RANKS_BYTES, LeaderboardRepository
 from dal.statistics.counter_items import encode
 from dal.statistics.counts import RatingCounts, StatisticsKey
-from dal.table.client import Table
 from tests import oracle
 from tests.strategies import FEW, comment
 

@@ -1,5 +1,5 @@
+from dal.client.table import Table
 from dal.repositories.markers import MarkerRepository
-from dal.table.client import Table
 
 
 async def test_a_mark_is_remembered(table: Table) -> None:

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from dal import errors
+from dal.client.table import Table
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
-from dal.table.client import Table
 from tests import oracle
 from tests.fakes import Answer, FaultyClient, Operation, lose_answer
 
@@ -62,7 +62,7 @@ async def test_concurrent_edits_are_told_as_a_chain(table: Table) -> None:
 async def test_a_write_without_an_answer_is_told_as_doubtful(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dal.table.retries.DEADLINE", 0.2)
+    monkeypatch.setattr("dal.client.retries.DEADLINE", 0.2)
     recorder = Recorder()
     client = FaultyClient(table._client, *[lose_answer] * 1000)
     store = CommentRepository(Table(client, table.name), recorder)

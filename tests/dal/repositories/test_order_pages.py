@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dal.client.table import Table
 from dal.entities.order import order_position
 from dal.model import Order, OrderStatus
 from dal.query.pagination import Slice
 from dal.repositories.orders import NEXT, OrderRepository, OrderSelection
-from dal.table.client import Table
 from tests.engines import SECOND_IN_SOAK
 from tests.oracle import next_cut, page_of, walk_pages
 from tests.strategies import FEW, TIES, order

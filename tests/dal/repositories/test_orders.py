@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 
+from dal.client.table import Table, TableAddress, connect
 from dal.entities.order import ORDER, order_key, order_position
 from dal.errors import ConflictError, IdempotencyKeyReusedError, InvalidArgumentError, NotFoundError
 from dal.model import Money, OrderLine, OrderStatus
@@ -13,7 +14,6 @@ from dal.query.pagination import Slice
 from dal.repositories.orders import NEXT, OrderRepository, OrderSelection
 from dal.repositories.outcome import Outcome
 from dal.repositories.users import UserRepository
-from dal.table.client import Table, TableAddress, connect
 from tests.calls import calls_of
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, FaultyClient, Operation

@@ -2,13 +2,13 @@ import asyncio
 
 import pytest
 
+from dal.client.table import Table
 from dal.errors import AlreadyExistsError, NotFoundError
 from dal.limits import MAX_FIRST_USERS
 from dal.model import Organization, OrganizationUser, Roster, UserType
 from dal.query.pagination import Slice
 from dal.repositories.organizations import OrganizationRepository
 from dal.repositories.outcome import Outcome
-from dal.table.client import Table
 from tests.calls import calls_of
 from tests.organizations import ACME, ROSTERS
 

@@ -1,8 +1,8 @@
+from dal.client.table import Table
 from dal.entities.order import ORDER, purchase_key
 from dal.model import OrderStatus
 from dal.repositories.orders import OrderRepository
 from dal.repositories.outcome import CHANGED, Outcome, overwrite
-from dal.table.client import Table
 from tests.strategies import order
 
 

@@ -1,11 +1,11 @@
 import asyncio
 
+from dal.client.table import Table
+from dal.maintenance.verify import verify
 from dal.model import ProductDetails
 from dal.repositories.comments import CommentRepository
 from dal.repositories.products import ProductRepository
-from dal.statistics.verify import verify
-from dal.table.client import Table
-from dal.table.item import primary_key
+from dal.table.items import primary_key
 from tests.calls import calls_of
 from tests.strategies import comment
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dal.client.table import Table
 from dal.entities.ticket import ticket_position
 from dal.errors import ConflictError, IdempotencyKeyReusedError, NotFoundError
 from dal.model import OrganizationUser, Roster, Ticket, TicketStatus
@@ -14,7 +15,6 @@ from dal.query.pagination import Edge, Page, Slice
 from dal.repositories.organizations import OrganizationRepository
 from dal.repositories.tickets import TicketRepository, TicketSelection
 from dal.stores import Stores
-from dal.table.client import Table
 from tests.calls import calls_of
 from tests.engines import SECOND_IN_SOAK
 from tests.oracle import page_of, walk_pages

@@ -1,9 +1,9 @@
 import asyncio
 
+from dal.client.table import Table
 from dal.model import OrderStatus, Profile
 from dal.repositories.orders import OrderRepository
 from dal.repositories.users import UserRepository
-from dal.table.client import Table
 from tests.strategies import order
 
 

@@ -5,14 +5,14 @@ import asyncio
 import pytest
 
 from dal import errors
+from dal.client import retries
+from dal.client.table import Table, TableAddress, connect
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
 from dal.statistics import boards as module
 from dal.statistics.boards import Boards
 from dal.statistics.counter_items import encode, item_key
 from dal.statistics.counts import RatingCounts, StatisticsKey
-from dal.table import retries
-from dal.table.client import Table, TableAddress, connect
 from tests import oracle, recount
 from tests.amazon import settle
 from tests.fakes import Answer, FaultyClient, Operation, client_error, lose_answer, refuse

@@ -9,7 +9,7 @@ from dal.entities.comment import COMMENT, comment_in
 from dal.statistics.comment_changes import CommentChange
 from dal.statistics.counts import deltas, in_generation
 from dal.statistics.maintenance_mode import Maintenance, MaintenanceMode
-from dal.table.item import Item
+from dal.table.items import Item
 from tests.strategies import comment
 
 OLD, NEW = comment("1", rating=5), comment("1", rating=2, language="de")

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dal.client.table import Table
 from dal.statistics import counter_items
 from dal.statistics.counts import CommentStatistics, RatingCounts, StatisticsKey
-from dal.table.client import Table
-from dal.table.item import Item
+from dal.table.items import Item
 from tests.strategies import LANGUAGES, MORE, identifiers
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import pytest
 
 from dal import errors
+from dal.client import retries
+from dal.client.table import Table
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
-from dal.table import retries
-from dal.table.client import Table
 from tests import oracle, recount
 from tests.fakes import Answer, Fault, FaultyClient, Operation, client_error, lose_answer, refuse
 

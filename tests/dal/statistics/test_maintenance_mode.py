@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 
 from dal import errors
+from dal.client.gate import ATTEMPT_SECONDS
+from dal.client.retries import DEADLINE
+from dal.client.table import Table
 from dal.entities.comment import COUNTED, comment_key
+from dal.maintenance.announce import rebuild
 from dal.repositories.comments import CommentRepository
 from dal.statistics import maintenance_mode
 from dal.statistics.comment_changes import CommentChange
@@ -20,10 +24,6 @@ from dal.statistics.maintenance_mode import (
     create_table,
     unchanged_since,
 )
-from dal.statistics.rebuild.announce import rebuild
-from dal.table.client import Table
-from dal.table.gate import ATTEMPT_SECONDS
-from dal.table.retries import DEADLINE
 from tests import oracle, recount
 from tests.conftest import Clients
 from tests.writers import at_once, ignore

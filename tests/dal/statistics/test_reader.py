@@ -4,14 +4,14 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from dal.client.table import Table
 from dal.errors import ThrottledError
 from dal.repositories.comments import CommentRepository, Selection
 from dal.statistics import counter_items
 from dal.statistics.counts import RatingCounts, StatisticsKey
 from dal.statistics.reader import KEPT_PRODUCTS, KEPT_SECONDS, StatisticsReader
-from dal.table.client import Table
 from dal.table.index import TABLE
-from dal.table.item import Item
+from dal.table.items import Item
 from dal.table.requests import QueryAnswer, QueryRequest
 from tests import oracle
 

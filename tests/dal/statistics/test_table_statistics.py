@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from dal.client.table import Table
 from dal.entities.comment import COMMENT, comment_position
 from dal.entities.entity import Row
 from dal.query.execution_stats import ExecutionStatistics
@@ -14,7 +15,6 @@ from dal.repositories.comments import CommentRepository, Selection
 from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.statistics.reader import StatisticsReader
 from dal.statistics.table_statistics import ProductStatisticsProvider
-from dal.table.client import Table
 from dal.table.keys import format_instant
 from dal.table.ranges import UNBOUNDED, Range
 from dal.table.requests import QueryRequest

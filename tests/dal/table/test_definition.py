@@ -2,10 +2,10 @@ from typing import Any
 
 import pytest
 
+from dal.client import admin
+from dal.client.table import Table
 from dal.entities.declared import INDEXES
 from dal.errors import StoreRefusedError
-from dal.table import admin
-from dal.table.client import Table
 from dal.table.definition import refuse_outdated, table_definition
 from dal.table.index import TABLE_KEYS
 

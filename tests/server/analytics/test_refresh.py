@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from analytics.periods import Interval, Span
-from analytics.questions import Trend, TrendQuestion
+from dal.analytics.periods import Interval, Span
+from dal.analytics.questions import Trend, TrendQuestion
+from dal.client.table import Table, TableAddress
 from dal.model import Comment
 from dal.stores import Stores
-from dal.table.client import Table, TableAddress
 from server.analytics.asking import analytics_of
 from server.analytics.refresh import refresh
 from server.engine.storage import Store
 from server.settings import Settings
-from tests.analytics import oracle
-from tests.stream.histories import PRODUCTS, history
+from tests.dal.analytics import oracle
+from tests.dal.stream.histories import PRODUCTS, history
 
 
 @pytest.fixture

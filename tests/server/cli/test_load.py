@@ -18,8 +18,8 @@ import httpx
 import psutil
 import pytest
 
+from dal.client.table import Table
 from dal.repositories.comments import CommentRepository
-from dal.table.client import Table
 from server.cli import main
 from server.errors import CommandError
 from server.importer.source import open_source

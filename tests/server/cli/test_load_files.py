@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from dal.client.table import Table
 from dal.repositories.comments import CommentRepository
-from dal.table.client import Table
 from server.importer.column_mapping import hashed_id
 from tests.engines import ROOT
 from tests.server.cli.test_load import load, refusal

@@ -4,11 +4,11 @@ import json
 from decimal import Decimal
 from pathlib import Path
 
+from dal.client.table import Table
 from dal.model import Money, Order, OrderLine, OrderStatus
 from dal.query.pagination import Slice
 from dal.repositories.orders import OrderSelection
 from dal.stores import Stores
-from dal.table.client import Table
 from server.importer.instants import instant
 from tests.server.importer.reading import jsonl
 from tests.server.serving import called

@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+from dal.client.table import Table
 from dal.model import Organization, OrganizationUser, Ticket, TicketStatus, UserType
 from dal.query.pagination import Slice
 from dal.stores import Stores
-from dal.table.client import Table
 from tests.server.importer.reading import jsonl
 from tests.server.serving import called
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from dal.client.table import Table
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
-from dal.table.client import Table
 from server.importer.presets import preset_names
 from tests.engines import ROOT
 from tests.server.cli.test_load import load

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import typer
 
+from dal.client import retries
 from dal.errors import (
     InvalidArgumentError,
     StoreFullError,
@@ -20,7 +21,6 @@ from dal.errors import (
     StoreUnavailableError,
     ThrottledError,
 )
-from dal.table import retries
 from server.cli import main
 from server.cli.main import COMMANDS
 from server.errors import DIFFERS, CommandError

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from dal.client import retries
+from dal.client.table import Table
 from dal.entities.comment import COMMENT
 from dal.repositories.comments import CommentRepository
-from dal.table import retries
-from dal.table.client import Table
 from server.errors import DIFFERS, UNAVAILABLE
 from tests import oracle
 from tests.proxy import Fault, reset_before, through_proxy

@@ -7,8 +7,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from dal.client.table import Table
 from dal.entities.declared import INDEXES
-from dal.table.client import Table
 from dal.table.definition import table_definition
 from server.cli.commands.table import workbench
 from tests.server.cli.workbench_file import FILE, made

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, time
 
 import pytest
 
+from dal.client.table import Table
 from dal.errors import StoreUnavailableError
 from dal.model import Comment, OrderStatus, OrganizationUser, TicketStatus, UserType, rules
 from dal.query.pagination import Slice
@@ -13,7 +14,6 @@ from dal.repositories.comments import CommentRepository
 from dal.repositories.orders import OrderSelection
 from dal.repositories.outcome import Outcome
 from dal.stores import Stores
-from dal.table.client import Table
 from server.auth.demo_account import DEMO_USER
 from server.demo.load import COMMENTS, demo_comments, load_demo, read_demo
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import httpx
 import pytest
 
+from dal.client.table import Table
 from dal.errors import StoreUnavailableError
+from dal.live.broker import InProcessBroker
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
 from dal.repositories.outcome import Outcome
 from dal.stores import Stores
-from dal.table.client import Table
-from live.broker import InProcessBroker
 from server.demo.load import DemoLoad, demo_comments, is_loaded
 from server.serving import application
 from server.settings import Settings

@@ -15,8 +15,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from dal.maintenance.verify import verify
 from dal.repositories.comments import CommentRepository
-from dal.statistics.verify import verify
 from server.engine.data_directory import DataDirectory, EngineRecord
 from server.engine.storage import open_table
 from server.settings import Settings

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dal.client.table import Table
 from dal.errors import StoreFullError
-from dal.table.client import Table
 from server.engine.storage import open_store, open_table
 from server.errors import CommandError
 from server.settings import Settings
@@ -54,7 +54,7 @@ async def test_a_disk_that_fills_up_is_told_and_loses_nothing_acknowledged(
             await table.put_many([KEPT])
             await asyncio.to_thread(fill, settings.data_dir / "ballast")
             with monkeypatch.context() as patch:
-                patch.setattr("dal.table.retries.DEADLINE", 0.5)
+                patch.setattr("dal.client.retries.DEADLINE", 0.5)
                 await write_much(table)
 
     with mounted(tmp_path / "disk", "size=24m") as data_dir:

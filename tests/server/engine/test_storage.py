@@ -4,11 +4,11 @@ import uuid
 
 import pytest
 
+from dal.client import admin
+from dal.client.table import Table
 from dal.entities.declared import INDEXES
 from dal.errors import StoreRefusedError
 from dal.statistics.maintenance_mode import KEY, create_table
-from dal.table import admin
-from dal.table.client import Table
 from dal.table.definition import table_definition
 from server.engine.storage import open_store
 from server.settings import Settings

@@ -7,6 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from dal.client.parallel_scan import scan_all
+from dal.client.service import Service
+from dal.client.table import Table
 from dal.model import (
     Comment,
     Money,
@@ -24,10 +27,7 @@ from dal.model import (
     rules,
 )
 from dal.stores import Stores
-from dal.table.client import Table
-from dal.table.item import Item
-from dal.table.parallel_scan import scan_all
-from dal.table.service import Service
+from dal.table.items import Item
 
 _WRITTEN = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 _TEXTS = (

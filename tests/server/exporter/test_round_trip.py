@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from dal.table.client import Table
+from dal.client.table import Table
 from server.exporter.manifest import directory_of
 from server.exporter.rows import ROW_KINDS, ExportKind, Format
 from server.exporter.run import export

@@ -13,11 +13,11 @@ import duckdb
 import orjson
 import pytest
 
+from dal.client.table import Table
 from dal.entities.comment import comment_key
 from dal.errors import NotFoundError, StoreRefusedError
 from dal.repositories.comments import CommentRepository
-from dal.table.client import Table
-from dal.table.item import primary_key
+from dal.table.items import primary_key
 from server.errors import CommandError
 from server.exporter import run
 from server.exporter.manifest import Manifest, directory_of, single_file

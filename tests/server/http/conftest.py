@@ -3,7 +3,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from dal.table.client import Table
+from dal.client.table import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.settings import Settings

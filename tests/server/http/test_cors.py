@@ -6,8 +6,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import httpx
 import pytest
 
+from dal.client.table import Table
 from dal.limits import MAX_BODY
-from dal.table.client import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.errors import CommandError

@@ -181,7 +181,7 @@ async def test_a_field_that_fails_leaves_data(client: httpx.AsyncClient, accept:
 async def test_a_fault_of_the_server_before_anything_runs_is_told_as_one(
     client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.delattr("schema.cost.predicted")
+    monkeypatch.delattr("schema.execution.cost.predicted")
     answer = await posted(client, GRAPHQL, query="{ asked: __typename }")
     assert answer.status_code == 500
     assert answer.json()["errors"][0]["extensions"]["code"] == "INTERNAL"

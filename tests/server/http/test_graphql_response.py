@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 import httpx
 from strawberry.types import ExecutionResult
 
+from dal.client.table import Table
 from dal.limits import MAX_RESPONSE
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
-from dal.table.client import Table
 from server.http.graphql_response import graphql_response
 from server.http.media_types import JSON
 

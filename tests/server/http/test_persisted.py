@@ -10,12 +10,12 @@ from typing import Any
 import httpx
 import pytest
 
+from dal.client.table import Table
 from dal.errors import StoreUnavailableError
 from dal.limits import AUTOMATIC_BYTES
 from dal.repositories.documents import DocumentRepository
-from dal.table.client import Table
 from schema.build import build_schema
-from schema.trusted_documents import TrustedDocuments
+from schema.execution.trusted_documents import TrustedDocuments
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.http import persisted

@@ -19,11 +19,11 @@ from graphql import (
 )
 from strawberry.relay.utils import to_base64
 
+from dal.client.table import Table
 from dal.model import Profile
 from dal.stores import Stores
-from dal.table.client import Table
 from schema.build import build_schema
-from schema.visibility import PUBLIC
+from schema.execution.visibility import PUBLIC
 from tests.organizations import ACME, ADMIN, TICKETS, fill
 from tests.server.http.test_persisted import serving
 from tests.server.serving import ADD, bearer, jwt_of

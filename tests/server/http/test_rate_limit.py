@@ -10,9 +10,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from throttled.store import MemoryStore
 from websockets.exceptions import ConnectionClosed
 
-from dal.table.client import Table
-from schema import processor_time
-from schema.processor_time import charged
+from dal.client.table import Table
+from schema.execution import processor_time
+from schema.execution.processor_time import charged
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.http import rate_limit

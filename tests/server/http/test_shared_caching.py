@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dal.table.client import Table
+from dal.client.table import Table
 from server.http.media_types import GRAPHQL
 from tests.server.http.test_persisted import VIEW, by_get, by_post, hashed, serving, sha256
 from tests.server.serving import ADD, bearer

@@ -12,11 +12,11 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from dal.table.client import Table
-from live import listener
-from live.broker import InProcessBroker
-from live.log import Log
-from schema.trusted_documents import hash_of
+from dal.client.table import Table
+from dal.live import listener
+from dal.live.broker import InProcessBroker
+from dal.live.log import Log
+from schema.execution.trusted_documents import hash_of
 from server.app import create_app
 from server.auth import jwt
 from server.auth.authenticator import Authenticator
@@ -25,7 +25,7 @@ from server.http import graphql_ws, slow_clients, subscribers
 from server.pages.operations import DOCUMENTS
 from server.settings import Settings
 from tests.conftest import Clients, fresh_table
-from tests.live.listening import comment
+from tests.dal.live.listening import comment
 from tests.server.http.listening import listening
 from tests.server.http.subscribing import (
     EVENTS,

@@ -6,7 +6,7 @@ from select import PIPE_BUF
 import orjson
 import pytest
 
-from dal.table.client import Table
+from dal.client.table import Table
 from server.logs import LogFormat
 from server.observability import access_log
 from server.observability.access_log import AccessLog

@@ -10,9 +10,9 @@ from graphql import GraphQLError
 from starlette.types import Message, Receive, Scope, Send
 
 from dal import errors
+from dal.client.table import Table
 from dal.statistics import maintenance_mode
 from dal.stores import Stores
-from dal.table.client import Table
 from server.observability.labels import OPERATIONS, OperationNames
 from server.observability.metrics import Metrics, StateSampler
 from server.observability.observation import Observation, note_errors

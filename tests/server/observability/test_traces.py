@@ -6,9 +6,9 @@ import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from dal import errors
+from dal.client.table import Table
 from dal.statistics import maintenance_mode
-from dal.table.client import Table
-from schema import documents
+from schema.execution import documents
 from server.observability import tracing
 from server.observability.signals import Signals
 from tests.bulk import fill

@@ -15,11 +15,11 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
+from dal.client import admin
+from dal.client.table import Table
 from dal.entities.declared import INDEXES
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
-from dal.table import admin
-from dal.table.client import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.auth.jwt import make_token

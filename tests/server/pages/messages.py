@@ -14,7 +14,7 @@ from babel.messages.pofile import read_po, write_po
 from server.pages.i18n import CATALOGUES, LOCALES, SOURCE
 from tests.engines import ROOT
 
-TEMPLATES = ROOT / "web/templates"
+TEMPLATES = ROOT / "server/pages/templates"
 
 TRANSLATED = tuple(tag for tag in LOCALES if tag != SOURCE)
 

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from dal.table.client import Table
+from dal.client.table import Table
 from tests.server.pages.conftest import COMMENT, numbered, stored
 
 PAGES = ("/", "/products/cache", "/products/cache?rating=1", "/comments/cache-00001", "/sign-in")

@@ -7,9 +7,9 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
+from dal.client.table import Table
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
-from dal.table.client import Table
 from server.pages.comment_forms import OTHER_SESSION
 from tests.server.pages.conftest import COMMENT, Parsed, client_of, jwt_of, opened, stored
 

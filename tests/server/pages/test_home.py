@@ -7,11 +7,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from dal.client import admin
+from dal.client.table import Table
 from dal.entities.declared import INDEXES
 from dal.model import ProductDetails
 from dal.repositories.products import ProductRepository
-from dal.table import admin
-from dal.table.client import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.pages.static_files import DIGEST

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
+from dal.client.table import Table
 from dal.model import ProductDetails
 from dal.repositories.products import ProductRepository
-from dal.table.client import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.settings import Settings

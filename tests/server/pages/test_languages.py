@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from dal.table.client import Table
+from dal.client.table import Table
 from server.pages import formats, i18n
 from tests.server.pages.conftest import COMMENT, SITE, Parsed, numbered, stored
 

@@ -3,8 +3,8 @@
 import pytest
 from graphql import parse
 
-from compiled.arguments import has_variables
-from schema.fragments import nodes_of
+from schema.execution.compiled.arguments import has_variables
+from schema.execution.fragments import nodes_of
 from server.pages.operations import DOCUMENTS
 
 

@@ -3,11 +3,11 @@
 import httpx
 import pytest
 
+from dal.client.table import Table
 from dal.entities.comment import comment_position
 from dal.query.cursors import encode
 from dal.statistics.counter_items import item_key
 from dal.statistics.counts import StatisticsKey
-from dal.table.client import Table
 from server.pages.paging import SIZE, cursor_of_previous, first_size
 from tests.bulk import fill
 from tests.server.pages.conftest import Parsed, numbered, opened, stored

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dal.client.table import Table
 from dal.entities.comment import COMMENT
 from dal.query.pagination import Page, Slice
 from dal.query.plan_basis import PlanBasis
 from dal.query.trace import Trace
 from dal.repositories.comments import Selection
 from dal.repositories.orders import OrderRepository
-from dal.table.client import Table
 from resolvers import plans
 from server.pages.operations import DOCUMENTS
 from server.pages.plan_drawing import WIDTH, drawn

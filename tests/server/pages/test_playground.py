@@ -10,16 +10,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from dal.client.table import Table
 from dal.limits import MAX_REQUESTS, MAX_SEGMENTS
 from dal.repositories.comments import CommentRepository
-from dal.table.client import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.pages.operations import DOCUMENTS
 from server.pages.playground import LARGEST_DRAWING
 from server.pages.playground_choice import DEEPEST, LARGEST
 from server.settings import Settings
-from tests.schema.test_cost import cost_of
+from tests.schema.execution.test_cost import cost_of
 from tests.server.pages.conftest import (
     Parsed,
     client_of,

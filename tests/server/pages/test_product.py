@@ -5,7 +5,7 @@ import re
 import httpx
 import pytest
 
-from dal.table.client import Table
+from dal.client.table import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.settings import Settings

@@ -4,7 +4,7 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
-from dal.table.client import Table
+from dal.client.table import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.settings import Settings

@@ -3,9 +3,9 @@
 import httpx
 import pytest
 
+from dal.client.table import Table
 from dal.model import ProductDetails
 from dal.stores import Stores
-from dal.table.client import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.errors import CommandError

@@ -7,9 +7,9 @@ import httpx
 import pytest
 from graphql import GraphQLError
 
-from dal.table.client import Table
+from dal.client.table import Table
 from resolvers.mutations import UserErrorCode
-from schema.errors import CODES
+from schema.execution.errors import CODES
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.pages import i18n

@@ -21,9 +21,9 @@ OTHER_RELEASE = "0123456789ab"
 async def test_every_part_is_in_the_one_sheet(client: httpx.AsyncClient) -> None:
     answer = await client.get("/static/pages/page.css")
     assert answer.headers["content-type"].startswith("text/css")
-    assert set(STYLES) == {path.stem for path in (ROOT / "web/styles").iterdir()}
+    assert set(STYLES) == {path.stem for path in (ROOT / "server/pages/styles").iterdir()}
     for part in STYLES:
-        assert (ROOT / f"web/styles/{part}.css").read_text("utf-8") in answer.text
+        assert (ROOT / f"server/pages/styles/{part}.css").read_text("utf-8") in answer.text
 
 
 async def test_no_rule_is_said_twice(client: httpx.AsyncClient) -> None:
@@ -89,7 +89,7 @@ async def test_files_are_sent_compressed(
 async def test_what_would_not_shrink_is_sent_as_it_is(client: httpx.AsyncClient, name: str) -> None:
     answer = await client.get(f"/static/pages/{name}")
     assert not {"content-encoding", "vary"} & answer.headers.keys()
-    assert answer.content == (ROOT / f"web/static/{name}").read_bytes()
+    assert answer.content == (ROOT / f"server/pages/static/{name}").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -102,11 +102,11 @@ async def test_there_is_nothing_else(client: httpx.AsyncClient, file: str) -> No
 def test_what_editors_and_older_checkouts_leave_there_is_no_file_of_a_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for folder in ("web/static", "web/styles"):
+    for folder in ("server/pages/static", "server/pages/styles"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     for left in (".DS_Store", "page.js~"):
-        (tmp_path / "web/static" / left).touch()
-    (tmp_path / "web/static/products").mkdir()
+        (tmp_path / "server/pages/static" / left).touch()
+    (tmp_path / "server/pages/static/products").mkdir()
     monkeypatch.setattr(static_files, "ROOT", tmp_path)
     assert static_files._files().keys() == static_files._FILES.keys()
 

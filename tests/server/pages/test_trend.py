@@ -8,14 +8,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from analytics.duckdb_store import DuckDBStore
-from analytics.store import Export, Question, Result
+from dal.analytics.duckdb_store import DuckDBStore
+from dal.analytics.store import Export, Question, Result
+from dal.client.table import Table
 from dal.model import Comment
-from dal.table.client import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.settings import Settings
-from tests.analytics.oracle import write_export
+from tests.dal.analytics.oracle import write_export
 from tests.server.pages.conftest import COMMENT, SECRET, Parsed, client_of, invalid_html, stored
 
 EXPORTED = datetime(2026, 1, 1, 12, 5, tzinfo=UTC)

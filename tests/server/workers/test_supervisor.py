@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from dal.table.client import TableAddress
+from dal.client.table import TableAddress
 from server.settings import Settings
 from server.workers.channel import READY, send
 from server.workers.config import WorkerConfig

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from dal.client.table import Table
 from dal.entities.comment import COMMENT
-from dal.table.client import Table
 from tests.engines import ROOT
 from tests.server.serving import called_as
 from tests.strategies import comment

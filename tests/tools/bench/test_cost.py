@@ -1,7 +1,7 @@
 """The comparison of plans, on data small enough for a test."""
 
+from dal.client.table import Table
 from dal.repositories.comments import CommentRepository
-from dal.table.client import Table
 from tests import oracle
 from tools.bench.cost import compare, selections
 

@@ -25,11 +25,11 @@ import httpx
 import psutil
 from rich.console import Console
 
+from dal.client.table import Table, TableAddress, connect
+from dal.maintenance.verify import verify
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
 from dal.statistics.maintenance_mode import create_table
-from dal.statistics.verify import verify
-from dal.table.client import Table, TableAddress, connect
 from tests import oracle
 from tests.engines import ROOT, dynoxide
 from tests.proxy import Proxy, nothing, proxy_of

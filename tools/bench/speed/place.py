@@ -20,14 +20,14 @@ from typing import Any
 
 import orjson
 
+from dal.client import admin
+from dal.client.table import Table
 from dal.entities.comment import COMMENT
 from dal.model import Comment
 from dal.repositories.markers import MarkerRepository
 from dal.statistics import counter_items
 from dal.statistics.counts import RatingDeltas, StatisticsKey, deltas
-from dal.table import admin
-from dal.table.client import Table
-from dal.table.item import Item
+from dal.table.items import Item
 from resolvers.request.authorization import STAFF
 from server.auth.jwt import make_token
 from server.engine.data_directory import DataDirectory

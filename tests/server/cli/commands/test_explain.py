@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
+from dal.client.table import Table
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
-from dal.table.client import Table
 from tests import oracle
 from tests.server.serving import AWS, called
 

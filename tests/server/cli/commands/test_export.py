@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from dal.client.table import Table
 from dal.stores import Stores
-from dal.table.client import Table
-from dal.table.item import primary_key
+from dal.table.items import primary_key
 from tests import oracle
 from tests.organizations import TICKETS, fill
 from tests.server.serving import AWS, MARGINALIA, called, environment, marginalia

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from dal.client import admin
+from dal.client.table import Table
 from dal.entities.comment import COMMENT
 from dal.repositories.comments import CommentRepository
 from dal.statistics.counter_items import encode
 from dal.statistics.counts import RatingCounts, StatisticsKey
 from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
-from dal.table import admin
-from dal.table.client import Table
 from server.cli.main import build
 from server.engine.storage import open_table
 from server.errors import CommandError
@@ -42,7 +42,7 @@ def run(*arguments: str) -> None:
 def test_what_is_wrong_is_shown_rebuilt_and_right(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dal.statistics.verify.PAUSE_SECONDS", 0)
+    monkeypatch.setattr("dal.maintenance.verify.PAUSE_SECONDS", 0)
     store = ("--data-dir", str(tmp_path))
     asyncio.run(spoil(tmp_path))
     with pytest.raises(CommandError) as refused:
@@ -132,7 +132,7 @@ async def test_there_and_back_again(table: Table, beside: tuple[str, ...]) -> No
 async def test_a_follower_may_be_behind(
     table: Table, beside: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dal.statistics.verify.PAUSE_SECONDS", 0)
+    monkeypatch.setattr("dal.maintenance.verify.PAUSE_SECONDS", 0)
     counting = MaintenanceStore(table)
     await counting.announce(await counting.read(), mode=MaintenanceMode.STREAM)
     await CommentRepository(table).put_many(ROWS)

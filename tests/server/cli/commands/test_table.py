@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from dal.client import admin
+from dal.client.table import Table, TableAddress, connect
 from dal.entities.declared import INDEXES
 from dal.errors import StoreRefusedError
 from dal.repositories.comments import CommentRepository, Selection
 from dal.repositories.orders import OrderRepository, OrderSelection
-from dal.table import admin
-from dal.table.client import Table, TableAddress, connect
 from server.cli.main import build
 from server.engine.engine import embedded_engine
 from server.engine.storage import open_store
 from server.settings import Settings
 from tests import oracle
-from tests.dal.repositories import first_release
+from tests.dal.maintenance import first_release
 from tests.strategies import order
 
 

@@ -1,0 +1,182 @@
+"""The same questions on a ClickHouse server, by its HTTP interface.
+
+Releases from 18.16 on will do: no function, type or clause is used that is younger. Its dates go
+from 1970 to 2105, by the second; comments of other years are left out.
+"""
+
+import re
+import secrets
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import httpx
+import orjson
+
+from dal.analytics import dialects, queries
+from dal.analytics.dialects import END, FIRST
+from dal.analytics.errors import (
+    NOT_FILLED,
+    AnalyticsFailedError,
+    AnalyticsMissingError,
+    AnalyticsUnavailableError,
+)
+from dal.analytics.store import Export, Question, Result
+
+SECONDS = 60.0
+"""For one request; a question has a deadline of its own."""
+
+REPLACED = "Another refresh replaced this one: run it again."
+
+BATCH = 50_000
+"""Rows of an export that one request inserts."""
+
+_COLUMNS = "id String, product_id String, rating UInt8, language String, created_at DateTime('UTC')"
+_STATE = (
+    "CREATE TABLE IF NOT EXISTS %s_state (name String, text String, number UInt64) "
+    "ENGINE = ReplacingMergeTree(number) ORDER BY name"
+)
+_NO_TABLE = re.compile(r"Code: 60\b")
+"""Followed by a comma in old releases, by a full stop in today's."""
+
+
+class ClickHouseStore:
+    """Comments in the tables of a ClickHouse database whose names begin with ``prefix``.
+
+    ``url`` is that of its HTTP interface, with a name and a password where it needs them, and
+    ``?database=`` for another one than the user's own.
+    """
+
+    name = "ClickHouse"
+
+    def __init__(self, url: str, prefix: str) -> None:
+        self._url = httpx.URL(url)
+        self._prefix = re.sub(r"\W", "_", prefix, flags=re.ASCII)
+        self._client = httpx.AsyncClient(timeout=SECONDS)
+
+    async def export(self) -> Export | None:
+        """Return the export that the tables hold."""
+        try:
+            answer = await self._select(
+                f"SELECT argMax(text, number) FROM {self._prefix}_state GROUP BY name"
+            )
+        except _NoTableError:
+            return None
+        return next((Export.decode(text) for (text,) in answer["data"]), None)
+
+    async def ask(self, question: Question, export: Export) -> Result:
+        """Answer a question of an export, or of a later one that replaced it meanwhile."""
+        try:
+            return await self._ask(question, export)
+        except _NoTableError:
+            later = await self.export() or export
+        try:
+            return await self._ask(question, later)
+        except _NoTableError as error:
+            raise AnalyticsMissingError(NOT_FILLED) from error
+
+    async def _ask(self, question: Question, export: Export) -> Result:
+        sql = dialects.clickhouse(question(queries.comments(export.name)))
+        answer = await self._select(sql)
+        return Result(answer["data"], sql, answer["statistics"]["rows_read"])
+
+    async def fill(self, parquet: Path, began: datetime) -> Export:
+        """Insert an export into its own table, then let that count and drop the others."""
+        try:
+            return await self._fill(parquet, began)
+        except _NoTableError as error:
+            raise AnalyticsUnavailableError(REPLACED) from error
+
+    async def _fill(self, parquet: Path, began: datetime) -> Export:
+        await self._do(_STATE % self._prefix)
+        name = f"{self._prefix}_base_{secrets.token_hex(8)}"
+        await self._do(
+            f"CREATE TABLE {name} ({_COLUMNS}) ENGINE = MergeTree() ORDER BY (product_id, id)"
+        )
+        rows = 0
+        for batch in _exported(parquet):
+            rows += len(batch)
+            await self._insert(name, batch)
+        export = Export(began, name, rows)
+        row = {"name": "base", "text": export.encode().decode(), "number": time.time_ns()}
+        await self._insert(f"{self._prefix}_state", [row])
+        await self._drop_outdated(name)
+        return export
+
+    async def _drop_outdated(self, kept: str) -> None:
+        """Drop the exports before ``kept``."""
+        tables = await self._select(
+            "SELECT name FROM system.tables WHERE database = currentDatabase() "
+            f"AND match(name, '^{self._prefix}_base_[0-9a-f]{{16}}$') AND name != '{kept}'"
+        )
+        for (old,) in tables["data"]:
+            await self._do(f"DROP TABLE IF EXISTS {old}")
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def _insert(self, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        lines = b"\n".join(orjson.dumps(row) for row in rows)
+        if lines:
+            await self._do(f"INSERT INTO {table} FORMAT JSONEachRow", lines)
+
+    async def _select(self, sql: str) -> dict[str, Any]:
+        said = await self._do(f"{sql} FORMAT JSONCompact")
+        return dict(orjson.loads(said))
+
+    async def _do(self, sql: str, rows: bytes = b"") -> bytes:
+        """Do one statement; AnalyticsFailedError has what the server said against it."""
+        url = self._url.copy_merge_params({"query": sql}) if rows else self._url
+        try:
+            answer = await self._client.post(url, content=rows or sql.encode())
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            said = str(error) or type(error).__name__
+            raise AnalyticsFailedError(
+                f"ClickHouse at {self._url.host} does not answer ({said}): start it, or correct "
+                "--analytics-url."
+            ) from error
+        if answer.is_success:
+            return answer.content
+        if _NO_TABLE.search(answer.text):
+            raise _NoTableError
+        raise AnalyticsFailedError(
+            f"ClickHouse at {self._url.host} refused: {answer.text.strip()[:200]}"
+        )
+
+
+class _NoTableError(Exception):
+    """A table is not there: nothing was ever filled, or an export was replaced."""
+
+
+def _exported(parquet: Path) -> Iterator[list[dict[str, Any]]]:
+    """Yield the rows of an exported file that ClickHouse has dates for."""
+    with duckdb.connect(":memory:") as database:
+        database.execute("SET TimeZone = 'UTC'")
+        found = database.execute(
+            "SELECT id, product_id, rating, language, created_at::TIMESTAMP FROM read_parquet(?)",
+            [str(parquet)],
+        )
+        while rows := found.fetchmany(BATCH):
+            dated = [(*row[:4], row[4].replace(tzinfo=UTC)) for row in rows]
+            yield [_comment(*row) for row in dated if _in_range(row[4])]
+
+
+def _in_range(created: datetime) -> bool:
+    return FIRST <= created < END
+
+
+def _comment(
+    comment_id: str, product_id: str, rating: int, language: str, created: datetime
+) -> dict[str, Any]:
+    shown = created if _in_range(created) else FIRST
+    return {
+        "id": comment_id,
+        "product_id": product_id,
+        "rating": rating,
+        "language": language,
+        "created_at": f"{shown.astimezone(UTC):%Y-%m-%d %H:%M:%S}",
+    }

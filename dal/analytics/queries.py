@@ -1,0 +1,104 @@
+"""The questions as SQL: each is one expression, which sqlglot writes in a store's dialect.
+
+A store shows the comments as a relation of product_id, rating, language and created_at, in UTC.
+Only what every engine has is used: sums, CASE, and DATE_TRUNC with weeks from Monday.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from sqlglot import exp, select
+
+from dal.analytics.periods import Interval, Period
+from dal.analytics.questions import MovedBy
+from dal.model import RATINGS
+
+COLUMNS = ("product_id", "rating", "language", "created_at")
+
+_PRODUCT, _RATING, _LANGUAGE, _CREATED = map(exp.column, COLUMNS)
+
+
+def comments(base: str) -> exp.Subquery:
+    """Return the relation of all comments of an export."""
+    return select(*COLUMNS).from_(base).subquery("comments")
+
+
+def trend(
+    relation: exp.Subquery,
+    product_id: str,
+    interval: Interval,
+    period: tuple[datetime | None, datetime | None],
+    languages: Iterable[str] | None,
+) -> exp.Select:
+    """Return a row for each period with comments: its start, and the count of each rating."""
+    start = exp.DateTrunc(  # type: ignore[no-untyped-call]
+        this=_CREATED.copy(), unit=exp.Literal.string(interval)
+    )
+    counts = [_sum(_RATING.eq(rating), 1).as_(f"count_{rating}") for rating in RATINGS]
+    question = (
+        select(start.as_("period"), *counts)
+        .from_(relation)
+        .where(_PRODUCT.eq(exp.Literal.string(product_id)), *_within(*period))
+        .group_by(start.copy())
+    )
+    if languages is None:
+        return question
+    wanted = [_LANGUAGE.eq(exp.Literal.string(tag)) for tag in sorted(languages)]
+    return question.where(exp.or_(*wanted) if wanted else "1 = 0")
+
+
+def movers(
+    relation: exp.Subquery,
+    by: MovedBy,
+    periods: tuple[Period, Period],
+    *,
+    limit: int,
+    at_least: int,
+) -> exp.Select:
+    """Return the products that moved most: id, count and stars earlier, count and stars later."""
+    within = [exp.and_(*_within(one.start, one.end)) for one in periods]
+    names = ("earlier", "later")
+    sums = [
+        _sum(inside, value).as_(f"{name}_{of}")
+        for name, inside in zip(names, within, strict=True)
+        for of, value in (("count", 1), ("stars", _RATING))
+    ]
+    totals = (
+        select(_PRODUCT.copy(), *sums)
+        .from_(relation)
+        .where(exp.or_(*within))
+        .group_by(_PRODUCT.copy())
+        .subquery("totals")
+    )
+    count, stars, later_count, later_stars = (exp.column(one.alias) for one in sums)
+    if by is MovedBy.VOLUME:
+        move: exp.Expression = exp.Abs(this=later_count - count)
+        enough: list[exp.Expression] = []
+    else:
+        # One division of whole numbers: equal moves are equal to the last digit, on any engine.
+        crosswise = exp.Abs(this=exp.paren(later_stars * count) - exp.paren(stars * later_count))
+        move = exp.Div(this=crosswise, expression=exp.paren(later_count * count))
+        enough = [one >= at_least for one in (count, later_count)]
+    moved = select(_PRODUCT.copy(), *[one.alias for one in sums], move.as_("move")).from_(totals)
+    return (
+        select(_PRODUCT.copy(), *[one.alias for one in sums])
+        .from_(moved.where(*enough).subquery("moved"))
+        .where(exp.column("move") > 0)
+        .order_by(exp.column("move").desc(), _PRODUCT.copy())
+        .limit(limit)
+    )
+
+
+def _sum(condition: exp.Condition, value: int | exp.Expression) -> exp.Sum:
+    counted = exp.Case().when(condition.copy(), exp.convert(value, copy=True)).else_("0")
+    return exp.Sum(this=counted)
+
+
+def _within(start: datetime | None, end: datetime | None) -> list[exp.Expression]:
+    bounds: list[exp.Expression] = [] if start is None else [_instant(start) <= _CREATED]
+    return bounds if end is None else [*bounds, _instant(end) > _CREATED]
+
+
+def _instant(instant: datetime) -> exp.Cast:
+    text = instant.replace(tzinfo=None, microsecond=0).isoformat(" ")
+    return exp.cast(exp.Literal.string(text), exp.DataType.Type.TIMESTAMP)

@@ -1,0 +1,1 @@
+"""The transport to DynamoDB: requests, retries, credentials, streams and administration."""

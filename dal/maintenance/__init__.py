@@ -1,0 +1,1 @@
+"""Operations on the whole table: upgrade, rebuild, verify, export."""

@@ -1,1 +1,0 @@
-"""The rebuild of the counters beside running writers."""

@@ -1,0 +1,105 @@
+"""Checkpoints: how far each shard of a stream has been applied, as items of the table itself.
+
+The item of a shard is ``STREAM#<stream>`` / ``SHARD#<shard>``, with ``sequence`` (S), the last
+applied record's number, and ``done`` (BOOL) once the shard is closed and applied to its end. Beside
+them, ``WATERMARK`` has ``caught_up`` (S), an instant before which nothing was left to apply.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from dal.client.table import Table
+from dal.errors import ConditionFailedError
+from dal.table.items import ABSENT, Action, Item, primary_key
+from dal.table.keys import format_instant, parse_instant
+
+_SHARD = "SHARD#"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """How far a shard has been applied; without ``sequence``, no record of it has."""
+
+    shard: str
+    sequence: str | None = None
+    done: bool = False
+
+    def covers(self, sequence: str) -> bool:
+        """Return whether the record of this number has been applied."""
+        return self.done or (self.sequence is not None and int(sequence) <= int(self.sequence))
+
+
+def label_of(stream_arn: str) -> str:
+    """Return what tells a stream from the table's others: the last part of its ARN."""
+    return stream_arn.rpartition("/")[2]
+
+
+class Checkpoints:
+    """The checkpoints of one stream, and its watermark."""
+
+    def __init__(self, table: Table, stream: str) -> None:
+        self._table = table
+        self._partition = f"STREAM#{stream}"
+
+    async def read(self, shards: Sequence[str]) -> dict[str, Checkpoint]:
+        """Return the checkpoint of each shard, as the latest write left it."""
+        items = await self._table.get_many([self._key(_SHARD + shard) for shard in shards])
+        found = {item["SK"]["S"].removeprefix(_SHARD): item for item in items}
+        return {shard: _decode(shard, found.get(shard, {})) for shard in shards}
+
+    def move(self, held: Checkpoint, to: Checkpoint) -> Action:
+        """Return the write of ``to``, on condition that the stored checkpoint is ``held``."""
+        item = self._item(to)
+        if held.sequence is None:
+            return {"Put": {"Item": item, **ABSENT}}
+        return {
+            "Put": {
+                "Item": item,
+                "ConditionExpression": "#sequence = :held AND attribute_not_exists(#done)",
+                "ExpressionAttributeNames": {"#sequence": "sequence", "#done": "done"},
+                "ExpressionAttributeValues": {":held": {"S": held.sequence}},
+            }
+        }
+
+    async def begin(self, reached: Iterable[Checkpoint], instant: datetime) -> None:
+        """Store how far a rebuild has applied a stream that nobody follows yet.
+
+        The watermark comes last: a follower refuses a stream without it.
+        """
+        await self._table.put_many(
+            [self._item(one) for one in reached if one != Checkpoint(one.shard)]
+        )
+        await self.raise_watermark(instant)
+
+    async def watermark(self) -> datetime | None:
+        """Return an instant before which every record was applied, the latest that is known."""
+        item = await self._table.get(self._key("WATERMARK"))
+        return parse_instant(item["caught_up"]["S"]) if item else None
+
+    async def raise_watermark(self, instant: datetime) -> None:
+        """Store a later watermark; a stored one that is later yet stays."""
+        item = self._key("WATERMARK") | {"caught_up": {"S": format_instant(instant)}}
+        condition = {
+            "ConditionExpression": "attribute_not_exists(PK) OR caught_up < :instant",
+            "ExpressionAttributeValues": {":instant": item["caught_up"]},
+        }
+        try:
+            await self._table.write([{"Put": {"Item": item, **condition}}])
+        except ConditionFailedError:
+            return
+
+    def _item(self, checkpoint: Checkpoint) -> Item:
+        item = self._key(_SHARD + checkpoint.shard)
+        if checkpoint.sequence is not None:
+            item["sequence"] = {"S": checkpoint.sequence}
+        if checkpoint.done:
+            item["done"] = {"BOOL": True}
+        return item
+
+    def _key(self, sort_key: str) -> Item:
+        return primary_key(self._partition, sort_key)
+
+
+def _decode(shard: str, item: Item) -> Checkpoint:
+    return Checkpoint(shard, item.get("sequence", {}).get("S"), "done" in item)

@@ -1,0 +1,1 @@
+"""Execution of GraphQL documents: limits, cost, errors, subscriptions."""

@@ -1,0 +1,102 @@
+"""The public fields, which are the same for every client, so that shared caches may keep them.
+
+All other fields are private, and so is every operation that selects one.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from graphql import (
+    DocumentNode,
+    FieldNode,
+    GraphQLSchema,
+    OperationDefinitionNode,
+    OperationType,
+    SelectionNode,
+    get_named_type,
+)
+
+from schema.execution.fragments import Fragments, fields_of, fragments_of
+
+PUBLIC: Mapping[str, str] = {
+    "Query": "node nodes product comment author leaderboard",
+    "Node": "id",
+    "Product": "id productId title pictureUrl url comments statistics mostRecentPositive "
+    "mostRecentNegative lastCommentedAt",
+    "CommentConnection": "edges nodes pageInfo totalCount",
+    "CommentEdge": "node cursor",
+    "Comment": "id commentId product title text username author rating language createdAt "
+    "updatedAt verifiedPurchase",
+    "Author": "username comments",
+    "CommentStatistics": "total average histogram languages facets",
+    "CommentFacets": "total average ratings languages",
+    "RatingFacet": "rating count selected",
+    "LanguageFacet": "language count selected",
+    "RatingCount": "rating count",
+    "LanguageCount": "language count",
+    "LeaderboardConnection": "edges nodes pageInfo",
+    "ProductRankEdge": "node cursor",
+    "ProductRank": "product count rank",
+    "PageInfo": "hasNextPage hasPreviousPage startCursor endCursor",
+}
+"""The public fields of each type. ``plan`` is private: it describes one read, not the data."""
+
+_PUBLIC = frozenset(f"{owner}.{name}" for owner, names in PUBLIC.items() for name in names.split())
+
+
+_PERSONAL_LOOK_UPS = frozenset({"node", "nodes"})
+"""Public fields of Query that look up any object by global id, a user's objects included."""
+
+_IMPERSONAL = frozenset(PUBLIC["Query"].split()) - _PERSONAL_LOOK_UPS
+
+
+def is_impersonal(document: DocumentNode, operation: OperationDefinitionNode) -> bool:
+    """Return whether an operation looks up no object of a user or an organisation.
+
+    Those objects are reached only from other fields of Query.
+    """
+    selected = fields_of(operation.selection_set.selections, fragments_of(document))
+    names = {field.name.value for _, field in selected}
+    impersonal = all(name.startswith("__") for name in names - _IMPERSONAL)
+    return operation.operation is OperationType.QUERY and impersonal
+
+
+def is_public(
+    schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode
+) -> bool:
+    """Return whether every client gets the same result of an operation of a valid document.
+
+    ``node`` and ``nodes`` are public if the fields selected from their objects are public. Without
+    a user, a look-up of a private object is an error, and caches keep no errors.
+    """
+    if operation.operation is not OperationType.QUERY or schema.query_type is None:
+        return False
+    walk = _Walk(schema, fragments_of(document))
+    return walk.is_public(schema.query_type.name, operation.selection_set.selections)
+
+
+class _Walk:
+    """A walk over the fields of one operation, up to the first private field."""
+
+    def __init__(self, schema: GraphQLSchema, fragments: Fragments) -> None:
+        self._schema = schema
+        self._fragments = fragments
+
+    def is_public(self, parent: str, selections: Iterable[SelectionNode]) -> bool:
+        """Return whether all selected fields of a type are public, at any depth."""
+        return all(
+            self._is_public_field(named or parent, field)
+            for named, field in fields_of(selections, self._fragments)
+        )
+
+    def _is_public_field(self, owner: str, field: FieldNode) -> bool:
+        name = f"{owner}.{field.name.value}"
+        if field.name.value == "__typename":
+            return True
+        if name not in _PUBLIC:
+            return False
+        if field.selection_set is None:
+            return True
+        declared = self._schema.get_field(self._schema.type_map[owner], field.name.value)  # type: ignore[arg-type]
+        return declared is not None and self.is_public(
+            get_named_type(declared.type).name, field.selection_set.selections
+        )

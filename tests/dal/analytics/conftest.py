@@ -1,0 +1,40 @@
+"""The two stores, fresh for each test; ClickHouse only where Debian's server is installed."""
+
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from dal.analytics.clickhouse_store import ClickHouseStore
+from dal.analytics.duckdb_store import DuckDBStore
+from dal.analytics.store import AnalyticsStore
+from tests.engines import CLICKHOUSE, clickhouse
+
+
+@pytest.fixture(scope="session")
+def clickhouse_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    if CLICKHOUSE is None:
+        pytest.skip("clickhouse-server is not installed: apt-get install clickhouse-server")
+    with clickhouse(tmp_path_factory.mktemp("clickhouse")) as url:
+        yield url
+
+
+@pytest.fixture
+async def duckdb_store(tmp_path: Path) -> AsyncIterator[DuckDBStore]:
+    store = DuckDBStore(tmp_path / "an 'odd' name")
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def clickhouse_store(clickhouse_url: str) -> AsyncIterator[ClickHouseStore]:
+    store = ClickHouseStore(clickhouse_url, f"test-{uuid.uuid4().hex}")
+    yield store
+    await store.close()
+
+
+@pytest.fixture(params=["duckdb_store", "clickhouse_store"])
+def store(request: pytest.FixtureRequest) -> AnalyticsStore:
+    found: AnalyticsStore = request.getfixturevalue(request.param)
+    return found

@@ -1,0 +1,102 @@
+"""ClickHouse's tables: years that it has no dates for, and exports that are replaced."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from dal.analytics import clickhouse_store as clickhouse_module
+from dal.analytics import queries
+from dal.analytics.clickhouse_store import ClickHouseStore
+from dal.analytics.errors import AnalyticsUnavailableError
+from dal.analytics.periods import Interval
+from tests.dal.analytics import oracle
+from tests.dal.analytics.test_answers import EXPORTED
+from tests.dal.analytics.test_duckdb_store import COMMENT, counts, filled
+
+
+async def test_comments_of_years_without_dates_are_left_out(
+    clickhouse_store: ClickHouseStore, tmp_path: Path
+) -> None:
+    early = COMMENT._replace(comment_id="e", created_at=datetime(1969, 12, 31, tzinfo=UTC))
+    late = COMMENT._replace(comment_id="l", created_at=datetime(2150, 1, 1, tzinfo=UTC))
+    parquet = oracle.write_export(tmp_path / "e.parquet", [COMMENT, early, late])
+    assert (await clickhouse_store.fill(parquet, EXPORTED)).rows == 1
+    assert await counts(clickhouse_store) == [(0, 0, 0, 0, 1)]
+
+
+async def test_earlier_exports_are_dropped(
+    clickhouse_store: ClickHouseStore, clickhouse_url: str, tmp_path: Path
+) -> None:
+    for _ in range(2):
+        await filled(clickhouse_store, tmp_path)
+    async with httpx.AsyncClient() as client:
+        tables = (await client.post(clickhouse_url, content="SHOW TABLES")).text.split()
+    assert len([one for one in tables if one.startswith(clickhouse_store._prefix)]) == 2
+    assert await counts(clickhouse_store) == [(0, 0, 0, 0, 1)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Code: 60, e.displayText() = DB::Exception: Table default.t_state doesn't exist.",
+        "Code: 60. DB::Exception: Table default.t_state does not exist. (UNKNOWN_TABLE)",
+    ],
+)
+async def test_a_missing_table_is_known_by_what_old_and_new_releases_say(said: str) -> None:
+    store = ClickHouseStore("http://127.0.0.1:1", "t")
+    answer = httpx.MockTransport(lambda _: httpx.Response(404, text=said))
+    store._client = httpx.AsyncClient(transport=answer)
+    assert await store.export() is None
+    await store.close()
+
+
+async def test_a_refresh_that_another_one_overtakes_says_so(
+    clickhouse_store: ClickHouseStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = clickhouse_module._exported
+
+    def overtaken(parquet: Path) -> Iterator[list[dict[str, Any]]]:
+        for batch in read(parquet):
+            url = clickhouse_store._url
+            for name in httpx.post(url, content="SHOW TABLES").text.split():
+                if name.startswith(f"{clickhouse_store._prefix}_base_"):
+                    httpx.post(url, content=f"DROP TABLE {name}").raise_for_status()
+            yield batch
+
+    monkeypatch.setattr(clickhouse_module, "_exported", overtaken)
+    with pytest.raises(AnalyticsUnavailableError, match="Another refresh replaced this one"):
+        await filled(clickhouse_store, tmp_path)
+
+
+async def test_the_exports_of_a_table_with_a_longer_name_stay(
+    clickhouse_store: ClickHouseStore, clickhouse_url: str, tmp_path: Path
+) -> None:
+    other = ClickHouseStore(clickhouse_url, f"{clickhouse_store._prefix}_base_x")
+    await filled(other, tmp_path)
+    await filled(clickhouse_store, tmp_path)
+    assert await counts(other) == [(0, 0, 0, 0, 1)]
+    await other.close()
+
+
+async def test_bounds_beyond_its_dates_hold_all_that_it_has(
+    clickhouse_store: ClickHouseStore, tmp_path: Path
+) -> None:
+    await filled(clickhouse_store, tmp_path)
+    export = await clickhouse_store.export()
+    assert export is not None
+
+    async def found(*years: int) -> list[int]:
+        start, end = (datetime(year, 1, 1, tzinfo=UTC) for year in years)
+        result = await clickhouse_store.ask(
+            lambda relation: queries.trend(relation, "p", Interval.MONTH, (start, end), None),
+            export,
+        )
+        return [int(row[-1]) for row in result.rows]
+
+    assert await found(1200, 9000) == [1]
+    assert await found(1200, 1300) == []
+    assert await found(2200, 9000) == []

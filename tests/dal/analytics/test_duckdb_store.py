@@ -1,0 +1,191 @@
+"""The embedded store's files: replaced while they are read, broken, away."""
+
+import asyncio
+import os
+import resource
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from dal.analytics import queries
+from dal.analytics.duckdb_store import DuckDBStore
+from dal.analytics.errors import AnalyticsUnavailableError
+from dal.analytics.opening import open_store
+from dal.analytics.periods import Interval, Span
+from dal.analytics.questions import TrendQuestion
+from dal.analytics.service import Analytics
+from dal.analytics.store import AnalyticsStore, Export, Question, Result
+from dal.limits import MAX_WAITING_QUESTIONS
+from dal.model import Comment
+from tests.dal.analytics import oracle
+from tests.dal.analytics.test_answers import EXPORTED, asked_of
+
+COMMENT = Comment("c", "p", "u", 5, "en", "", "", datetime(2024, 1, 1, tzinfo=UTC))
+ASKED = TrendQuestion("p", Span(Interval.MONTH))
+
+
+async def filled(store: AnalyticsStore, folder: Path, *comments: Comment) -> None:
+    parquet = oracle.write_export(folder / "export.parquet", comments or [COMMENT])
+    await store.fill(parquet, EXPORTED)
+
+
+async def counts(store: AnalyticsStore) -> list[tuple[int, ...]]:
+    return [tuple(point.counts) for point in (await asked_of(store).trend(ASKED)).points]
+
+
+async def test_an_export_is_replaced_while_somebody_asks(
+    duckdb_store: DuckDBStore, tmp_path: Path
+) -> None:
+    await filled(duckdb_store, tmp_path)
+    before = await duckdb_store.export()
+    assert before is not None
+    await filled(duckdb_store, tmp_path, COMMENT, COMMENT._replace(comment_id="d"))
+    (kept,) = (tmp_path / "an 'odd' name").glob("base-*")
+    assert kept.name != before.name
+
+    result = await duckdb_store.ask(
+        lambda comments: queries.trend(comments, "p", Interval.DAY, (None, None), None), before
+    )
+    assert [tuple(row)[-1] for row in result.rows] == [2]
+
+
+async def test_broken_files_are_told_in_a_sentence(
+    duckdb_store: DuckDBStore, tmp_path: Path
+) -> None:
+    await filled(duckdb_store, tmp_path)
+    (parquet,) = (tmp_path / "an 'odd' name").glob("base-*")
+    parquet.write_bytes(b"PAR1 and nothing more")
+    with pytest.raises(AnalyticsUnavailableError, match=r"`marginalia analytics refresh` makes"):
+        await counts(duckdb_store)
+    (tmp_path / "an 'odd' name" / "base.json").write_text("{")
+    with pytest.raises(AnalyticsUnavailableError, match="makes them again"):
+        await duckdb_store.export()
+
+
+async def test_what_was_never_filled_or_installed_says_how(
+    duckdb_store: DuckDBStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(AnalyticsUnavailableError, match=r"`marginalia analytics refresh` fills"):
+        await counts(duckdb_store)
+    with pytest.raises(AnalyticsUnavailableError, match="has no analytics store"):
+        await Analytics().trend(ASKED)
+    for module in ("dal.analytics.duckdb_store", "dal.analytics.clickhouse_store"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    for url in (None, "http://127.0.0.1:1"):
+        with pytest.raises(AnalyticsUnavailableError, match=r"pip install .*\[analytics"):
+            await open_store(tmp_path, "t", url)
+
+
+async def test_a_server_that_is_away_is_told_with_its_host() -> None:
+    store = await open_store(Path("unused"), "t", "http://127.0.0.1:1")
+    with pytest.raises(
+        AnalyticsUnavailableError, match=r"ClickHouse at 127\.0\.0\.1 does not answer"
+    ):
+        await counts(store)
+    await store.close()
+
+
+class SlowStore:
+    """A store whose answers wait for ``go``."""
+
+    name = "slow"
+
+    def __init__(self, store: DuckDBStore) -> None:
+        self._store = store
+        self.go = asyncio.Event()
+        self.asked = 0
+
+    async def ask(self, question: Question, export: Export) -> Result:
+        self.asked += 1
+        await self.go.wait()
+        return await self._store.ask(question, export)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
+async def test_too_many_questions_at_once_are_refused_and_answers_are_kept(
+    duckdb_store: DuckDBStore, tmp_path: Path
+) -> None:
+    await filled(duckdb_store, tmp_path)
+    slow = SlowStore(duckdb_store)
+    analytics = asked_of(slow)
+    asking = [asyncio.create_task(analytics.trend(ASKED)) for _ in range(MAX_WAITING_QUESTIONS)]
+    while slow.asked < MAX_WAITING_QUESTIONS:  # noqa: ASYNC110 - of many tasks, the last one
+        await asyncio.sleep(0.01)
+    with pytest.raises(AnalyticsUnavailableError, match="too many questions"):
+        await analytics.trend(ASKED)
+    slow.go.set()
+    answers = await asyncio.gather(*asking)
+    assert {tuple(point.counts for point in one.points) for one in answers} == {((0, 0, 0, 0, 1),)}
+    assert await analytics.trend(ASKED) in answers
+    assert slow.asked == MAX_WAITING_QUESTIONS
+    await filled(duckdb_store, tmp_path)
+    await analytics.trend(ASKED)
+    assert slow.asked == MAX_WAITING_QUESTIONS + 1
+
+
+async def test_a_question_that_takes_too_long_is_interrupted(
+    duckdb_store: DuckDBStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await filled(duckdb_store, tmp_path)
+    monkeypatch.setattr("dal.analytics.service.DEADLINE", 0.3)
+    endless = (
+        "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range % 7 = b.range % 5"
+    )
+    monkeypatch.setattr("dal.analytics.dialects.duckdb", lambda _: endless)
+    with pytest.raises(AnalyticsUnavailableError, match="too long"):
+        await counts(duckdb_store)
+    monkeypatch.undo()
+    assert await counts(duckdb_store) == [(0, 0, 0, 0, 1)]  # the thread is free again
+
+
+async def test_no_room_for_the_file_leaves_what_was_there(
+    duckdb_store: DuckDBStore, tmp_path: Path
+) -> None:
+    await filled(duckdb_store, tmp_path)
+    many = [COMMENT._replace(comment_id=f"{seed:x}") for seed in range(10**9, 10**9 + 20_000)]
+    parquet = oracle.write_export(tmp_path / "many.parquet", many)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, hard))
+    try:
+        with pytest.raises(AnalyticsUnavailableError, match="make room and try again"):
+            await duckdb_store.fill(parquet, EXPORTED)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert await counts(duckdb_store) == [(0, 0, 0, 0, 1)]
+    await filled(duckdb_store, tmp_path)
+    (kept,) = (tmp_path / "an 'odd' name").glob("base-*")
+    assert kept.suffix == ".parquet"
+
+
+async def test_files_are_on_the_disk_before_what_they_replace_goes(
+    duckdb_store: DuckDBStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = set()
+
+    def fsync(descriptor: int) -> None:
+        synced.add(os.stat(descriptor).st_ino)
+
+    monkeypatch.setattr("os.fsync", fsync)
+    await filled(duckdb_store, tmp_path)
+    kept = [one for one in (tmp_path / "an 'odd' name").rglob("*") if one.is_file()]
+    assert [one.name for one in kept if one.stat().st_ino not in synced] == []
+
+
+async def test_duckdb_spills_beside_its_files_and_fetches_nothing(
+    duckdb_store: DuckDBStore, tmp_path: Path
+) -> None:
+    await filled(duckdb_store, tmp_path)
+    with duckdb_store._database.cursor() as cursor:
+        cursor.execute("SET memory_limit = '20MB'")
+        cursor.execute("CREATE TEMP TABLE t AS SELECT hash(range) AS one FROM range(4_000_000)")
+        (spilled,) = (tmp_path / "an 'odd' name").glob("spilled-*")
+        assert [*spilled.iterdir()]
+        with pytest.raises(duckdb.Error, match="LOAD httpfs"):
+            cursor.execute("FROM 'https://127.0.0.1:1/some.parquet'")

@@ -1,0 +1,93 @@
+"""What is done to the table as a whole, also after it was interrupted."""
+
+import uuid
+
+import pytest
+
+from dal import errors
+from dal.client import admin
+from dal.client.table import Table
+from dal.entities.declared import INDEXES
+from dal.statistics.maintenance_mode import Maintenance, MaintenanceStore, create_table
+from tests.fakes import Answer, FaultyClient, Operation, client_error, refuse
+
+KEY = {"PK": {"S": "a"}, "SK": {"S": "a"}}
+
+DENIED = client_error("AccessDeniedException")
+
+
+async def reach(real: Operation, arguments: Answer) -> Answer:
+    return await real(**arguments)
+
+
+@pytest.fixture
+def absent(each_table: Table) -> Table:
+    """A table that nobody has created."""
+    return Table(each_table._client, f"test-{uuid.uuid4().hex}")
+
+
+async def expires(table: Table) -> bool:
+    answer = await table.call("describe_time_to_live")
+    return answer["TimeToLiveDescription"]["TimeToLiveStatus"] in {"ENABLED", "ENABLING"}
+
+
+async def test_a_creation_without_all_rights_is_ended_by_the_next(absent: Table) -> None:
+    client = FaultyClient(absent._client, *[reach] * 2, refuse(DENIED))
+    with pytest.raises(errors.StoreRefusedError, match="AccessDeniedException"):
+        await create_table(Table(client, absent.name))
+    assert client.calls[-1][0] == "update_time_to_live"
+    assert not await expires(absent)
+    assert await create_table(absent)
+    assert await expires(absent)
+    assert (await MaintenanceStore(absent).read()).complete
+    assert not await create_table(absent)
+
+
+async def test_a_table_that_others_filled_is_not_called_complete(absent: Table) -> None:
+    await admin.create(absent, INDEXES)
+    await admin.let_expire(absent)
+    await absent.put_many([KEY])
+    assert not await create_table(absent)
+    assert await MaintenanceStore(absent).read() == Maintenance()
+
+
+async def test_who_may_not_look_is_told_so_at_once(absent: Table) -> None:
+    client = Blind(absent._client)
+    with pytest.raises(errors.StoreRefusedError, match="AccessDeniedException"):
+        await create_table(Table(client, absent.name))
+    assert [operation for operation, _ in client.calls] == ["create_table"]
+
+
+class Blind(FaultyClient):
+    """A service that lets nobody look at tables."""
+
+    async def call(self, operation: str, arguments: Answer) -> Answer:
+        if operation == "describe_table":
+            raise DENIED
+        return await super().call(operation, arguments)
+
+
+async def test_a_table_that_is_being_changed_is_waited_for(table: Table) -> None:
+    await admin.renew_stream(table)
+    busy = refuse(client_error("ResourceInUseException"))
+    client = FaultyClient(table._client, busy, busy)
+    await admin.end_stream(Table(client, table.name))
+    assert [operation for operation, _ in client.calls] == ["update_table"] * 3
+
+
+async def test_a_table_that_stays_in_use_is_told_in_one_sentence(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admin, "ACTIVE_SECONDS", 0.2)
+    client = FaultyClient(table._client, *[refuse(client_error("ResourceInUseException"))] * 99)
+    with pytest.raises(errors.ConflictError, match=r"is being changed: let that end"):
+        await admin.end_stream(Table(client, table.name))
+
+
+@pytest.mark.parametrize("code", ["ExpiredTokenException", "ReplicatedWriteConflictException"])
+async def test_credentials_that_expired_and_writes_of_other_regions_are_tried_again(
+    table: Table, code: str
+) -> None:
+    client = FaultyClient(table._client, refuse(client_error(code)))
+    await Table(client, table.name).write([{"Put": {"Item": KEY}}])
+    assert await table.get(KEY) == KEY

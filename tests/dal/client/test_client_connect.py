@@ -1,0 +1,110 @@
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from dal import errors
+from dal.client import retries
+from dal.client.table import Table, TableAddress, connect
+from tests.engines import free_port
+
+KEY = {"PK": {"S": "a"}, "SK": {"S": "a"}}
+
+
+@pytest.fixture
+def brief_deadline(monkeypatch: pytest.MonkeyPatch) -> float:
+    monkeypatch.setattr(retries, "DEADLINE", 1.5)
+    return 1.5
+
+
+@pytest.fixture
+async def silent_url() -> AsyncIterator[str]:
+    """An endpoint that accepts connections and never answers."""
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(listen, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+async def test_an_unreachable_engine_is_told_within_the_deadline(brief_deadline: float) -> None:
+    url = f"http://127.0.0.1:{free_port()}"
+    began = time.monotonic()
+    async with connect(TableAddress("gone", url, embedded=True)) as table:
+        with pytest.raises(errors.StoreUnavailableError, match=f"does not answer at {url}"):
+            await table.get(KEY)
+    assert brief_deadline * 0.9 <= time.monotonic() - began < brief_deadline + 25
+
+
+async def test_a_silent_engine_is_told_within_the_deadline(
+    silent_url: str, brief_deadline: float
+) -> None:
+    async with connect(TableAddress("silent", silent_url, embedded=True)) as table:
+        began = time.monotonic()
+        with pytest.raises(errors.StoreUnavailableError, match="try again in a moment"):
+            await table.get(KEY)
+        assert time.monotonic() - began < brief_deadline + 25
+
+
+@pytest.fixture
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
+
+
+@pytest.mark.usefixtures("no_settings")
+async def test_a_missing_region_is_told() -> None:
+    with pytest.raises(errors.StoreRefusedError, match=r"AWS settings do not work.*region"):
+        async with connect(TableAddress()):
+            pass
+
+
+@pytest.mark.usefixtures("no_settings")
+async def test_missing_credentials_are_told(
+    dynoxide_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    async with connect(TableAddress(endpoint_url=dynoxide_url)) as table:
+        with pytest.raises(
+            errors.StoreRefusedError, match=r"AWS settings do not work.*credentials"
+        ):
+            await table.get(KEY)
+
+
+@pytest.mark.parametrize("url", ["nonsense", "127.0.0.1:8000", "http://"])
+async def test_an_endpoint_that_is_no_url_is_told(url: str) -> None:
+    with pytest.raises(errors.StoreRefusedError):
+        async with connect(TableAddress("any", url, embedded=True)) as table:
+            await table.get(KEY)
+
+
+SURROUNDINGS = {
+    "HTTP_PROXY": "http://127.0.0.1:9",
+    "http_proxy": "http://127.0.0.1:9",
+    "AWS_PROFILE": "nobody",
+    "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
+    "AWS_SESSION_TOKEN": "stale",
+    "AWS_CONFIG_FILE": __file__,  # no configuration at all
+    "AWS_SHARED_CREDENTIALS_FILE": __file__,
+}
+
+
+@pytest.mark.parametrize(("name", "value"), SURROUNDINGS.items(), ids=SURROUNDINGS)
+async def test_the_embedded_engine_does_not_depend_on_the_surroundings(
+    table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    async with connect(TableAddress(table.name, dynoxide_url, embedded=True)) as opened:
+        assert await opened.get(KEY) is None
+
+
+async def test_a_fault_of_the_caller_is_not_taken_for_a_bad_endpoint(dynoxide_url: str) -> None:
+    with pytest.raises(ValueError, match="the caller's own endpoint"):
+        async with connect(TableAddress("any", dynoxide_url, embedded=True)):
+            raise ValueError("the caller's own endpoint")

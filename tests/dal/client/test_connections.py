@@ -1,0 +1,313 @@
+"""Connections that are kept, against servers that do what no engine does on demand."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+import uvloop
+
+from dal.client import connections
+from dal.client.connections import Connections, Origin, UnansweredError
+from tests.engines import free_port
+
+Reply = Callable[[asyncio.StreamWriter], Awaitable[None]]
+
+REQUEST = b"POST / HTTP/1.1\r\nhost: here\r\ncontent-length: 2\r\n\r\n{}"
+
+
+@dataclass
+class Server:
+    """Replies to each request in turn as it is told, then with how many there were."""
+
+    replies: list[Reply] = field(default_factory=list)
+    requests: int = 0
+    replied: int = 0
+    opened: int = 0
+    port: int = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.opened += 1
+        try:
+            while await reader.readexactly(len(REQUEST)):
+                self.requests += 1
+                await (self.replies.pop(0) if self.replies else self.count)(writer)
+                self.replied += 1
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    async def count(self, writer: asyncio.StreamWriter) -> None:
+        writer.write(told(str(self.requests)))
+
+    async def done(self, replied: int) -> None:
+        """Wait until so many replies have ended, and arrived."""
+        async with asyncio.timeout(60):
+            while self.replied < replied:  # noqa: ASYNC110 - looked at, not told
+                await asyncio.sleep(0.001)
+        await asyncio.sleep(0.05)
+
+
+def told(body: str, *headers: str) -> bytes:
+    lines = "".join(f"{one}\r\n" for one in (f"Content-Length: {len(body)}", *headers))
+    return f"HTTP/1.1 200 OK\r\n{lines}\r\n{body}".encode()
+
+
+def saying(*parts: bytes) -> Reply:
+    async def reply(writer: asyncio.StreamWriter) -> None:
+        for part in parts:
+            writer.write(part)
+            await writer.drain()
+            await asyncio.sleep(0.001)
+
+    return reply
+
+
+async def close(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+
+
+async def reset(writer: asyncio.StreamWriter) -> None:
+    writer.transport.abort()
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    scripted = Server()
+    async with await asyncio.start_server(scripted.serve, "127.0.0.1", 0) as listening:
+        scripted.port = listening.sockets[0].getsockname()[1]
+        yield scripted
+
+
+@pytest.fixture
+async def kept(server: Server) -> AsyncIterator[Connections]:
+    opened = Connections(Origin("127.0.0.1", server.port))
+    yield opened
+    opened.close()
+
+
+async def ask(kept: Connections, *, again: bool = True) -> str:
+    answer = await kept.ask(REQUEST, again=again)
+    assert answer.status == 200
+    return answer.body.decode()
+
+
+async def test_a_connection_serves_one_request_after_the_other(
+    server: Server, kept: Connections
+) -> None:
+    assert [await ask(kept) for _ in range(5)] == ["1", "2", "3", "4", "5"]
+    assert server.opened == 1
+
+
+async def test_requests_at_once_have_a_connection_each(server: Server, kept: Connections) -> None:
+    assert set(await asyncio.gather(*(ask(kept) for _ in range(5)))) == set("12345")
+    assert server.opened == 5
+    assert set(await asyncio.gather(*(ask(kept) for _ in range(5)))) == {"6", "7", "8", "9", "10"}
+    assert server.opened == 5
+
+
+WHOLE = told("text", "X-Amz-CRC32: 7")
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nte\r\n2\r\nxt\r\n0\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (WHOLE,),
+        (WHOLE[:9], WHOLE[9:30], WHOLE[30:-3], WHOLE[-3:]),
+        (CHUNKED,),
+        (CHUNKED[:-9], CHUNKED[-9:]),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", WHOLE),
+    ],
+)
+async def test_an_answer_may_come_in_parts(
+    server: Server, kept: Connections, parts: tuple[bytes, ...]
+) -> None:
+    server.replies = [saying(*parts)]
+    answer = await kept.ask(REQUEST, again=True)
+    assert answer.body == b"text"
+    assert answer.checksum == (b"7" if b"CRC32" in b"".join(parts) else b"")
+    assert await ask(kept) == "2"
+    assert server.opened == 1
+
+
+@pytest.mark.parametrize("end", [close, reset])
+async def test_a_kept_connection_that_was_closed_is_noticed(
+    server: Server, kept: Connections, end: Reply
+) -> None:
+    async def answer_and_end(writer: asyncio.StreamWriter) -> None:
+        await server.count(writer)
+        await writer.drain()
+        await asyncio.sleep(0.01)
+        await end(writer)
+
+    server.replies = [answer_and_end]
+    assert await ask(kept) == "1"
+    await server.done(1)
+    assert await ask(kept, again=False) == "2"
+    assert server.opened == 2
+
+
+@pytest.mark.parametrize("end", [close, reset])
+async def test_a_read_that_a_kept_connection_lost_is_sent_again_at_once(
+    server: Server, kept: Connections, end: Reply
+) -> None:
+    await ask(kept)
+    server.replies = [end]
+    assert await ask(kept) == "3"
+    assert server.opened == 2
+
+
+@pytest.mark.parametrize("end", [close, reset])
+async def test_a_write_that_a_kept_connection_lost_is_left_to_the_policy_of_retries(
+    server: Server, kept: Connections, end: Reply
+) -> None:
+    await ask(kept)
+    server.replies = [end]
+    with pytest.raises(UnansweredError):
+        await ask(kept, again=False)
+    assert server.requests == 2
+
+
+async def test_no_request_is_sent_again_over_and_over(server: Server, kept: Connections) -> None:
+    await asyncio.gather(*(ask(kept) for _ in range(3)))
+    server.replies = [reset] * 9
+    with pytest.raises(UnansweredError):
+        await ask(kept)
+    assert server.requests == 3 + 2
+
+
+BROKEN = {
+    "half a body": WHOLE[:-2],
+    "half a head": WHOLE[:20],
+    "no HTTP": b"220 mail.example ESMTP\r\n",
+    "a body without an end": b"HTTP/1.1 200 OK\r\n\r\ntext",
+    "half of the chunks": CHUNKED[:-9],
+}
+
+
+@pytest.mark.parametrize("begun", BROKEN.values(), ids=BROKEN)
+async def test_a_broken_answer_is_none(server: Server, kept: Connections, begun: bytes) -> None:
+    async def break_off(writer: asyncio.StreamWriter) -> None:
+        await saying(begun)(writer)
+        writer.close()
+
+    await ask(kept)
+    server.replies = [break_off]
+    with pytest.raises(OSError, match="closed"):
+        await ask(kept)
+    assert server.requests == 2, "the answer was begun: the request is not sent again"
+    assert await ask(kept) == "3"
+
+
+async def test_a_late_answer_is_not_taken_for_the_next_ones(
+    server: Server, kept: Connections
+) -> None:
+    come = asyncio.Event()
+
+    async def late(writer: asyncio.StreamWriter) -> None:
+        await come.wait()
+        writer.write(told("late"))
+
+    await ask(kept)
+    server.replies = [late, late]
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await ask(kept)
+    leaving = asyncio.create_task(ask(kept))
+    async with asyncio.timeout(60):
+        while server.requests < 3:  # noqa: ASYNC110 - looked at, not told
+            await asyncio.sleep(0.001)
+    leaving.cancel()
+    assert await ask(kept) == "4"
+    come.set()
+    await asyncio.sleep(0.05)
+    assert await ask(kept) == "5"
+    assert server.opened == 3
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        (told("once") + told("twice"),),
+        (told("once"), b"and more"),
+        (told("once", "Connection: close"),),
+        (b"HTTP/1.0 200 OK\r\nContent-Length: 4\r\n\r\nonce",),
+    ],
+    ids=["a second answer", "more bytes", "Connection: close", "HTTP/1.0"],
+)
+async def test_a_connection_that_cannot_be_trusted_is_not_kept(
+    server: Server, kept: Connections, reply: tuple[bytes, ...]
+) -> None:
+    server.replies = [saying(*reply)]
+    assert await ask(kept) == "once"
+    await server.done(1)
+    assert await ask(kept, again=False) == "2"
+    assert server.opened == 2
+
+
+async def test_a_connection_that_was_idle_for_long_is_not_used(
+    server: Server, kept: Connections, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await ask(kept)
+    monkeypatch.setattr(connections, "IDLE_SECONDS", 0)
+    await ask(kept)
+    assert server.opened == 2
+
+
+async def test_nobody_there_is_an_error_of_the_system() -> None:
+    with pytest.raises(ConnectionRefusedError):
+        await Connections(Origin("127.0.0.1", free_port())).ask(REQUEST, again=True)
+
+
+# --- hosts with several addresses ---
+
+
+@contextlib.contextmanager
+def swallowing(host: str, port: int) -> Iterator[None]:
+    """Listen with a full backlog: further packets to open a connection are dropped."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(socket.create_server((host, port), backlog=0))
+        for _ in range(4):
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex((host, port))
+        yield
+
+
+@pytest.fixture
+def resolved(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """What every host name resolves to from now on."""
+    addresses: list[tuple[str, int]] = []
+    tcp = socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, ""
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [(*tcp, to) for to in addresses])
+    return addresses
+
+
+async def test_an_address_that_swallows_packets_is_passed_by(
+    server: Server, resolved: list[tuple[str, int]]
+) -> None:
+    resolved += [("127.0.0.2", server.port), ("127.0.0.1", server.port)]
+    with swallowing("127.0.0.2", server.port):
+        kept = Connections(Origin("dynamodb.example", server.port))
+        assert await ask(kept) == "1"
+        kept.close()
+
+
+async def test_the_servers_own_event_loop_connects_too(server: Server) -> None:
+    async def answered() -> str:
+        kept = Connections(Origin("localhost", server.port))
+        try:
+            return await ask(kept)
+        finally:
+            kept.close()
+
+    def run() -> str:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(answered())
+
+    assert await asyncio.to_thread(run) == "1"

@@ -1,0 +1,284 @@
+"""What calls pass on their way: a free connection, the circuit breaker, the log of failures."""
+
+import asyncio
+import logging
+
+import pytest
+
+from dal import errors
+from dal.client import breaker, gate, retries
+from dal.client.breaker import CircuitBreaker
+from dal.client.failure_log import FailureLog
+from dal.client.gate import Gate
+from dal.client.retries import retry
+from dal.deadline import Deadline, deadline
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [100.0]
+    monkeypatch.setattr("dal.client.breaker.time.monotonic", lambda: now[0])
+    return now
+
+
+def is_open(circuit: CircuitBreaker) -> bool:
+    try:
+        circuit.admit()
+    except errors.CircuitOpenError:
+        return True
+    return False
+
+
+def fail(circuit: CircuitBreaker, times: int = breaker.FAILURES) -> None:
+    for _ in range(times):
+        circuit.failed()
+
+
+def test_it_opens_after_several_failures_over_some_time(clock: list[float]) -> None:
+    circuit = CircuitBreaker()
+    fail(circuit, 100)
+    assert not is_open(circuit), "a restart of the store is waited for"
+    clock[0] += breaker.OUTAGE_SECONDS
+    fail(circuit, 1)
+    assert is_open(circuit)
+
+
+def test_few_failures_do_not_open_it(clock: list[float]) -> None:
+    circuit = CircuitBreaker()
+    fail(circuit, breaker.FAILURES - 2)
+    clock[0] += 1000
+    fail(circuit, 1)
+    assert not is_open(circuit)
+    circuit.succeeded()
+    clock[0] += 1000
+    fail(circuit, 1)
+    assert not is_open(circuit)
+
+
+def test_one_call_a_second_goes_through_an_open_circuit(clock: list[float]) -> None:
+    circuit = CircuitBreaker()
+    fail(circuit)
+    clock[0] += breaker.OUTAGE_SECONDS
+    fail(circuit)
+    for _ in range(3):
+        assert is_open(circuit)
+        clock[0] += breaker.PROBE_SECONDS
+        assert [is_open(circuit) for _ in range(5)] == [False, True, True, True, True]
+        fail(circuit, 1)
+    clock[0] += breaker.PROBE_SECONDS
+    assert not is_open(circuit)
+    circuit.succeeded()
+    assert [is_open(circuit) for _ in range(5)] == [False] * 5
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Gate:
+    monkeypatch.setattr(breaker, "OUTAGE_SECONDS", 0)
+    monkeypatch.setattr(breaker, "PROBE_SECONDS", 0.3)
+    return Gate()
+
+
+class Store:
+    """Counts its calls, and fails until it is told otherwise."""
+
+    def __init__(self, error: Exception | None) -> None:
+        self.error = error
+        self.calls = 0
+
+    async def __call__(self) -> int:
+        self.calls += 1
+        if self.error is not None:
+            raise self.error
+        return self.calls
+
+
+GONE = errors.StoreUnavailableError("Gone.")
+
+
+async def test_who_has_a_deadline_fails_at_once_while_the_circuit_is_open(
+    opened: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(breaker, "PROBE_SECONDS", 10)
+    store = Store(GONE)
+    end = Deadline()
+    end.restart(60)
+    with deadline(end):
+        for _ in range(10):
+            with pytest.raises(errors.CircuitOpenError, match="try again"):
+                await retry(lambda: opened.call("query", store))
+    assert store.calls == breaker.FAILURES
+
+
+async def test_a_command_waits_for_the_store_to_come_back(opened: Gate) -> None:
+    store = Store(GONE)
+    asyncio.get_running_loop().call_later(0.5, setattr, store, "error", None)
+    assert await retry(lambda: opened.call("query", store)) <= breaker.FAILURES + 3
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        errors.ThrottledError("Busy."),
+        errors.ConflictError("Others."),
+        errors.ConditionFailedError([0]),
+        errors.StoreRefusedError("No."),
+    ],
+)
+async def test_an_answer_is_no_outage(opened: Gate, answer: errors.DalError) -> None:
+    store = Store(answer)
+    for _ in range(30):
+        with pytest.raises(type(answer)):
+            await opened.call("query", store)
+    assert store.calls == 30
+
+
+async def test_a_store_that_hangs_opens_the_circuit(
+    opened: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(breaker, "PROBE_SECONDS", 60)
+    monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 0.01)
+    for _ in range(breaker.FAILURES):
+        with pytest.raises(errors.StoreUnavailableError, match="did not answer within"):
+            await opened.call("query", asyncio.Event().wait)
+    with pytest.raises(errors.CircuitOpenError):
+        await opened.call("query", asyncio.Event().wait)
+
+
+async def test_a_refusal_closes_the_circuit(opened: Gate, clock: list[float]) -> None:
+    for _ in range(breaker.FAILURES):
+        with pytest.raises(errors.StoreUnavailableError):
+            await opened.call("query", Store(GONE))
+    assert opened.circuit_open
+    clock[0] += breaker.PROBE_SECONDS
+    with pytest.raises(errors.ConditionFailedError):
+        await opened.call("put_item", Store(errors.ConditionFailedError([0])))
+    assert not opened.circuit_open
+
+
+async def test_who_leaves_neither_opens_nor_closes_the_circuit(
+    opened: Gate, clock: list[float]
+) -> None:
+    for _ in range(breaker.FAILURES):
+        with pytest.raises(errors.StoreUnavailableError):
+            await opened.call("query", Store(GONE))
+    clock[0] += breaker.PROBE_SECONDS
+    probe = asyncio.create_task(opened.call("query", lambda: asyncio.sleep(9)))
+    await asyncio.sleep(0)
+    probe.cancel()
+    await asyncio.wait([probe])
+    with pytest.raises(errors.CircuitOpenError):
+        await opened.call("query", Store(None))
+
+
+async def test_calls_at_once_are_bounded_and_those_who_wait_can_leave() -> None:
+    entrance, free = Gate(), asyncio.Event()
+    running = 0
+
+    async def work() -> None:
+        nonlocal running
+        running += 1
+        await free.wait()
+
+    count = gate.CONNECTIONS * 2
+    for operation in ("query", "transact_write_items"):
+        running = 0
+        free.clear()
+        calls = [asyncio.create_task(entrance.call(operation, work)) for _ in range(count)]
+        async with asyncio.timeout(60):
+            while running < gate.CONNECTIONS:  # noqa: ASYNC110 - of many calls, the last one
+                await asyncio.sleep(0)
+        await asyncio.sleep(0.02)
+        assert running == gate.CONNECTIONS
+        for call in calls[gate.CONNECTIONS :: 2]:
+            call.cancel()
+        free.set()
+        await asyncio.wait(calls)
+        assert running == gate.CONNECTIONS * 3 // 2
+
+
+async def test_maintenance_has_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 0.05)
+    entrance = Gate()
+    await entrance.call("scan", lambda: asyncio.sleep(0.2))
+    with pytest.raises(errors.StoreUnavailableError, match="did not answer within"):
+        await entrance.call("query", lambda: asyncio.sleep(0.2))
+
+
+async def test_a_conflict_before_a_lost_answer_is_not_the_last_word() -> None:
+    """A conflict says that nothing was written; of the attempt under way nobody knows."""
+    attempts = 0
+
+    async def attempt() -> None:
+        nonlocal attempts
+        attempts += 1
+        if attempts == 1:
+            raise errors.ConflictError("Others.")
+        await asyncio.sleep(9)
+
+    end = Deadline()
+    end.restart(1)
+    with deadline(end), pytest.raises(errors.StoreUnavailableError):
+        await retry(attempt)
+    assert attempts == 2
+
+
+async def test_throttling_after_a_lost_answer_is_not_the_last_word() -> None:
+    """Throttling says that nothing was done; the attempt before it may have been."""
+    answers: list[errors.DalError] = [errors.StoreUnavailableError("Lost.")]
+
+    async def attempt() -> None:
+        raise answers.pop() if answers else errors.ThrottledError("Busy.")
+
+    end = Deadline()
+    end.restart(0.3)
+    with deadline(end), pytest.raises(errors.StoreUnavailableError, match="Lost"):
+        await retry(attempt)
+
+
+def test_a_storm_is_a_line_a_second_for_each_kind(caplog: pytest.LogCaptureFixture) -> None:
+    now = [100.0]
+    log = FailureLog(clock=lambda: now[0])
+    for _ in range(1000):
+        log.note("query", errors.StoreUnavailableError("Out."), 3)
+        log.note("get_item", errors.ThrottledError("Busy."), 1)
+    now[0] += 1
+    log.note("scan", errors.StoreUnavailableError("Up."), 2)
+    assert [record.getMessage() for record in caplog.records] == [
+        "DynamoDB failed: operation=query error=StoreUnavailableError attempt=3 suppressed=0: Out.",
+        "DynamoDB failed: operation=get_item error=ThrottledError attempt=1 suppressed=0: Busy.",
+        "DynamoDB failed: operation=scan error=StoreUnavailableError attempt=2 suppressed=999: Up.",
+    ]
+    last = caplog.records[-1]
+    assert (last.levelno, last.exc_info) == (logging.WARNING, None)
+    assert {"operation": "scan", "attempt": 2, "suppressed": 999}.items() <= vars(last).items()
+
+
+async def test_each_attempt_that_fails_is_logged(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retries, "log_failure", FailureLog().note)
+    answers: list[errors.DalError] = [errors.ThrottledError("Busy."), GONE]
+
+    async def attempt() -> None:
+        if answers:
+            raise answers.pop()
+
+    await retry(attempt, "get_item")
+    first, second = [record.getMessage() for record in caplog.records]
+    assert "operation=get_item error=StoreUnavailableError attempt=1" in first
+    assert "operation=get_item error=ThrottledError attempt=2" in second
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        errors.ConflictError("Others."),
+        errors.ConditionFailedError([0]),
+        errors.CircuitOpenError("Not asked."),
+    ],
+)
+def test_what_is_no_failure_is_not_logged(
+    caplog: pytest.LogCaptureFixture, answer: errors.DalError
+) -> None:
+    FailureLog().note("query", answer, 1)
+    assert not caplog.records

@@ -1,0 +1,39 @@
+"""What a listener was told, and the list that it makes of that."""
+
+from datetime import UTC, datetime, timedelta
+
+from dal.live.events import CommentEvent, CommentEventKind
+from dal.live.listener import Listener
+from dal.model import Comment
+
+START = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+def comment(number: int, rating: int = 5, language: str = "en", edits: int = 0) -> Comment:
+    """Return a comment of product 42 that was edited so many times."""
+    created = START + timedelta(seconds=number)
+    edited = created + timedelta(days=edits) if edits else None
+    return Comment(
+        f"c{number}", "42", "ann", rating, language, "", f"edit {edits}", created, edited, False
+    )
+
+
+async def waiting(listener: Listener) -> list[CommentEvent]:
+    """Return the events that can be taken at once."""
+    return [await anext(listener) for _ in range(len(listener._waiting))]
+
+
+def applied(shown: dict[str, Comment], events: list[CommentEvent]) -> None:
+    """Do to a list what events say; what cannot be done was missed or told twice."""
+    for event in events:
+        assert event.change is not None
+        key = event.change.position
+        if event.kind is CommentEventKind.ADDED:
+            assert key not in shown
+        else:
+            assert key in shown
+        if event.kind is CommentEventKind.DELETED:
+            del shown[key]
+        else:
+            assert event.change.now is not None
+            shown[key] = event.change.now

@@ -1,0 +1,223 @@
+"""The log: order, resuming, filters, and what happens to whoever falls behind."""
+
+import random
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, strategies
+
+from dal.live import listener as listening
+from dal.live.broker import InProcessBroker
+from dal.live.changes import Change, Doubt, change_of, decode, encode
+from dal.live.events import CommentEventKind
+from dal.live.listener import SlowListenerError
+from dal.live.log import Log
+from dal.live.positions import EventPosition, position_of
+from dal.model import Comment
+from dal.repositories.comments import Selection
+from tests.dal.live.listening import applied, comment, waiting
+
+ALL = Selection("42")
+KIND = CommentEventKind
+
+
+def write(broker: InProcessBroker, table: dict[int, Comment], dice: random.Random) -> None:
+    """Add, edit or delete a comment, as a repository would; an id is used once."""
+    number = dice.choice([*table, len(broker.log._changes)])
+    old = table.get(number)
+    if old is None:
+        new: Comment | None = comment(number, dice.randint(1, 5), dice.choice(["en", "de"]))
+    elif dice.random() < 0.3:
+        new = None
+    else:
+        edits = int(old.text.split()[1]) + 1
+        new = comment(number, dice.randint(1, 5), dice.choice(["en", "de"]), edits)
+    broker.changed(old, new)
+    table.pop(number, None)
+    if new is not None:
+        table[number] = new
+
+
+@given(
+    seed=strategies.integers(0, 2**32),
+    ratings=strategies.none() | strategies.frozensets(strategies.integers(1, 5)),
+    languages=strategies.none() | strategies.frozensets(strategies.sampled_from(["en", "de"])),
+)
+async def test_reconnects_lose_and_repeat_nothing(
+    seed: int, ratings: frozenset[int] | None, languages: frozenset[str] | None
+) -> None:
+    dice = random.Random(seed)
+    broker = InProcessBroker()
+    selection = Selection("42", ratings, languages)
+    table: dict[int, Comment] = {}
+    shown: dict[str, Comment] = {}
+    listener = broker.log.listen(selection, None)
+    (ready,) = await waiting(listener)
+    assert ready.kind is KIND.READY
+    at = ready.cursor
+    for _ in range(60):
+        write(broker, table, dice)
+        if dice.random() < 0.2:
+            # The client leaves with some of its events, and comes back later.
+            for event in (await waiting(listener))[: dice.randrange(4)]:
+                applied(shown, [event])
+                at = event.cursor
+            listener.close()
+            for _ in range(dice.randrange(3)):
+                write(broker, table, dice)
+            listener = broker.log.listen(selection, position_of(at))
+        elif dice.random() < 0.5:
+            events = await waiting(listener)
+            applied(shown, events)
+            at = events[-1].cursor if events else at
+    applied(shown, await waiting(listener))
+    assert {one.comment_id for one in shown.values()} == {
+        one.comment_id
+        for one in table.values()
+        if (ratings is None or one.rating in ratings)
+        and (languages is None or one.language in languages)
+    }
+    assert all(one in table.values() for one in shown.values())
+
+
+@given(strategies.permutations(range(5)))
+async def test_changes_that_overtake_each_other_end_where_the_writes_did(order: list[int]) -> None:
+    states = [None, *(comment(1, rating, edits=rating) for rating in (1, 2, 3, 4)), None]
+    changes = [change_of(*pair) for pair in pairwise(states)]
+    log = Log()
+    for number, place in enumerate(order):
+        log.append(number + 1, changes[place])
+    kept = [news.now for _, news in log._changes if isinstance(news, Change)]
+    last_alive = max(order.index(4), 0)
+    assert kept[last_alive] is None
+    for at, place in enumerate(order):
+        later = [one for one in order[:at] if one > place]
+        if place + 1 in later:
+            assert kept[at] != states[place + 1]
+
+
+@given(strategies.permutations(range(5)), strategies.booleans())
+async def test_whatever_comes_last_leads_to_the_newest_state(
+    order: list[int], deleted: bool
+) -> None:
+    edits = [None, *(comment(1, edits=number) for number in range(5))]
+    states = [*edits[:-1], None] if deleted else edits
+    changes = [change_of(*pair) for pair in pairwise(states)]
+    log = Log()
+    for number, place in enumerate(order):
+        log.append(number + 1, changes[place])
+    last = log._changes[-1][1]
+    assert isinstance(last, Change)
+    assert last.now == states[-1]
+
+
+async def test_edits_of_one_instant_end() -> None:
+    """Two clocks that differ may give a version twice."""
+    broker = InProcessBroker()
+    listener = broker.log.listen(ALL, None)
+    one, other = comment(1, edits=1), comment(1, edits=2)
+    for old, new in ((one, other), (other, one), (one, one)):
+        broker.changed(old, new)
+    assert len(await waiting(listener)) == 4
+
+
+async def test_an_overtaken_edit_leads_to_what_the_comment_is_now() -> None:
+    first, second, third = comment(1, 1), comment(1, 2, edits=1), comment(1, 3, edits=2)
+    log = Log()
+    log.append(1, change_of(None, first))
+    listener = log.listen(Selection("42", frozenset({1, 3})), None)
+    log.append(2, change_of(second, third))
+    log.append(3, change_of(first, second))
+    _, added, changed = await waiting(listener)
+    assert (added.kind, changed.kind) == (KIND.ADDED, KIND.CHANGED)
+    assert changed.comment_edge is not None
+    assert changed.comment_edge.node == third
+
+
+async def test_what_is_not_kept_any_more_is_a_reload() -> None:
+    broker = InProcessBroker(Log(kept=3))
+    start = broker.log.last
+    for number in range(3):
+        broker.changed(None, comment(number))
+    assert len(await waiting(broker.log.listen(ALL, start))) == 3
+    broker.changed(None, comment(3))
+    (event,) = await waiting(broker.log.listen(ALL, start))
+    assert (event.kind, event.position) == (KIND.RELOAD, broker.log.last)
+    assert await waiting(broker.log.listen(ALL, event.position)) == []
+
+
+async def test_a_restart_is_a_reload() -> None:
+    before, after = InProcessBroker(), InProcessBroker()
+    (event,) = await waiting(after.log.listen(ALL, before.log.last))
+    assert event.kind is KIND.RELOAD
+
+
+async def test_what_another_process_has_told_is_not_told_again() -> None:
+    log = Log()
+    ahead = log.last._replace(number=2)
+    listener = log.listen(ALL, ahead)
+    for number in range(1, 4):
+        log.append(number, change_of(None, comment(number)))
+    (event,) = await waiting(listener)
+    assert event.position.number == 3
+
+
+async def test_a_new_epoch_reloads_whoever_listens() -> None:
+    broker = InProcessBroker()
+    listener = broker.log.listen(ALL, None)
+    broker.changed(None, comment(1))
+    broker.log.begin(7, 100)
+    (event,) = await waiting(listener)
+    assert (event.kind, event.position) == (KIND.RELOAD, EventPosition(7, 100))
+
+
+async def test_a_doubtful_write_reloads_its_product() -> None:
+    broker = InProcessBroker()
+    listener, other = broker.log.listen(ALL, None), broker.log.listen(Selection("43"), None)
+    broker.doubtful("42")
+    assert [event.kind for event in await waiting(listener)] == [KIND.RELOAD]
+    assert [event.kind for event in await waiting(other)] == [KIND.READY]
+
+
+@pytest.mark.parametrize("bound", ["MAX_WAITING_EVENTS", "MAX_WAITING_BYTES"])
+async def test_a_slow_listener_is_dropped(monkeypatch: pytest.MonkeyPatch, bound: str) -> None:
+    monkeypatch.setattr(listening, bound, 2)
+    broker = InProcessBroker()
+    slow, quick = broker.log.listen(ALL, None), broker.log.listen(ALL, None)
+    for number in range(4):
+        broker.changed(None, comment(number))
+        await waiting(quick)
+    with pytest.raises(SlowListenerError, match="connect again"):
+        await anext(slow)
+    broker.changed(None, comment(9))
+    assert len(await waiting(quick)) == 1
+
+
+async def test_a_closed_listener_is_forgotten() -> None:
+    log = Log()
+    listener = log.listen(ALL, None)
+    await listener.aclose()
+    assert not log._listeners
+    assert [event.kind async for event in listener] == [KIND.READY]
+
+
+async def test_memory_is_bounded_in_bytes() -> None:
+    log = Log(kept_bytes=10_000)
+    for number in range(100):
+        edited = change_of(comment(1, edits=number), comment(1, edits=number + 1))
+        log.append(number + 1, edited)
+    assert log._bytes <= 10_000
+    assert len(log._next) == len(log._changes) < 10
+
+
+@pytest.mark.parametrize(
+    "news",
+    [
+        change_of(None, comment(1)),
+        change_of(comment(1), comment(1, 2, edits=1)),
+        change_of(comment(1, 2), None),
+        Doubt("a/b#c"),
+    ],
+)
+def test_changes_travel_as_they_are(news: Change | Doubt) -> None:
+    assert decode(encode(news)) == news

@@ -1,0 +1,357 @@
+"""Changes of several servers by way of a real Redis: one order, one numbering, whatever fails."""
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+from redis.exceptions import ConnectionError as NoConnectionError
+
+from dal.live import redis_stream
+from dal.live.changes import Change
+from dal.live.events import CommentEventKind
+from dal.live.listener import Listener
+from dal.live.positions import EventPosition
+from dal.live.redis_stream import RedisBroker, joined
+from dal.model import Comment
+from dal.repositories.comments import Selection
+from tests.dal.live.listening import comment, waiting
+from tests.engines.redis import NEEDS_REDIS, RedisServer, redis_server
+
+pytestmark = NEEDS_REDIS
+
+ALL = Selection("42")
+KIND = CommentEventKind
+
+
+@pytest.fixture(scope="module")
+def lasting() -> Iterator[RedisServer]:
+    with redis_server() as server:
+        yield server
+
+
+@pytest.fixture
+async def redis(lasting: RedisServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Redis]:
+    """An empty Redis, as seen by somebody else; servers say quickly that they live."""
+    monkeypatch.setattr(redis_stream, "BEAT", 0.1)
+    async with Redis.from_url(lasting.url, protocol=2) as client:
+        await client.flushall()
+        yield client
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not holds():  # noqa: ASYNC110 - what is looked at has no events
+            await asyncio.sleep(0.005)
+
+
+@asynccontextmanager
+async def brokers(server: RedisServer, count: int) -> AsyncIterator[list[RedisBroker]]:
+    async with AsyncExitStack() as stack:
+        yield [await stack.enter_async_context(joined(server.url, "t")) for _ in range(count)]
+
+
+async def kinds(listener: Listener, count: int) -> list[CommentEventKind]:
+    async with asyncio.timeout(60):
+        return [(await anext(listener)).kind for _ in range(count)]
+
+
+async def test_all_hear_the_same_in_one_order(redis: Redis, lasting: RedisServer) -> None:
+    dice = random.Random(3)
+    async with brokers(lasting, 3) as made:
+        start = made[0].log.last
+        for number in range(500):
+            dice.choice(made).changed(None, comment(number))
+            if dice.random() < 0.1:
+                await asyncio.sleep(dice.random() / 500)
+        await until(lambda: all(one.log.last.number == start.number + 500 for one in made))
+        first, second, third = ([*one.log._changes] for one in made)
+        assert first == second == third
+        assert {one.log.last.epoch for one in made} == {start.epoch}
+        # What one has told, any other resumes from.
+        after = start._replace(number=start.number + 490)
+        assert len(await waiting(made[2].log.listen(ALL, after))) == 10
+
+
+async def test_a_server_that_starts_anew_goes_on(redis: Redis, lasting: RedisServer) -> None:
+    async with brokers(lasting, 1) as (stays,):
+        listener = stays.log.listen(ALL, None)
+        async with brokers(lasting, 1) as (ends,):
+            ends.changed(None, comment(1))
+        async with brokers(lasting, 1) as (starts,):
+            assert starts.log.last.number == 1
+            starts.changed(comment(1), None)
+            resumed = starts.log.listen(ALL, stays.log.last._replace(number=0))
+            assert await kinds(resumed, 2) == [KIND.ADDED, KIND.DELETED]
+        assert await kinds(listener, 3) == [KIND.READY, KIND.ADDED, KIND.DELETED]
+        await asyncio.sleep(0.3)  # several beats: nobody is missed
+        assert await waiting(listener) == []
+
+
+async def test_what_a_server_took_with_it_is_a_reload(
+    redis: Redis, lasting: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redis_stream, "SILENCE", 0.5)
+    async with brokers(lasting, 2) as (stays, dies):
+        listener = stays.log.listen(ALL, None)
+        monkeypatch.setattr(dies, "_tell", asyncio.Event().wait)
+        dies.changed(None, comment(1))
+        assert await kinds(listener, 2) == [KIND.READY, KIND.RELOAD]
+        monkeypatch.undo()
+
+
+async def test_writes_do_not_wait_and_none_is_forgotten_while_redis_is_away(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with redis_server() as server, caplog.at_level(logging.WARNING):
+        async with brokers(server, 2) as (one, other):
+            before = one.log.last
+            listener = other.log.listen(ALL, None)
+            server.kill()
+            await until(lambda: one._away and other._away)
+            for number in range(5):
+                one.changed(None, comment(number))
+            await asyncio.sleep(1)
+            assert [event.kind for event in await waiting(listener)] == [KIND.READY]
+            server.start()
+            assert await kinds(listener, 1) == [KIND.RELOAD]
+            await until(lambda: one.log.last == other.log.last)
+            await until(lambda: not one._away and not other._away)
+            assert one.log.last.epoch != before.epoch
+            assert ids_and_edits(other) == [(f"c{number}", "edit 0") for number in range(5)]
+            lines = sorted(record.getMessage() for record in caplog.records)
+            assert [
+                line.partition(f" at 127.0.0.1:{server.port}/0 is ")[2][:4] for line in lines
+            ] == [
+                "away",
+                "away",
+                "back",
+                "back",
+            ]
+
+
+async def test_redis_need_not_be_there_at_the_start(caplog: pytest.LogCaptureFixture) -> None:
+    with redis_server() as server:
+        server.kill()
+        async with brokers(server, 1) as (broker,):
+            assert "is away" in caplog.text
+            listener = broker.log.listen(ALL, None)
+            broker.changed(None, comment(1))
+            server.start()
+            await until(lambda: broker.log.last.number == 1)
+            assert await kinds(listener, 1) == [KIND.RELOAD]
+            assert await waiting(listener) == []
+            broker.changed(None, comment(2))
+            assert await kinds(listener, 1) == [KIND.ADDED]
+
+
+async def test_a_redis_that_hangs_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redis_stream, "ANSWER", 0.5)
+    monkeypatch.setattr(redis_stream, "_BLOCK", 100)
+    with redis_server() as server:
+        async with brokers(server, 1) as (broker,):
+            listener = broker.log.listen(ALL, None)
+            server.hang(hangs=True)
+            broker.changed(None, comment(1))
+            await until(lambda: broker._away)
+            server.hang(hangs=False)
+            await until(lambda: not broker._away)
+            assert await kinds(listener, 1) == [KIND.RELOAD]
+
+
+async def test_what_redis_has_forgotten_is_a_reload(redis: Redis, lasting: RedisServer) -> None:
+    async with brokers(lasting, 2) as (one, other):
+        listener = other.log.listen(ALL, None)
+        one.changed(None, comment(1))
+        assert await kinds(listener, 2) == [KIND.READY, KIND.ADDED]
+        await redis.flushall()
+        assert await kinds(listener, 1) == [KIND.RELOAD]
+        await until(lambda: one.log.last == other.log.last)
+
+
+async def test_what_was_perhaps_told_is_a_reload(
+    redis: Redis, lasting: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with brokers(lasting, 1) as (broker,):
+        listener = broker.log.listen(ALL, None)
+        before, exchange = broker.log.last, broker._exchange
+
+        async def lost(**arguments: Any) -> None:
+            monkeypatch.setattr(broker, "_exchange", exchange)
+            await exchange(**arguments)
+            raise NoConnectionError("the answer was lost")
+
+        await until(lambda: not broker._telling.locked())
+        broker.changed(None, comment(1))
+        monkeypatch.setattr(broker, "_exchange", lost)
+        await until(lambda: broker.log.last.epoch != before.epoch and broker.log.last.number == 1)
+        assert await kinds(listener, 1) == [KIND.RELOAD]
+        assert await waiting(listener) == []
+
+
+async def test_changes_of_a_failed_exchange_keep_their_order(
+    redis: Redis, lasting: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with brokers(lasting, 2) as (one, other):
+        exchange, empty = one._exchange, 6
+
+        async def fails(*, args: list[Any], **arguments: Any) -> None:
+            if len(args) > empty:
+                monkeypatch.setattr(one, "_exchange", exchange)
+                raise NoConnectionError("the request was lost")
+            await exchange(args=args, **arguments)
+
+        monkeypatch.setattr(one, "_exchange", fails)
+        edits = [None, *(comment(1, edits=number) for number in range(3))]
+        for old, new in pairwise(edits):
+            one.changed(old, new)
+        await until(lambda: other.log.last.number == 3)
+        assert ids_and_edits(other) == [("c1", f"edit {number}") for number in range(3)]
+
+
+def ids_and_edits(broker: RedisBroker) -> list[tuple[str, str]]:
+    news = [one for _, one in broker.log._changes]
+    return [
+        (one.now.comment_id, one.now.text) for one in news if isinstance(one, Change) and one.now
+    ]
+
+
+async def test_what_waits_for_redis_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redis_stream, "MAX_BACKLOG", 10_000)
+    with redis_server() as server:
+        async with brokers(server, 1) as (broker,):
+            listener = broker.log.listen(ALL, None)
+            server.kill()
+            await until(lambda: broker._away)
+            for number in range(1_000):
+                broker.changed(None, comment(number))
+                assert sum(len(line) for _, line in broker._waiting) == broker._bytes <= 10_000
+            while not broker._waiting:  # the last one was one too many
+                broker.changed(None, comment(1_000))
+            left = len(broker._waiting)
+            server.start()
+            await until(lambda: broker.log.last.number == left)
+            assert await kinds(listener, 1) == [KIND.RELOAD]
+
+
+async def test_redis_keeps_what_the_logs_keep(redis: Redis, lasting: RedisServer) -> None:
+    async with brokers(lasting, 1) as (broker,):
+        broker.log._kept = 300
+        for number in range(2_000):
+            broker.changed(None, comment(number))
+            if not number % 50:
+                await asyncio.sleep(0.002)
+        last = EventPosition(broker.log.last.epoch, 2_000)
+        await until(lambda: broker.log.last == last)
+        broker.changed(None, comment(2_000))
+        await until(lambda: broker.log.last.number == 2_001)
+        assert 300 <= await redis.xlen(broker._stream) < 500
+        async with brokers(lasting, 1) as (later,):
+            assert later.log.last == broker.log.last
+            assert len(await waiting(later.log.listen(ALL, last))) == 1
+            early = later.log.listen(ALL, last._replace(number=1_000))
+            assert await kinds(early, 1) == [KIND.RELOAD]
+
+
+async def test_what_cannot_be_read_is_a_reload(redis: Redis, lasting: RedisServer) -> None:
+    async with brokers(lasting, 1) as (broker,):
+        listener = broker.log.listen(ALL, None)
+        epoch, number = broker.log.last
+        await redis.xadd(broker._stream, {"change": b"{}"}, id=f"{epoch}-{number + 1}")
+        broker.changed(None, comment(1))
+        assert await kinds(listener, 3) == [KIND.READY, KIND.RELOAD, KIND.ADDED]
+
+
+@dataclass
+class Shopper:
+    """Keeps a list by what it is told, at one server or another; reads it anew when told to."""
+
+    table: dict[int, Comment]
+    listener: Listener
+    at: EventPosition
+    shown: dict[str, Comment] = field(default_factory=dict)
+
+    async def catch_up(self) -> None:
+        for event in await waiting(self.listener):
+            self.at = event.position
+            if event.kind is KIND.RELOAD:
+                self.shown = {one.comment_id: one for one in self.table.values()}
+            elif event.change is not None and event.kind is KIND.DELETED:
+                self.shown.pop(event.change.comment_id, None)
+            elif event.change is not None and event.change.now is not None:
+                self.shown[event.change.comment_id] = event.change.now
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_lists_end_as_the_table_whatever_fails(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two servers write, their clients change sides, and Redis is killed, emptied or cut off."""
+    monkeypatch.setattr(redis_stream, "BEAT", 0.05)
+    dice = random.Random(seed)
+    table: dict[int, Comment] = {}
+    with redis_server() as server:
+        async with brokers(server, 2) as made:
+            first = [one.log.listen(ALL, None) for one in made]
+            shoppers = [Shopper(table, one, made[0].log.last) for one in first]
+            for turn in range(400):
+                write(dice.choice(made), table, turn, dice)
+                if dice.random() < 0.2:
+                    await asyncio.sleep(dice.random() / 50)
+                if dice.random() < 0.1:
+                    shopper = dice.choice(shoppers)
+                    await shopper.catch_up()
+                    shopper.listener.close()
+                    shopper.listener = dice.choice(made).log.listen(ALL, shopper.at)
+                if turn % 90 == 80:
+                    await fail(server, dice)
+            await settled(server, made)
+            for shopper in shoppers:
+                await shopper.catch_up()
+                assert shopper.shown == {one.comment_id: one for one in table.values()}
+            assert made[0].log.last == made[1].log.last
+
+
+async def settled(server: RedisServer, made: list[RedisBroker]) -> None:
+    """Wait until all have told what they had to, heard of all of it, and find nothing missing."""
+    async with Redis.from_url(server.url, protocol=2) as client, asyncio.timeout(60):
+        while True:
+            newest: Any = await client.xrevrange(made[0]._stream, count=1)
+            calm = all(not one._away and not one._waiting and not one._doubtful for one in made)
+            if calm and {one._heard for one in made} == {entry for entry, _ in newest}:
+                await asyncio.sleep(4 * redis_stream.BEAT)
+                if await client.xrevrange(made[0]._stream, count=1) == newest:
+                    return
+            await asyncio.sleep(redis_stream.BEAT)
+
+
+def write(broker: RedisBroker, table: dict[int, Comment], number: int, dice: random.Random) -> None:
+    """Add, edit or delete a comment, as a repository would; an id is used once."""
+    number = dice.choice([*table, number, number])
+    old = table.pop(number, None)
+    if old is None:
+        table[number] = comment(number)
+    elif dice.random() < 0.7:
+        table[number] = comment(number, edits=int(old.text.split()[1]) + 1)
+    broker.changed(old, table.get(number))
+
+
+async def fail(server: RedisServer, dice: random.Random) -> None:
+    """Kill Redis and start it again, or empty it, or cut all connections."""
+    fault = dice.randrange(3)
+    if fault == 0:
+        server.kill()
+        await asyncio.sleep(dice.random() / 5)
+        server.start()
+        return
+    async with Redis.from_url(server.url) as client:
+        if fault == 1:
+            await client.flushall()
+        else:
+            await client.client_kill_filter(_type="normal", skipme=True)

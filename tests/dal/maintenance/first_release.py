@@ -1,0 +1,78 @@
+"""The table as the first release made it: comments alone, in four global indexes.
+
+It was not counted, nothing expired, and there was no local index: orders came later. An item of a
+comment is written out here as that release wrote it.
+"""
+
+from typing import Any
+
+import orjson
+
+from dal.client.table import Table
+from dal.model import Comment
+from dal.table.items import Item
+from dal.table.keys import escape, format_instant
+
+_INDEXES = {"all": "GSI4PK", "byLang": "GSI2PK", "byRating": "GSI3PK", "byLangAndRating": "GSIPK"}
+
+
+def definition(name: str) -> dict[str, Any]:
+    """CreateTable's arguments."""
+    keys = ("GSI2PK", "GSI3PK", "GSI4PK", "GSIPK", "GSISK", "PK", "SK")
+    return {
+        "TableName": name,
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": key, "AttributeType": "S"} for key in keys],
+        "KeySchema": _schema("PK", "SK"),
+        "GlobalSecondaryIndexes": [
+            {
+                "IndexName": index,
+                "KeySchema": _schema(key, "GSISK"),
+                "Projection": {
+                    "ProjectionType": "INCLUDE",
+                    "NonKeyAttributes": ["rating", "language", "data"],
+                },
+            }
+            for index, key in _INDEXES.items()
+        ],
+    }
+
+
+def item(comment: Comment) -> Item:
+    """A comment as it was stored."""
+    product, language, rating = escape(comment.product_id), comment.language, str(comment.rating)
+    data = {"title": comment.title, "text": comment.text, "username": comment.username}
+    strings = {
+        "PK": f"COMMENT#{escape(comment.comment_id)}",
+        "SK": f"COMMENT#{escape(comment.comment_id)}",
+        "GSIPK": f"PRODUCT#{product}/{language}/{rating}",
+        "GSI2PK": f"PRODUCT#{product}/{language}",
+        "GSI3PK": f"PRODUCT#{product}/{rating}",
+        "GSI4PK": f"PRODUCT#{product}",
+        "GSISK": f"{format_instant(comment.created_at)}#{escape(comment.comment_id)}",
+        "language": language,
+        "data": orjson.dumps(data).decode(),
+    }
+    return {**{name: {"S": value} for name, value in strings.items()}, "rating": {"N": rating}}
+
+
+async def create(table: Table, comments: list[Comment], *without: str) -> None:
+    """Create the table with some comments; ``without`` names indexes that came later still."""
+    made = definition(table.name)
+    gone = {_INDEXES[name] for name in without}
+    made["GlobalSecondaryIndexes"] = [
+        one for one in made["GlobalSecondaryIndexes"] if one["IndexName"] not in without
+    ]
+    made["AttributeDefinitions"] = [
+        one for one in made["AttributeDefinitions"] if one["AttributeName"] not in gone
+    ]
+    await table.once("create_table", **made)
+    rows = [item(comment) for comment in comments]
+    await table.put_many([{k: v for k, v in row.items() if k not in gone} for row in rows])
+
+
+def _schema(partition_key: str, sort_key: str) -> list[dict[str, str]]:
+    return [
+        {"AttributeName": partition_key, "KeyType": "HASH"},
+        {"AttributeName": sort_key, "KeyType": "RANGE"},
+    ]

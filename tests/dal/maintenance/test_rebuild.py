@@ -1,0 +1,204 @@
+"""Rebuilds beside running writers: whatever was wrong and whatever happens, they end exact."""
+
+import asyncio
+import random
+from contextlib import suppress
+from time import time
+
+import pytest
+
+from dal import errors
+from dal.client.concurrency import batched
+from dal.client.table import Table
+from dal.entities.comment import COMMENT
+from dal.maintenance.announce import RESUMED_SECONDS, rebuild
+from dal.maintenance.cutover import counter_keys, cut_over
+from dal.maintenance.verify import verify
+from dal.repositories.comments import CommentRepository
+from dal.statistics.counter_items import encode, item_key
+from dal.statistics.counts import RatingCounts, StatisticsKey
+from dal.statistics.maintenance_mode import Maintenance, MaintenanceMode, MaintenanceStore
+from tests import recount
+from tests.engines import SECOND_IN_SOAK
+from tests.writers import PRODUCTS, ROWS, Engine, Killed, Writers, at_once, ignore, spoil
+
+SOAK = [pytest.param(seed, marks=pytest.mark.soak) for seed in range(1, 9)]
+
+
+async def exact(table: Table) -> None:
+    assert await verify(table, ignore) == []
+    for product in PRODUCTS[:2]:
+        await recount.check(table, product)
+    said = await MaintenanceStore(table).read()
+    assert said.exact
+
+
+@SECOND_IN_SOAK
+@pytest.mark.parametrize("seed", [0, *SOAK])
+async def test_beside_running_writers_it_ends_exact(each_table: Table, seed: int) -> None:
+    await CommentRepository(each_table).put_many([row for n, row in enumerate(ROWS) if n % 9])
+    await spoil(each_table, seed)
+    table = Table(Engine(each_table._client), each_table.name)
+    async with Writers(each_table, seed) as writers:
+        await writers.until(10)
+        before = writers.writes
+        await rebuild(table, writers.settle, ignore)
+        assert writers.writes > before
+        await writers.until(writers.writes + 10)
+    await exact(each_table)
+
+
+@SECOND_IN_SOAK
+@pytest.mark.parametrize("seed", [0, *SOAK])
+async def test_killed_at_any_moment_and_run_again_it_ends_exact(
+    each_table: Table, seed: int
+) -> None:
+    await CommentRepository(each_table).put_many([row for n, row in enumerate(ROWS) if n % 9])
+    await spoil(each_table, seed)
+    chance, engine, kills = random.Random(seed), Engine(each_table._client), 0
+    table = Table(engine, each_table.name)
+    async with Writers(each_table, seed) as writers:
+        for _ in range(6):
+            engine.left = chance.choice([1, 5, 12, 30, 40])
+            engine.done_before_death = chance.random() < 0.5
+            try:
+                await rebuild(table, writers.settle, ignore)
+            except* Killed:
+                kills += 1
+        engine.left = None
+        await rebuild(table, writers.settle, ignore)
+    assert kills > 0
+    await exact(each_table)
+
+
+@pytest.mark.parametrize(
+    "at",
+    [*range(0, 60, 14), *(pytest.param(at, marks=pytest.mark.soak) for at in range(7, 60, 14))],
+)
+async def test_killed_at_this_request_it_goes_on(table: Table, at: int) -> None:
+    """Without writers; each kill leaves the request done, and its answer lost."""
+    await CommentRepository(table).put_many([row for n, row in enumerate(ROWS) if n % 9])
+    await spoil(table, at)
+    engine = Engine(table._client)
+    engine.left, engine.done_before_death = at, True
+    with suppress(BaseExceptionGroup, Killed):
+        await rebuild(Table(engine, table.name), at_once, ignore)
+    writer = CommentRepository(table)
+    for row in ROWS[at : at + 5]:  # between the runs, by what was announced
+        with suppress(errors.NotFoundError):
+            await writer.update(row.comment_id, {"rating": 1, "language": "de"}, lambda _: None)
+    engine.left = None
+    await rebuild(Table(engine, table.name), at_once, ignore)
+    await exact(table)
+    assert [key async for key in counter_keys(table, 1)] == []
+
+
+@SECOND_IN_SOAK
+async def test_two_at_once_end_exact(each_table: Table) -> None:
+    await CommentRepository(each_table).put_many(ROWS)
+    await spoil(each_table, 5)
+    counting = MaintenanceStore(each_table)  # as by a third, which was killed
+    await counting.announce(await counting.read(), generation=1, rebuilding=True, complete=False)
+    table = Table(Engine(each_table._client), each_table.name)
+    async with Writers(each_table, 5) as writers:
+        ends = await asyncio.gather(
+            *(rebuild(table, writers.settle, ignore) for _ in range(2)), return_exceptions=True
+        )
+        await writers.until(writers.writes + 10)
+    assert None in ends
+    for end in ends:
+        if end is not None:  # the slower one, whom the other's end leaves nothing to do
+            assert isinstance(end, errors.ConflictError | errors.StoreRefusedError), ends
+            assert str(end).startswith("Another command"), ends
+    await exact(each_table)
+
+
+async def test_a_rebuild_that_another_command_ended_cuts_nothing_over(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dal.maintenance.cutover.MAINTENANCE_DEADLINE", 0.5)
+    counting, key = MaintenanceStore(table), StatisticsKey("42", "en")
+    said = await counting.announce(await counting.read(), generation=1, rebuilding=True)
+    counter = encode(key._replace(generation=1), RatingCounts((0, 0, 0, 0, 7)))
+    await table.put_many([counter])
+    await counting.announce(said, mode=MaintenanceMode.STREAM)
+    with pytest.raises(errors.StoreRefusedError, match="Another command ended this rebuild"):
+        await cut_over(table, said)
+    assert await table.get(item_key(key)) is None
+    assert await table.get({"PK": counter["PK"], "SK": counter["SK"]}) == counter
+
+
+async def test_a_rebuild_of_long_ago_is_begun_anew(table: Table) -> None:
+    """Its counters may have expired."""
+    await CommentRepository(table).put_many(ROWS)
+    counting = MaintenanceStore(table)
+    long_ago = Maintenance(generation=3, rebuilding=True, since=int(time()) - RESUMED_SECONDS - 1)
+    item = {
+        "PK": {"S": "COUNTING"},
+        "SK": {"S": "COUNTING"},
+        "mode": {"S": "transactional"},
+        "generation": {"N": "3"},
+        "since": {"N": str(long_ago.since)},
+        "rebuilding": {"BOOL": True},
+    }
+    await table.put_many([item])
+    assert await counting.read() == long_ago
+    await rebuild(table, at_once, ignore)
+    assert (await counting.read()).generation == 4
+    await exact(table)
+
+
+async def test_what_is_interrupted_goes_on_where_it_was(table: Table) -> None:
+    await CommentRepository(table).put_many(ROWS)
+    engine = Engine(table._client)
+    again = Table(engine, table.name)
+    engine.left = 22
+    with suppress(BaseExceptionGroup, Killed):
+        await rebuild(again, at_once, ignore)
+    engine.left, first = None, scans(engine)
+    await rebuild(again, at_once, ignore)
+    second = scans(engine) - first
+    await rebuild(again, at_once, ignore)
+    whole = scans(engine) - first - second
+    assert 0 < first < whole
+    assert second < whole
+
+
+def scans(engine: Engine) -> int:
+    return sum(operation == "scan" for operation, _ in engine.calls)
+
+
+async def test_a_stream_counted_table_is_counted_by_its_writers_after_it(table: Table) -> None:
+    await CommentRepository(table).put_many(ROWS)
+    counting = MaintenanceStore(table)
+    await counting.announce(await counting.read(), mode=MaintenanceMode.STREAM, complete=False)
+    await table.put_many([COMMENT.encode(ROWS[0]._replace(comment_id="foreign"))])
+    await rebuild(table, at_once, ignore)
+    store = CommentRepository(table)
+    await store.add(ROWS[0]._replace(comment_id="ours"))
+    await exact(table)
+
+
+async def test_items_without_comments_come_to_zero_and_off_the_boards(each_table: Table) -> None:
+    gone = [StatisticsKey(f"p{n}", language) for n in range(70) for language in (None, "en")]
+    await each_table.put_many([encode(key, RatingCounts((0, 0, 0, 0, 3))) for key in gone])
+    await rebuild(each_table, at_once, ignore)
+    for keys in batched(gone, 30):
+        for item in await each_table.get_many([item_key(key) for key in keys]):
+            assert item.get("count_5", {"N": "0"}) == {"N": "0"}
+            assert not {"GSIPK", "GSISK"} & item.keys()
+    await exact(each_table)
+
+
+async def test_what_is_no_comment_is_left_alone(table: Table) -> None:
+    await CommentRepository(table).put_many(ROWS[:3])
+    garbage = [
+        {"PK": {"S": "COMMENT#x"}, "SK": {"S": "COMMENT#x"}, "data": {"S": "none"}},
+        {"PK": {"S": "PRODUCT#x"}, "SK": {"S": "S#%FF"}},
+        {"PK": {"S": "PRODUCT#x"}, "SK": {"S": "S"}, "count_1": {"S": "one"}},
+    ]
+    await table.put_many(garbage)
+    await rebuild(table, at_once, ignore)
+    for one in garbage:
+        assert await table.get({"PK": one["PK"], "SK": one["SK"]}) == one
+    await exact(table)

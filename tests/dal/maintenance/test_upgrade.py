@@ -1,0 +1,373 @@
+"""Tables of older versions: what an upgrade makes of them, interrupted, beside writers, refused."""
+
+import random
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+
+from dal.client import admin
+from dal.client.table import Table
+from dal.entities.comment import COMMENT, KEYED, comment_key, is_comment
+from dal.entities.declared import INDEXES
+from dal.entities.order import ORDER, ORDERS_BY_DATE
+from dal.entities.organization import ORGANIZATION_USER
+from dal.entities.ticket import TICKET
+from dal.errors import StoreRefusedError
+from dal.maintenance import index_creation
+from dal.maintenance.announce import rebuild
+from dal.maintenance.upgrade import Upgraded, upgrade
+from dal.maintenance.verify import verify
+from dal.model import OrderStatus
+from dal.repositories.comments import CommentRepository, Selection
+from dal.repositories.orders import OrderRepository, OrderSelection
+from dal.statistics.maintenance_mode import KEY, Maintenance, MaintenanceStore
+from dal.table.definition import global_for_local, refuse_outdated, table_definition
+from dal.table.items import Item
+from tests import oracle
+from tests.dal.maintenance import first_release
+from tests.dal.repositories.test_order_pages import listed
+from tests.fakes import Answer, FaultyClient, Operation, client_error
+from tests.organizations import ROSTERS, ticket
+from tests.strategies import TIES, order
+from tests.writers import Engine, Killed, ignore
+
+COMMENTS = oracle.make_comments("4/2", 90, seed=5)
+ADDED = ["byDate", "byStatusDate", "byAuthor", "GSI1", "openOrders"]
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_creation, "LOOK_EVERY", 0)
+
+
+@pytest.fixture
+def absent(each_table: Table) -> Table:
+    return Table(each_table._client, f"test-{uuid.uuid4().hex}")
+
+
+@pytest.fixture
+def old(table: Table) -> Table:
+    """A name for an older table on dynoxide."""
+    return Table(table._client, f"test-{uuid.uuid4().hex}")
+
+
+async def nobody() -> None:
+    """Wait for writers where there is none."""
+
+
+async def upgraded(
+    table: Table, *, local_too: bool = True, told: list[str] | None = None
+) -> Upgraded:
+    def tell(name: str, words: str) -> None:
+        if told is not None:
+            told.append(f"{name}: {words}")
+
+    return await upgrade(
+        table, global_for_local=local_too, tell=tell, seen=ignore, wait_for_writers=nobody
+    )
+
+
+async def walk_all(table: Table, comments: list[Any]) -> None:
+    """Walk some selections, of each index and both ways, against the oracle."""
+    store = CommentRepository(table)
+    for ratings in (None, frozenset({5}), frozenset({1, 4})):
+        for languages in (None, frozenset({"en"}), frozenset({"en", "ar"})):
+            selection = Selection("4/2", ratings, languages)
+            for backward in (False, True):
+                found = await oracle.walk(store, selection, 13, backward=backward)
+                assert found == oracle.selected(comments, selection)
+
+
+async def test_the_first_releases_table_is_exact_after_an_upgrade(absent: Table) -> None:
+    await first_release.create(absent, COMMENTS)
+    with pytest.raises(StoreRefusedError, match="run `marginalia table upgrade`"):
+        refuse_outdated(await admin.describe(absent), INDEXES)
+    assert await upgraded(absent) == Upgraded(
+        ADDED, expiry=True, items=len(COMMENTS), uncounted=True
+    )
+
+    description = await admin.describe(absent)
+    refuse_outdated(description, INDEXES)
+    assert await admin.expires(absent)
+    absent.eventual = global_for_local(description, INDEXES)
+    await walk_all(absent, COMMENTS)
+    await rebuild(absent, nobody, ignore)
+    assert await verify(absent, ignore) == []
+    assert (await MaintenanceStore(absent).read()).exact
+    await walk_all(absent, COMMENTS)
+    assert await upgraded(absent) == Upgraded([], expiry=False, items=0, uncounted=False)
+
+
+async def test_orders_of_an_upgraded_table_are_listed_by_global_indexes(absent: Table) -> None:
+    await first_release.create(absent, [])
+    await upgraded(absent)
+    chance = random.Random(1)
+    orders = [
+        order(f"{n}", status=chance.choice(list(OrderStatus)), created_at=chance.choice(TIES))
+        for n in range(30)
+    ]
+    store = OrderRepository(absent)
+    await store.put_many(orders)
+    selection = OrderSelection("ana")
+    with pytest.raises(StoreRefusedError):  # what is declared as local is asked consistently
+        await store.page(selection, oracle.next_cut(7, None, backward=False))
+    absent.eventual = global_for_local(await admin.describe(absent), INDEXES)
+    assert absent.eventual == {"byDate", "byStatusDate"}
+    for statuses in (None, frozenset({OrderStatus.PLACED, OrderStatus.SHIPPED})):
+        chosen = replace(selection, statuses=statuses)
+        for backward in (False, True):
+            read = partial(store.page, chosen)
+            found = await oracle.walk_pages(read, 7, backward=backward)
+            assert [ORDER.positions[ORDERS_BY_DATE.order](one) for one in found] == listed(
+                orders, chosen
+            )
+
+
+def without(item: Item, *names: str) -> Item:
+    return {name: value for name, value in item.items() if name not in names}
+
+
+async def test_items_get_the_keys_that_they_lack(absent: Table) -> None:
+    await first_release.create(absent, COMMENTS, "all", "byRating")
+    whole = {
+        "order": ORDER.encode(order("1")),
+        "shipped": ORDER.encode(order("2", status=OrderStatus.SHIPPED)),
+        "ticket": TICKET.encode(ticket(1)),
+        "user": ORGANIZATION_USER.encode(ROSTERS[0].users[0]),
+    }
+    assert "PlacedId" not in whole["shipped"]
+    older = [
+        without(whole["order"], "GSI1PK", "GSI1SK", "PlacedId"),
+        without(whole["shipped"], "OrderDate"),
+        without(whole["ticket"], "GSIPK", "GSISK"),
+        without(whole["user"], "GSI1PK", "GSI1SK"),
+    ]
+    strange = {**comment_key("strange"), "GSISK": {"S": "?"}, "data": {"S": "{}"}}
+    tombstone = {**comment_key("gone"), KEYED: {"S": "digest"}}
+    await absent.put_many([*older, strange, tombstone])
+    done = await upgraded(absent)
+    assert done.indexes == [
+        "byDate",
+        "byStatusDate",
+        "all",
+        "byRating",
+        "byAuthor",
+        "GSI1",
+        "openOrders",
+    ]
+    assert done.items == len(COMMENTS) + 4
+    comments = [COMMENT.encode(one) for one in COMMENTS]
+    for item in (*whole.values(), strange, tombstone, *comments):
+        assert await absent.get({"PK": item["PK"], "SK": item["SK"]}) == item
+    await walk_all(absent, COMMENTS)
+    assert (await upgraded(absent)).items == 0
+
+
+@pytest.mark.parametrize("change", ["edited", "deleted"])
+async def test_what_others_change_meanwhile_is_theirs(old: Table, change: str) -> None:
+    await first_release.create(old, COMMENTS[:3], "all")
+    mine = COMMENTS[0]
+    edited = mine._replace(rating=6 - mine.rating, language="fr")
+    real = old._client
+
+    async def between(operation: Operation, arguments: Answer) -> Answer:
+        """Change a comment after it was read, and before it is written."""
+        if change == "edited":
+            await Table(real, old.name).put_many([COMMENT.encode(edited)])
+        else:
+            deletion = [{"Delete": {"Key": comment_key(mine.comment_id)}}]
+            await Table(real, old.name).write(deletion)
+        return await operation(**arguments)
+
+    class Racing(FaultyClient):
+        async def call(self, operation: str, arguments: Answer) -> Answer:
+            entries = arguments.get("TransactItems", [])
+            if self._faults and any("Update" in entry for entry in entries):
+                return await self._faults.pop()(
+                    lambda **given: real.call(operation, given), arguments
+                )
+            return await real.call(operation, arguments)
+
+    await upgraded(Table(Racing(real, between), old.name))
+    left = [edited, *COMMENTS[1:3]] if change == "edited" else COMMENTS[1:3]
+    store = CommentRepository(old)
+    assert await oracle.walk(store, Selection("4/2"), 5, backward=False) == oracle.newest_first(
+        left
+    )
+    found = filter(is_comment, (await old.scan(0, 1, None)).items)
+    assert len(list(found)) == len(left)
+
+
+async def test_killed_at_any_request_it_goes_on(old: Table) -> None:
+    await first_release.create(old, COMMENTS, "all")
+    chance, engine, kills = random.Random(7), Engine(old._client), 0
+    while True:
+        engine.left, engine.done_before_death = chance.randrange(25), chance.random() < 0.5
+        try:
+            await upgraded(Table(engine, old.name))
+            break
+        except Killed:
+            kills += 1
+    assert kills > 3
+    refuse_outdated(await admin.describe(old), INDEXES)
+    await walk_all(old, COMMENTS)
+    found = {one["PK"]["S"] for one in (await old.scan(0, 1, None)).items}
+    assert found - {KEY["PK"]["S"]} == {COMMENT.encode(one)["PK"]["S"] for one in COMMENTS}, (
+        "what kept the progress is gone"
+    )
+
+
+async def test_a_count_of_zero_is_not_trusted_once_a_comment_gets_its_keys(table: Table) -> None:
+    """Nobody could read the comment, so nobody has counted it."""
+    item = COMMENT.encode(COMMENTS[0])
+    await table.put_many([without(item, "GSI4PK")])
+    waited: list[Maintenance] = []
+
+    async def wait() -> None:
+        waited.append(await MaintenanceStore(table).read())
+        assert await table.get(comment_key(COMMENTS[0].comment_id)) != item
+
+    assert (await MaintenanceStore(table).read()).exact
+    done = await upgrade(
+        table, global_for_local=False, tell=lambda *_: None, seen=ignore, wait_for_writers=wait
+    )
+    assert [one.exact for one in waited] == [False]
+    assert done == Upgraded([], expiry=False, items=1, uncounted=True)
+
+
+class SlowIndexes:
+    """DynamoDB's way to make an index, which the engines skip: it takes a while, one at a time."""
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+        self.endpoint_url = real.endpoint_url
+        self._looks = 0
+        self._made = ""
+        self.begun: list[str] = []
+        self.refusals = 1
+
+    async def call(self, operation: str, arguments: Answer) -> Answer:
+        if operation == "update_table":
+            assert self._looks == 0, "one is being made"
+            if self.refusals:
+                self.refusals -= 1
+                raise client_error("LimitExceededException")
+            (change,) = arguments["GlobalSecondaryIndexUpdates"]
+            self._made, self._looks = change["Create"]["IndexName"], 3
+            self.begun.append(self._made)
+        answer: Answer = await self._real.call(operation, arguments)
+        if operation == "describe_table" and self._looks:
+            self._looks -= 1
+            return {"Table": self._busy(answer["Table"])}
+        return answer
+
+    def _busy(self, table: Mapping[str, Any]) -> Answer:
+        indexes = [
+            one | {"IndexStatus": "CREATING", "Backfilling": self._looks < 2}
+            if one["IndexName"] == self._made
+            else one
+            for one in table["GlobalSecondaryIndexes"]
+        ]
+        return {**table, "TableStatus": "UPDATING", "GlobalSecondaryIndexes": indexes}
+
+
+async def test_indexes_are_made_one_at_a_time_and_waited_for(old: Table) -> None:
+    await first_release.create(old, COMMENTS[:5])
+    service, told = SlowIndexes(old._client), list[str]()
+    await upgraded(Table(service, old.name), told=told)
+    assert service.begun == ["byAuthor", "GSI1", "openOrders", "byDate", "byStatusDate"]
+    assert told[:3] == [
+        "byAuthor: waits for another change of the table",
+        "byAuthor: creating",
+        "byAuthor: creating, its items are being copied",
+    ]
+
+
+async def test_an_index_that_is_being_made_is_not_there_yet(old: Table) -> None:
+    await first_release.create(old, [])
+    await upgraded(old)
+    description = await admin.describe(old)
+    (made,) = [one for one in description["GlobalSecondaryIndexes"] if one["IndexName"] == "GSI1"]
+    made["IndexStatus"] = "CREATING"
+    with pytest.raises(StoreRefusedError, match="lacks the index GSI1,"):
+        refuse_outdated(description, INDEXES)
+
+
+async def unchanged_by(table: Table, match: str, *, local_too: bool = False) -> None:
+    before = await admin.describe(table)
+    with pytest.raises(StoreRefusedError, match=match):
+        await upgraded(table, local_too=local_too)
+    assert await admin.describe(table) == before
+
+
+async def test_local_indexes_are_refused_unless_global_ones_will_do(old: Table) -> None:
+    await first_release.create(old, [])
+    await unchanged_by(old, "lacks the local indexes byDate, byStatusDate, .* --global-for-local")
+
+
+async def test_other_keys_are_refused(old: Table) -> None:
+    definition = first_release.definition(old.name)
+    definition["KeySchema"][0]["AttributeName"] = "GSIPK"
+    del definition["GlobalSecondaryIndexes"]
+    definition["AttributeDefinitions"] = [
+        one for one in definition["AttributeDefinitions"] if one["AttributeName"] in {"GSIPK", "SK"}
+    ]
+    await old.once("create_table", **definition)
+    await unchanged_by(old, "has other keys, which DynamoDB cannot change")
+
+
+async def test_an_index_that_projects_less_is_refused_and_made_anew_once_it_is_gone(
+    old: Table,
+) -> None:
+    definition = table_definition(old.name, INDEXES)
+    (index,) = [one for one in definition["GlobalSecondaryIndexes"] if one["IndexName"] == "all"]
+    index["Projection"] = {"ProjectionType": "KEYS_ONLY"}
+    await old.once("create_table", **definition)
+    await CommentRepository(old).put_many(COMMENTS)
+    await unchanged_by(
+        old, "the index all has other keys or projects less .* Delete a global index"
+    )
+    await old.call("update_table", GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "all"}}])
+    assert (await upgraded(old, local_too=False)).indexes == ["all"]
+    await walk_all(old, COMMENTS)
+
+
+async def test_a_running_rebuild_is_waited_for(table: Table) -> None:
+    maintenance = MaintenanceStore(table)
+    await maintenance.announce(await maintenance.read(), rebuilding=True)
+    await unchanged_by(table, "A rebuild of the statistics is not done")
+
+
+async def test_no_rebuild_begins_before_an_upgrade_ends(table: Table) -> None:
+    """It would count comments that no reader could see."""
+    await table.put_many([without(COMMENT.encode(one), "GSI4PK") for one in COMMENTS[:8]])
+    waits = 0
+
+    async def wait() -> None:
+        nonlocal waits
+        waits += 1
+        with pytest.raises(
+            StoreRefusedError,
+            match=r"an upgrade of the table is not done: .* by `marginalia table upgrade`",
+        ):
+            await rebuild(table, nobody, ignore)
+        if waits == 1:
+            raise Killed
+
+    async def upgrade_once() -> Upgraded:
+        return await upgrade(
+            table, global_for_local=False, tell=lambda *_: None, seen=ignore, wait_for_writers=wait
+        )
+
+    with pytest.raises(Killed):
+        await upgrade_once()
+    maintenance = MaintenanceStore(table)
+    await maintenance.announce(await maintenance.read(), complete=True)
+    assert (await upgrade_once()).items == 8
+    assert waits == 2
+    await rebuild(table, nobody, ignore)
+    await walk_all(table, COMMENTS[:8])

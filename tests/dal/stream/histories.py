@@ -1,0 +1,121 @@
+"""Histories: writes of a program that knows nothing of counters, and what they must come to."""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dal.client import admin
+from dal.client.streams import Streams
+from dal.client.table import Table
+from dal.entities.comment import COMMENT, comment_key
+from dal.model import RATINGS, Comment
+from dal.stream.begin import begin
+from dal.stream.checkpoints import Checkpoints, label_of
+from dal.stream.follower import open_follower
+from dal.stream.records import Record
+from tests import oracle, recount
+from tests.amazon import amazon_of, settle
+from tests.strategies import comment
+
+PRODUCTS = ("41", "42", "43")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A comment becomes ``new``; None is its end."""
+
+    old: Comment | None
+    new: Comment | None
+
+
+def history(seed: int, length: int) -> Iterator[Step]:
+    """Adds, deletes, and edits of rating, language, product or text alone."""
+    chance = random.Random(seed)
+    fresh = iter(oracle.make_comments("h", length, seed=seed))
+    living: list[Comment] = []
+    for _ in range(length):
+        kind = chance.choices(("add", "delete", "edit"), (5, 2, 4))[0]
+        if kind == "add" or not living:
+            new = next(fresh)._replace(product_id=chance.choice(PRODUCTS))
+            living.append(new)
+            yield Step(None, new)
+        elif kind == "delete":
+            yield Step(living.pop(chance.randrange(len(living))), None)
+        else:
+            place = chance.randrange(len(living))
+            old, living[place] = living[place], edited(living[place], chance)
+            yield Step(old, living[place])
+
+
+def edited(comment: Comment, chance: random.Random) -> Comment:
+    changes: dict[str, Any] = {
+        "rating": chance.choice(RATINGS),
+        "language": chance.choice(("en", "de", "pt-BR")),
+        "product_id": chance.choice(PRODUCTS),
+        "text": f"Edited {chance.random()}",
+    }
+    kept = chance.sample(sorted(changes), chance.randrange(1, 4))
+    return comment._replace(**{name: changes[name] for name in kept})
+
+
+async def write_raw(table: Table, steps: Sequence[Step] | Iterator[Step]) -> None:
+    """Write without touching any counter."""
+    for step in steps:
+        if step.new is not None:
+            await table.put_many([COMMENT.encode(step.new)])
+        elif step.old is not None:
+            await table.write([{"Delete": {"Key": comment_key(step.old.comment_id)}}])
+
+
+async def begin_counting(table: Table, streams: Streams) -> None:
+    """Switch on a stream that is counted from its first record."""
+    arn, before = await begin(table, streams)
+    await Checkpoints(table, label_of(arn)).begin(before, streams.now())
+
+
+def one_shard(table: Table) -> None:
+    """Let the stream that begins next be one shard whose records come at once."""
+    amazon = amazon_of(table)
+    if amazon is not None:
+        amazon.streams.shards, amazon.streams.capacity, amazon.streams.late = 1, 10**9, 0
+
+
+async def all_records(table: Table, streams: Streams) -> tuple[str, list[Record]]:
+    """All records of the only shard."""
+    arn = await admin.stream(table)
+    assert arn is not None
+    (shard,) = (await streams.describe(arn)).shards
+    iterator = await streams.iterator(arn, shard.shard_id, after=None)
+    found: list[Record] = []
+    while (answer := await streams.records(iterator)).records:
+        found += answer.records
+        assert answer.iterator is not None
+        iterator = answer.iterator
+    return shard.shard_id, found
+
+
+async def catch_up(table: Table, streams: Streams) -> None:
+    """Follow until nothing is left."""
+    settle(table)
+    follower = await open_follower(table, streams)
+    while await follower.round():
+        pass
+
+
+async def check_all(table: Table) -> int:
+    """Assert that the counters of all products are right; return how many comments there are."""
+    return sum([len(await recount.check(table, product)) for product in PRODUCTS])
+
+
+def made(sequence: int, product_id: str) -> Record:
+    """A record of an add, as the service would make it."""
+    item = COMMENT.encode(comment(f"{product_id}-{sequence}", product_id=product_id))
+    return {
+        "eventID": f"event-{sequence}",
+        "dynamodb": {
+            "Keys": {"PK": item["PK"], "SK": item["SK"]},
+            "NewImage": item,
+            "SequenceNumber": str(sequence),
+        },
+    }

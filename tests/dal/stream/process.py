@@ -1,0 +1,19 @@
+"""A follower as a process of its own, to be killed: what ``tests.dal.stream.test_kills`` starts."""
+
+import asyncio
+from multiprocessing.connection import Connection as Pipe
+
+from dal.client.table import TableAddress, connect, connect_streams
+from dal.stream.follower import follow, open_follower
+
+
+def run(connection: TableAddress, ready: Pipe) -> None:
+    asyncio.run(_follow(connection, ready))
+
+
+async def _follow(connection: TableAddress, ready: Pipe) -> None:
+    async with connect(connection) as table, connect_streams(connection) as streams:
+        follower = await open_follower(table, streams)
+        await follower.round()  # the first takes longest: both clients make themselves ready
+        ready.send(None)
+        await follow(table, streams)

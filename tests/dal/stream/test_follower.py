@@ -1,0 +1,445 @@
+"""The follower: on real streams, and on a fake one that does what real engines here never do."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import pytest
+
+from dal import errors
+from dal.client import admin
+from dal.client.streams import Streams
+from dal.client.table import Table
+from dal.model import Comment
+from dal.repositories.comments import CommentRepository
+from dal.statistics.counter_items import item_key
+from dal.statistics.counts import StatisticsKey
+from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
+from dal.stream.applier import Applier
+from dal.stream.checkpoints import Checkpoint, Checkpoints, label_of
+from dal.stream.follower import (
+    LISTING,
+    RETENTION,
+    SKIPPING,
+    Follower,
+    caught_up,
+    follow,
+    open_follower,
+)
+from tests import recount
+from tests.amazon import settle
+from tests.dal.stream.fakes import START, FakeShard, FakeStreams, shard_of
+from tests.dal.stream.histories import (
+    PRODUCTS,
+    Step,
+    begin_counting,
+    catch_up,
+    check_all,
+    history,
+    made,
+    write_raw,
+)
+from tests.engines import SECOND_IN_SOAK
+from tests.fakes import Answer, FaultyClient, Operation, client_error, refuse
+from tests.strategies import comment
+
+
+@dataclass
+class Clock:
+    time: datetime = START
+
+    def __call__(self) -> datetime:
+        return self.time
+
+    def pass_by(self, time: timedelta) -> None:
+        self.time += time
+
+
+def follower_of(table: Table, fake: FakeStreams, clock: Callable[[], datetime]) -> Follower:
+    applier = Applier(table, Checkpoints(table, "s"), MaintenanceStore(table))
+    return Follower(fake.client(), "arn:x/stream/s", applier, clock)
+
+
+async def exhaust(follower: Follower, clock: Clock) -> None:
+    """Run rounds until nothing is left, also after listing the shards anew."""
+    for _ in range(3):
+        while await follower.round():
+            pass
+        clock.pass_by(LISTING)
+
+
+async def count_of(table: Table, product_id: str) -> int:
+    item = await table.get(item_key(StatisticsKey(product_id, "en"))) or {}
+    return int(item.get("count_total", {"N": "0"})["N"])
+
+
+async def stored(table: Table, shard: str) -> Checkpoint:
+    return (await Checkpoints(table, "s").read([shard]))[shard]
+
+
+def anybody(_: Comment) -> None:
+    """Refuse nobody."""
+
+
+async def test_counters_follow_a_program_that_knows_nothing_of_them(
+    streamed: Table, streams: Streams
+) -> None:
+    await write_raw(streamed, history(1, 60))
+    await catch_up(streamed, streams)
+    assert await check_all(streamed) > 10
+
+
+@SECOND_IN_SOAK
+async def test_both_modes_come_to_the_same_items(streamed: Table, streams: Streams) -> None:
+    counting = MaintenanceStore(streamed)
+    transactional = await counting.announce(
+        await counting.read(), mode=MaintenanceMode.TRANSACTIONAL
+    )
+    store = CommentRepository(streamed)
+    for step in history(2, 60):
+        await write_counted(store, step)
+    counted = {one: await recount.stored(streamed, one) for one in PRODUCTS}
+    for product in PRODUCTS:
+        await forget_counters(streamed, product)
+    await counting.announce(transactional, mode=MaintenanceMode.STREAM)
+    await catch_up(streamed, streams)
+    assert {one: await recount.stored(streamed, one) for one in PRODUCTS} == counted
+
+
+@SECOND_IN_SOAK
+async def test_where_writers_count_it_counts_nothing(streamed: Table, streams: Streams) -> None:
+    """Also once it has begun: what was said is obeyed within seconds."""
+    follower = await open_follower(streamed, streams)
+    await write_raw(streamed, history(2, 20))
+    assert await follower.round()
+    before = {one: await recount.stored(streamed, one) for one in PRODUCTS}
+    counting = MaintenanceStore(streamed)
+    await counting.announce(await counting.read(), mode=MaintenanceMode.TRANSACTIONAL)
+    assert isinstance(follower._sink, Applier)
+    follower._sink._maintenance.forget()
+    await write_raw(streamed, history(3, 20))
+    with pytest.raises(errors.StoreRefusedError, match="stats rebuild --mode stream"):
+        await follower.round()
+    assert {one: await recount.stored(streamed, one) for one in PRODUCTS} == before
+
+
+@SECOND_IN_SOAK
+async def test_two_followers_at_once_count_once(streamed: Table, streams: Streams) -> None:
+    following = [asyncio.create_task(follow(streamed, streams)) for _ in range(2)]
+    await write_raw(streamed, history(3, 80))
+    for one in following:
+        one.cancel()
+    for one in following:
+        with contextlib.suppress(asyncio.CancelledError):
+            await one
+    await catch_up(streamed, streams)
+    assert await check_all(streamed) > 10
+
+
+@SECOND_IN_SOAK
+async def test_cancelled_at_any_moment_and_started_again_it_is_exact(
+    streamed: Table, streams: Streams
+) -> None:
+    writing = asyncio.create_task(write_raw(streamed, history(4, 80)))
+    cancelled = 0
+    while not writing.done():
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.02 + 0.013 * (cancelled % 7)):
+                await follow(streamed, streams)
+        cancelled += 1
+    await writing
+    await catch_up(streamed, streams)
+    assert cancelled > 3
+    await check_all(streamed)
+
+
+async def test_without_a_stream_it_says_what_to_do(table: Table, streams: Streams) -> None:
+    with pytest.raises(errors.StoreRefusedError, match="marginalia stats rebuild"):
+        await open_follower(table, streams)
+
+
+async def test_a_stream_that_begins_again_starts_empty(streamed: Table, streams: Streams) -> None:
+    """So a recount may start from the table, wherever the old stream was."""
+    before = await admin.stream(streamed)
+    olds = [comment(f"old-{number}", product_id="42") for number in range(12)]
+    await write_raw(streamed, [Step(None, old) for old in olds])
+    await begin_counting(streamed, streams)
+    assert await admin.stream(streamed) != before
+    await catch_up(streamed, streams)
+    assert await count_of(streamed, "42") == 0
+    await write_raw(streamed, [Step(None, comment("new", product_id="42"))])
+    await catch_up(streamed, streams)
+    assert await count_of(streamed, "42") == 1
+
+
+async def test_a_stream_that_was_not_begun_is_refused(each_table: Table, streams: Streams) -> None:
+    await admin.renew_stream(each_table)
+    settle(each_table)
+    follower = await open_follower(each_table, streams)
+    with pytest.raises(errors.StoreRefusedError, match="marginalia stats rebuild"):
+        await follower.round()
+
+
+async def test_a_stream_of_keys_alone_is_refused(each_table: Table) -> None:
+    await admin._switch_stream(each_table, {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
+    with pytest.raises(errors.StoreRefusedError, match="lacks images"):
+        await admin.stream(each_table)
+
+
+@SECOND_IN_SOAK
+async def test_the_watermark_says_when_nothing_was_left(streamed: Table, streams: Streams) -> None:
+    checkpoints = Checkpoints(streamed, label_of(str(await admin.stream(streamed))))
+    begun = await checkpoints.watermark()
+    assert begun is not None
+    later = begun + timedelta(minutes=1)
+    follower = await open_follower(streamed, streams, Clock(later))
+    await write_raw(streamed, history(5, 5))
+    assert await follower.round()
+    assert await checkpoints.watermark() == begun
+    while await follower.round():
+        pass
+    assert await checkpoints.watermark() == later
+    await checkpoints.raise_watermark(later - timedelta(seconds=1))
+    assert await checkpoints.watermark() == later
+
+
+@SECOND_IN_SOAK
+async def test_an_idle_follower_does_not_feed_itself(streamed: Table, streams: Streams) -> None:
+    clock = Clock(streams.now())
+    follower = await open_follower(streamed, streams, clock)
+    await write_raw(streamed, history(6, 5))
+    while await follower.round():
+        pass
+    busy = [await follower.round() for _ in range(5)]
+    assert busy[1:] == [False] * 4  # the watermark's own record came once
+
+
+async def test_an_idle_follower_notices_that_its_stream_is_counted_no_longer(
+    begun: Table,
+) -> None:
+    """No record comes that would have it ask who counts."""
+    fake, clock = FakeStreams({"a": shard_of([made(1, "42")])}), Clock()
+    follower = follower_of(begun, fake, clock)
+    await exhaust(follower, clock)
+    counting = MaintenanceStore(begun)
+    await counting.announce(await counting.read(), mode=MaintenanceMode.TRANSACTIONAL)
+    assert isinstance(follower._sink, Applier)
+    follower._sink._maintenance.forget()
+    with pytest.raises(errors.StoreRefusedError, match="stats rebuild --mode stream"):
+        await follower.round()
+
+
+async def test_parents_come_before_children(begun: Table) -> None:
+    """A comment's edit is in the child of the shard of its add; it never counts first."""
+    family = {
+        "a": shard_of([made(n, "42") for n in range(1, 8)], closed=True),
+        "b": shard_of([made(n, "42") for n in range(8, 11)], "a", closed=True),
+        "c": shard_of([made(n, "42") for n in range(20, 30)], "a", closed=True),
+        "d": shard_of([made(n, "42") for n in range(30, 34)], "c"),
+        "e": shard_of([], "b"),
+        "f": shard_of([made(40, "42")], "gone"),
+    }
+    fake, clock = FakeStreams(family), Clock()
+    await exhaust(follower_of(begun, fake, clock), clock)
+    assert await count_of(begun, "42") == 25
+    read = [name for name, _ in fake.read]
+    for name, shard in family.items():
+        if shard.parent in family and name in read:
+            last = max(place for place, one in enumerate(read) if one == shard.parent)
+            assert read.index(name) > last
+    assert (await stored(begun, "a")).done
+    assert not (await stored(begun, "d")).done
+
+
+async def test_a_record_that_comes_twice_in_one_answer_counts_once(begun: Table) -> None:
+    one, two = made(1, "42"), made(2, "42")
+    fake, clock = FakeStreams({"a": shard_of([one, two, one])}), Clock()
+    await exhaust(follower_of(begun, fake, clock), clock)
+    assert fake.read == [("a", "1"), ("a", "2"), ("a", "1")]
+    assert await count_of(begun, "42") == 2
+    assert (await stored(begun, "a")).sequence == "2"
+
+
+async def test_a_child_waits_for_the_parent_also_after_a_restart(begun: Table) -> None:
+    family = {
+        "a": shard_of([made(n, "42") for n in range(1, 9)], closed=True),
+        "b": shard_of([made(n, "42") for n in range(9, 12)], "a"),
+    }
+    clock, rounds = Clock(), 0
+    while not (await stored(begun, "a")).done:
+        fake = FakeStreams(family)  # a new process with each round
+        await follower_of(begun, fake, clock).round()
+        assert fake.opened == ["a"]
+        rounds += 1
+    assert rounds > 2
+    fake = FakeStreams(family)
+    await exhaust(follower_of(begun, fake, clock), clock)
+    assert fake.opened == ["b"], "a shard that is done is not read again"
+    assert await count_of(begun, "42") == 11
+
+
+async def test_shards_that_appear_while_it_runs_are_followed(begun: Table) -> None:
+    fake, clock = FakeStreams({"a": shard_of([made(1, "42")])}), Clock()
+    follower = follower_of(begun, fake, clock)
+    await exhaust(follower, clock)
+    fake.shards["a"].closed = True
+    fake.shards["a"].records.append(made(2, "42"))
+    fake.shards["b"] = shard_of([made(3, "42")], "a")
+    await exhaust(follower, clock)
+    assert await count_of(begun, "42") == 3
+
+
+async def test_a_child_follows_at_once(begun: Table) -> None:
+    family = {
+        "a": shard_of([made(1, "42")], closed=True),
+        "b": shard_of([made(2, "42")], "a", closed=True),
+        "c": shard_of([made(3, "42")], "b"),
+    }
+    follower = follower_of(begun, FakeStreams(family), Clock())
+    while await follower.round():
+        pass
+    assert await count_of(begun, "42") == 3
+
+
+async def test_no_watermark_while_a_child_may_be_missing(begun: Table) -> None:
+    fake, clock = FakeStreams({"a": shard_of([made(1, "42")], closed=True)}), Clock()
+    follower = follower_of(begun, fake, clock)
+    await exhaust(follower, clock)
+    assert await Checkpoints(begun, "s").watermark() == START
+    fake.shards["b"] = FakeShard("a")
+    await exhaust(follower, clock)
+    assert await Checkpoints(begun, "s").watermark() == clock() - LISTING
+
+
+async def test_an_expired_iterator_is_taken_anew(begun: Table) -> None:
+    fake, clock = FakeStreams({"a": shard_of([made(n, "42") for n in range(1, 9)])}), Clock()
+    fake.expired = {"a@0", "a@3", "a@8"}
+    await exhaust(follower_of(begun, fake, clock), clock)
+    assert not fake.expired
+    assert await count_of(begun, "42") == 8
+
+
+@pytest.mark.parametrize("running", [True, False])
+async def test_lost_changes_stop_it(begun: Table, *, running: bool) -> None:
+    fake, clock = FakeStreams({"a": shard_of([made(n, "42") for n in range(1, 4)])}), Clock()
+    follower = follower_of(begun, fake, clock)
+    await exhaust(follower, clock)
+    fake.shards["a"].records += [made(n, "42") for n in range(4, 9)]
+    fake.shards["a"].trimmed = 5
+    with pytest.raises(errors.ChangesLostError, match="marginalia stats rebuild"):
+        await (follower if running else follower_of(begun, fake, clock)).round()
+    assert await count_of(begun, "42") == 3
+
+
+@pytest.mark.parametrize("started", [True, False])
+async def test_a_shard_whose_first_records_may_be_gone_stops_it(
+    begun: Table, *, started: bool
+) -> None:
+    """The service does not tell: a shard that was never read has nothing to compare with."""
+    fake, clock = FakeStreams({"a": shard_of([made(1, "42")])}), Clock()
+    if started:
+        await exhaust(follower_of(begun, fake, clock), clock)
+    fake.shards = {"b": shard_of([made(2, "42")], "a")}
+    clock.pass_by(RETENTION + LISTING)
+    with pytest.raises(errors.ChangesLostError, match="marginalia stats rebuild"):
+        await follower_of(begun, fake, clock).round()
+
+
+async def test_a_shard_that_it_missed_within_the_day_is_read(begun: Table) -> None:
+    fake, clock = FakeStreams({"a": shard_of([made(1, "42")])}), Clock()
+    await exhaust(follower_of(begun, fake, clock), clock)
+    fake.shards["a"].closed = True
+    fake.shards["b"] = shard_of([made(2, "42")], "a")
+    clock.pass_by(RETENTION - LISTING)
+    await exhaust(follower_of(begun, fake, clock), clock)
+    assert await count_of(begun, "42") == 2
+
+
+async def test_records_that_change_nothing_do_not_age_the_checkpoint(begun: Table) -> None:
+    """A day of them would look like lost changes after a restart."""
+    fake, clock = FakeStreams({"a": shard_of([made(1, "42")])}), Clock()
+    follower = follower_of(begun, fake, clock)
+    await exhaust(follower, clock)
+    idle = made(2, "42")
+    idle["dynamodb"]["OldImage"] = idle["dynamodb"]["NewImage"]
+    fake.shards["a"].records.append(idle)
+    await exhaust(follower, clock)
+    assert (await stored(begun, "a")).sequence == "1"
+    clock.pass_by(SKIPPING)
+    await exhaust(follower, clock)
+    assert (await stored(begun, "a")).sequence == "2"
+
+
+async def test_a_stream_that_was_switched_off_is_read_to_its_end(begun: Table) -> None:
+    fake, clock = FakeStreams({"a": shard_of([made(1, "42")], closed=True)}, enabled=False), Clock()
+    with pytest.raises(errors.StoreRefusedError, match="switched off"):
+        await exhaust(follower_of(begun, fake, clock), clock)
+    assert await count_of(begun, "42") == 1
+
+
+@SECOND_IN_SOAK
+async def test_it_outlives_an_engine_that_is_away(
+    streamed: Table, streams: Streams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await write_raw(streamed, history(7, 20))
+    real, away = streams._call, 3
+
+    async def call(operation: str, **arguments: object) -> dict[str, object]:
+        nonlocal away
+        if operation == "get_records" and away:
+            away -= 1
+            raise errors.StoreUnavailableError("DynamoDB does not answer.")
+        return await real(operation, **arguments)
+
+    monkeypatch.setattr(streams, "_call", call)
+    written = streams.now()
+    following = asyncio.create_task(follow(streamed, streams))
+    for _ in range(3_000):
+        if await caught_up(streamed) >= written:
+            break
+        await asyncio.sleep(0.02)
+    following.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await following
+    assert away == 0
+    assert await check_all(streamed) > 0
+
+
+@pytest.mark.parametrize("lost", [True, False])
+async def test_a_round_that_failed_is_made_up_for(begun: Table, *, lost: bool) -> None:
+    """The same follower goes on, whether or not the transaction was done."""
+    client = FaultyClient(begun._client)
+    fake, clock = FakeStreams({"a": shard_of([made(n, "42") for n in range(1, 9)])}), Clock()
+    follower = follower_of(Table(client, begun.name), fake, clock)
+    assert await follower.round()
+    client._faults = [do_and_refuse if lost else refuse(client_error("Refused"))]
+    with pytest.raises(errors.StoreRefusedError):
+        await follower.round()
+    await exhaust(follower, clock)
+    assert await count_of(begun, "42") == 8
+
+
+async def do_and_refuse(real: Operation, arguments: Answer) -> Answer:
+    await real(**arguments)
+    raise client_error("Refused")
+
+
+async def write_counted(store: CommentRepository, step: Step) -> None:
+    """Do a step through the store that keeps the counters itself."""
+    if step.new is None and step.old is not None:
+        await store.delete(step.old.comment_id, anybody)
+    elif step.new is not None and step.old is None:
+        await store.add(step.new)
+    elif step.new is not None:
+        await store.put_many([step.new])
+
+
+async def forget_counters(table: Table, product_id: str) -> None:
+    for language in recount_languages(await recount.stored(table, product_id)):
+        await table.write([{"Delete": {"Key": item_key(StatisticsKey(product_id, language))}}])
+
+
+def recount_languages(counts: recount.Counts) -> list[str]:
+    return [sort_key[2:] for sort_key in counts if sort_key != "S"]

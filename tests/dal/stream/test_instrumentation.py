@@ -1,0 +1,47 @@
+"""How far the follower has counted, by its metrics."""
+
+from datetime import timedelta
+
+from dal.client.table import Table
+from dal.stream.records import Record, made_at
+from server.observability.metrics import Metrics, following
+from tests.dal.stream.fakes import START, FakeStreams, shard_of
+from tests.dal.stream.histories import made
+from tests.dal.stream.test_follower import Clock, follower_of
+from tests.server.observability.observed import by, scraped, value
+
+
+def late(sequence: int, seconds: int) -> Record:
+    """A record of an add that was made some seconds before START."""
+    record = made(sequence, "42")
+    record["dynamodb"]["ApproximateCreationDateTime"] = START - timedelta(seconds=seconds)
+    return record
+
+
+COUNTED_UNTIL = "marginalia_follower_counted_until_timestamp_seconds"
+
+
+async def test_a_follower_shows_until_when_it_has_counted(begun: Table) -> None:
+    shards = {
+        "a": shard_of([late(1, 90), late(2, 70)]),
+        "b": shard_of([late(3, 20)]),
+    }
+    metrics = Metrics()
+    follower = follower_of(begun, FakeStreams(shards), Clock())
+    with following(metrics):
+        assert await follower.round()
+        assert value(scraped(metrics), COUNTED_UNTIL) == START.timestamp() - 70
+        assert not await follower.round()
+    found = scraped(metrics)
+    assert value(found, COUNTED_UNTIL) == START.timestamp()
+    written = by(found, "marginalia_dynamodb_capacity_units_total", "unit")["write"]
+    assert written > 0
+
+
+def test_a_record_tells_when_it_was_made_in_either_form() -> None:
+    record = made(1, "42")
+    assert made_at(record) is None
+    record["dynamodb"]["ApproximateCreationDateTime"] = START
+    assert made_at(record) == START
+    record["dynamodb"]["ApproximateCreationDateTime"] = START.timestamp()  # as Lambda has it
+    assert made_at(record) == START

@@ -1,0 +1,69 @@
+"""Followers that are killed at random moments, again and again, while others write."""
+
+import asyncio
+import multiprocessing
+import random
+import time
+
+import pytest
+
+from dal.client import admin
+from dal.client.streams import Streams
+from dal.client.table import Table, TableAddress
+from dal.stream.checkpoints import Checkpoints, label_of
+from tests.dal.stream.conftest import connection_of
+from tests.dal.stream.histories import catch_up, check_all, history, write_raw
+from tests.dal.stream.process import run
+from tests.engines import SECOND_IN_SOAK
+
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["tests.dal.stream.process"])
+
+
+@SECOND_IN_SOAK
+@pytest.mark.parametrize(
+    "kills", [8, pytest.param(50, marks=pytest.mark.soak)], ids=["8-kills", "50-kills"]
+)
+async def test_killed_followers_count_once(streamed: Table, streams: Streams, kills: int) -> None:
+    chance = random.Random(kills)
+    stop = asyncio.Event()
+    writing = asyncio.create_task(write_until(stop, streamed, seed=kills))
+    reached = [await sequence(streamed, streams)]
+    for _ in range(kills):
+        await asyncio.to_thread(live_and_die, connection_of(streamed), chance.uniform(0, 0.2))
+        reached.append(await sequence(streamed, streams))
+    stop.set()
+    await writing
+    await catch_up(streamed, streams)
+    assert reached == sorted(reached)
+    assert len(set(reached)) > kills // 2, "they got on between the kills"
+    await check_all(streamed)
+
+
+async def write_until(stop: asyncio.Event, table: Table, seed: int) -> None:
+    for step in history(seed, 20_000):
+        await write_raw(table, [step])
+        if stop.is_set():
+            return
+
+
+def live_and_die(connection: TableAddress, seconds: float) -> None:
+    here, there = PROCESSES.Pipe()
+    process = PROCESSES.Process(target=run, args=(connection, there))
+    process.start()
+    here.recv()
+    time.sleep(seconds)
+    assert process.is_alive()
+    process.kill()
+    process.join()
+    process.close()
+    here.close()
+    there.close()
+
+
+async def sequence(table: Table, streams: Streams) -> int:
+    """How far the only shard has been applied."""
+    arn = str(await admin.stream(table))
+    (shard,) = (await streams.describe(arn)).shards
+    checkpoints = await Checkpoints(table, label_of(arn)).read([shard.shard_id])
+    return int(checkpoints[shard.shard_id].sequence or "0")

@@ -1,0 +1,109 @@
+"""Events as AWS documents them: what one delivery may hold, how it comes again, what spoils it.
+
+``events/delivery.json`` is in the documented form of Lambda's events of DynamoDB. None was recorded
+in an account.
+"""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dal.client.table import Table
+from dal.errors import StoreRefusedError
+from dal.stream.lambda_handler import apply, handler
+from dal.stream.records import Record
+from tests import recount
+from tests.fakes import FaultyClient
+
+DELIVERY = json.loads((Path(__file__).parent / "events/delivery.json").read_text("utf-8"))
+RECORDS: list[Record] = DELIVERY["Records"]
+
+TEA = {
+    "S#en": {"count_4": "1", "count_5": "1", "count_total": "2"},
+    "S#de": {"count_3": "1", "count_total": "1"},
+}
+"""Three comments by language: one edited, one whose text alone was, one that was broken first."""
+
+
+async def counted(table: Table, product: str) -> dict[str, dict[str, str]]:
+    """The counts of a product, without where it stands on the boards."""
+    stored = await recount.stored(table, product)
+    return {
+        sort_key: {name: count for name, count in item.items() if name.startswith("count_")}
+        for sort_key, item in stored.items()
+        if sort_key != "S"
+    }
+
+
+async def check(table: Table) -> None:
+    assert await counted(table, "tea") == TEA
+    assert not any((await counted(table, "coffee")).values())
+
+
+@pytest.mark.parametrize("failed_at", range(len(RECORDS) + 1))
+async def test_a_delivery_that_failed_anywhere_comes_again_whole(
+    table: Table, failed_at: int
+) -> None:
+    await apply(table, RECORDS[:failed_at])
+    await apply(table, RECORDS)
+    await check(table)
+
+
+async def test_a_delivery_that_is_halved_again_and_again_counts_once(table: Table) -> None:
+    """As a mapping does that bisects what fails; each half comes after the whole, too."""
+
+    async def deliver(records: list[Record]) -> None:
+        if len(records) > 1:
+            await deliver(records[: len(records) // 2])
+            await deliver(records[len(records) // 2 :])
+        await apply(table, records)
+
+    await deliver(RECORDS)
+    await check(table)
+
+
+async def test_a_record_twice_in_one_delivery_counts_once(table: Table) -> None:
+    await apply(table, [copy.deepcopy(record) for record in RECORDS for _ in range(2)])
+    await check(table)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value"),
+    [("language", "x" * 1_100), ("GSI4PK", f"PRODUCT#{'x' * 1_100}")],
+)
+async def test_what_no_counter_can_have_in_its_key_stops_nobody(
+    table: Table, attribute: str, value: str
+) -> None:
+    """DynamoDB refuses such a counter for good; it would keep all records after it waiting."""
+    poison = copy.deepcopy(RECORDS[0])
+    poison["eventID"] = "poison"
+    poison["dynamodb"]["NewImage"][attribute] = {"S": value}
+    await apply(table, [poison, *RECORDS])
+    await check(table)
+    assert await counted(table, "x" * 1_100) == {}
+
+
+@pytest.mark.parametrize("view", ["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE"])
+async def test_a_stream_without_both_images_is_refused_and_counts_nothing(
+    table: Table, view: str
+) -> None:
+    told = copy.deepcopy(RECORDS)
+    told[2]["dynamodb"]["StreamViewType"] = view
+    client = FaultyClient(table._client)
+    with pytest.raises(StoreRefusedError, match="has not both images"):
+        await apply(Table(client, table.name), told)
+    assert client.calls == []
+
+
+@pytest.mark.parametrize(
+    "event", [{}, {"key1": "value1"}, {"Records": [{"eventSource": "aws:s3"}]}]
+)
+def test_another_event_is_refused_in_a_sentence(
+    event: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MARGINALIA_TABLE", "nowhere")
+    with pytest.raises(StoreRefusedError, match="no records of a table's stream"):
+        handler(event, None)

@@ -1,0 +1,238 @@
+"""Rebuilds beside programs that know nothing of counters; whoever counts afterwards goes on."""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from time import monotonic
+from typing import Any
+
+import pytest
+
+import dal.maintenance.stream_rebuild
+from dal import errors
+from dal.client import admin
+from dal.client.streams import Streams, latest_stream
+from dal.client.table import Table, connect_streams
+from dal.maintenance.announce import rebuild as rebuild_transactional
+from dal.maintenance.stream_rebuild import rebuild
+from dal.maintenance.verify import verify
+from dal.repositories.comments import CommentRepository
+from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
+from dal.stream.begin import begin, end
+from dal.stream.checkpoints import Checkpoint
+from dal.stream.follower import caught_up, open_follower
+from dal.stream.lambda_handler import apply
+from dal.stream.records import sequence_of
+from dal.table.items import Item
+from tests.amazon import settle
+from tests.dal.stream.conftest import connection_of
+from tests.dal.stream.histories import (
+    all_records,
+    catch_up,
+    check_all,
+    history,
+    one_shard,
+    write_raw,
+)
+from tests.dal.stream.test_lambda_handler import delivered
+from tests.engines import SECOND_IN_SOAK
+from tests.writers import ROWS, Engine, Killed, Writers, at_once, ignore, spoil
+
+
+@pytest.fixture
+async def each_table(each_table: Table) -> Table:
+    """A fresh table on each engine, counted by its writers; much is wrong with its counters."""
+    store = MaintenanceStore(each_table)
+    await store.announce(await store.read(), mode=MaintenanceMode.TRANSACTIONAL)
+    await CommentRepository(each_table).put_many([row for n, row in enumerate(ROWS) if n % 9])
+    await spoil(each_table, seed=1)
+    return each_table
+
+
+@contextlib.asynccontextmanager
+async def foreign(table: Table, seed: int) -> AsyncIterator[None]:
+    """Another program that writes all the while."""
+    stop = asyncio.Event()
+
+    async def write() -> None:
+        for step in history(seed, 20_000):
+            await write_raw(table, [step])
+            await asyncio.sleep(0.002)
+            if stop.is_set():
+                return
+
+    writing = asyncio.create_task(write())
+    try:
+        yield
+    finally:
+        stop.set()
+        await writing
+
+
+async def exact(table: Table) -> None:
+    assert await verify(table, ignore) == []
+    assert await check_all(table) > 100
+
+
+async def test_beside_foreign_and_own_writers_it_ends_exact(
+    each_table: Table, streams: Streams
+) -> None:
+    table = Table(Engine(each_table._client), each_table.name)
+    async with Writers(each_table, 1) as writers, foreign(each_table, 1):
+        await rebuild(table, streams, writers.settle, ignore)
+        reached = await caught_up(table)
+        before = writers.writes
+        await writers.until(before + 10)
+    await catch_up(each_table, streams)
+    await exact(each_table)
+    said = await MaintenanceStore(each_table).read()
+    assert said.applies_stream
+    assert await caught_up(table) >= reached
+
+
+async def test_a_rebuild_whose_mode_another_command_changed_leaves_the_counters(
+    table: Table, streams_of_table: Streams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await CommentRepository(table).put_many(ROWS[:20])
+    await spoil(table, seed=1)
+    store, catch_up_first = MaintenanceStore(table), dal.maintenance.stream_rebuild._catch_up
+
+    async def counters() -> list[Item]:
+        items = (await table.scan(0, 1, None)).items
+        return [item for item in items if item["PK"]["S"].startswith("PRODUCT#")]
+
+    async def overtaken(*arguments: Any) -> None:
+        await catch_up_first(*arguments)
+        now = await store.read()
+        await store.announce(now, generation=now.generation + 1)
+
+    monkeypatch.setattr(dal.maintenance.stream_rebuild, "_catch_up", overtaken)
+    before = await counters()
+    with pytest.raises(errors.ConflictError, match="changed the maintenance mode"):
+        await rebuild(table, streams_of_table, at_once, ignore)
+    assert before
+    assert await counters() == before
+
+
+async def test_a_stream_that_stays_inactive_is_refused_in_a_sentence(
+    table: Table, streams_of_table: Streams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admin, "ACTIVE_SECONDS", 0)
+    with pytest.raises(errors.StoreUnavailableError, match="stream does not become active"):
+        await begin(table, streams_of_table)
+
+
+@pytest.fixture
+async def streams_of_table(table: Table) -> AsyncIterator[Streams]:
+    async with connect_streams(connection_of(table)) as opened:
+        yield opened
+
+
+@SECOND_IN_SOAK
+async def test_a_stream_that_lags_is_waited_for(each_table: Table, streams: Streams) -> None:
+    """As DynamoDB documents it: shards come late, and answers without records prove nothing."""
+    async with foreign(each_table, 3):
+        await rebuild(each_table, Lagging(streams), at_once, ignore)
+    await catch_up(each_table, streams)
+    await exact(each_table)
+
+
+class Lagging(Streams):
+    """A stream whose shards are listed late, and whose records come seconds later."""
+
+    def __init__(self, streams: Streams) -> None:
+        super().__init__(self._lag)
+        self._streams = streams
+        self._described = 0
+        self._silent_until: float | None = None
+
+    async def _lag(self, operation: str, **arguments: Any) -> dict[str, Any]:
+        answer = await self._streams._call(operation, **arguments)
+        if operation == "describe_stream":
+            self._described += 1
+            if self._described <= 2:
+                answer["StreamDescription"] |= {"StreamStatus": "ENABLING", "Shards": []}
+        if operation == "get_records" and self._silent():
+            return {"Records": [], "NextShardIterator": arguments["ShardIterator"]}
+        return answer
+
+    def _silent(self) -> bool:
+        if self._silent_until is None:
+            self._silent_until = monotonic() + 3
+        return monotonic() < self._silent_until
+
+
+@SECOND_IN_SOAK
+async def test_the_lambda_function_goes_on_from_the_streams_beginning(
+    each_table: Table, streams: Streams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[Checkpoint] = []  # of the stream before; only the embedded engine shows them
+
+    async def noted(table: Table, streams: Streams) -> tuple[str, list[Checkpoint]]:
+        arn, before = await begin(table, streams)
+        kept.extend(before)
+        return arn, before
+
+    monkeypatch.setattr("dal.maintenance.stream_rebuild.begin", noted)
+    one_shard(each_table)
+    async with foreign(each_table, 2):
+        await rebuild(each_table, streams, at_once, ignore)
+        await asyncio.sleep(0.2)
+    settle(each_table)
+    _, found = await all_records(each_table, streams)
+    found = [one for one in found if not any(before.covers(sequence_of(one)) for before in kept)]
+    new = delivered(found, str(await admin.stream(each_table)))
+    for start in range(0, len(new), 40):
+        await apply(each_table, new[start : start + 40])
+    assert len(new) > 10
+    await exact(each_table)
+
+
+@SECOND_IN_SOAK
+async def test_killed_at_any_moment_and_run_again_it_ends_exact(
+    each_table: Table, streams: Streams
+) -> None:
+    chance, engine, kills = random.Random(3), Engine(each_table._client), 0
+    table = Table(engine, each_table.name)
+    async with foreign(each_table, 3):
+        for at in (8, 20, 30):
+            engine.left, engine.done_before_death = at, chance.random() < 0.5
+            with suppress(errors.StoreRefusedError):
+                try:
+                    await rebuild(table, streams, at_once, ignore)
+                except* Killed:
+                    kills += 1
+            with suppress(errors.StoreRefusedError):
+                await (await open_follower(each_table, streams)).round()
+        engine.left = None
+        await rebuild(table, streams, at_once, ignore)
+    assert kills > 1
+    await catch_up(each_table, streams)
+    await exact(each_table)
+
+
+@SECOND_IN_SOAK
+async def test_back_again_writers_count_and_the_stream_ends(
+    each_table: Table, streams: Streams
+) -> None:
+    await rebuild(each_table, streams, at_once, ignore)
+    follower = await open_follower(each_table, streams)
+    async with Writers(each_table, 4) as writers:
+        await writers.until(5)
+        await rebuild_transactional(each_table, writers.settle, ignore)
+        await end(each_table)
+        await writers.until(writers.writes + 10)
+    with pytest.raises(errors.StoreRefusedError):
+        await follower.round()
+    assert await admin.stream(each_table) is None
+    assert (await MaintenanceStore(each_table).read()).exact
+    assert await verify(each_table, ignore) == []
+
+
+@pytest.mark.parametrize("shows", ["NEW_AND_OLD_IMAGES", "KEYS_ONLY"])
+async def test_a_stream_of_others_is_left_on(table: Table, shows: str) -> None:
+    await admin._switch_stream(table, {"StreamEnabled": True, "StreamViewType": shows})
+    await end(table)
+    assert latest_stream(await admin.describe(table)) is not None

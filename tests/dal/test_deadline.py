@@ -1,0 +1,225 @@
+"""One deadline for several calls of the store, and for the waits between them."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from dal import errors
+from dal.client import gate
+from dal.client.concurrency import KeyedLocks
+from dal.client.retries import retry_on_conflict
+from dal.client.table import Table, TableAddress, connect
+from dal.deadline import Deadline, deadline, time_left
+from dal.repositories.comments import CommentRepository
+from dal.statistics.maintenance_mode import MaintenanceStore
+from tests import oracle, recount
+from tests.conftest import Clients, fresh_table
+from tests.proxy import (
+    Fault,
+    Proxy,
+    always,
+    hang,
+    in_turn,
+    late,
+    lose,
+    slow,
+    through_proxy,
+)
+
+ROWS = oracle.make_comments("42", 3, seed=5)
+KEY = {"PK": {"S": "a"}, "SK": {"S": "a"}}
+
+
+@pytest.fixture(autouse=True)
+def brief_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 0.5)
+
+
+@pytest.fixture(scope="module")
+async def opened(clients: Clients, dynoxide_url: str) -> AsyncIterator[tuple[Table, Proxy]]:
+    async with through_proxy(await fresh_table(clients, dynoxide_url)) as both:
+        yield both
+
+
+@pytest.fixture
+def proxy(opened: tuple[Table, Proxy]) -> Proxy:
+    _, proxy = opened
+    proxy.pass_all()
+    return proxy
+
+
+@pytest.fixture
+def beyond(opened: tuple[Table, Proxy], proxy: Proxy) -> Table:
+    """The table, as a client sees it that asks through the proxy."""
+    table, _ = opened
+    return Table(table._client, table.name)
+
+
+@asynccontextmanager
+async def within(seconds: float) -> AsyncIterator[None]:
+    """Set a deadline, and see that it is kept but for a slow machine."""
+    end, began = Deadline(), time.monotonic()
+    end.restart(seconds)
+    with deadline(end):
+        yield
+    assert time.monotonic() - began < seconds + 25  # without it, the retries alone may take sixty
+
+
+async def test_there_is_none_unless_it_is_set() -> None:
+    assert (time_left(), time_left(7)) == (None, 7)
+    async with within(5):
+        assert 0 < (time_left() or 0) <= 5
+        assert time_left(3) == 3
+        assert await asyncio.create_task(_left()) <= 5
+    async with within(0):
+        assert time_left(3) == 0
+    assert time_left() is None
+
+
+async def _left() -> float:
+    return time_left() or 0
+
+
+async def test_several_calls_share_it(beyond: Table, proxy: Proxy) -> None:
+    proxy.choose = always(slow(0.2))
+    async with within(0.8):
+        with pytest.raises(errors.StoreUnavailableError, match="try again"):
+            await _get_again_and_again(beyond)
+    assert len(proxy.seen) <= 5
+
+
+async def _get_again_and_again(table: Table) -> None:
+    for _ in range(10):
+        await table.get(KEY)
+
+
+async def test_nothing_is_sent_once_it_has_passed(beyond: Table, proxy: Proxy) -> None:
+    async with within(0):
+        with pytest.raises(errors.StoreUnavailableError):
+            await beyond.write([{"Put": {"Item": KEY}}])
+        with pytest.raises(errors.StoreUnavailableError):
+            await beyond.get(KEY)
+    await asyncio.sleep(0.1)
+    assert proxy.seen == []
+
+
+async def test_a_lost_answer_is_asked_for_again_within_it(beyond: Table, proxy: Proxy) -> None:
+    proxy.choose = in_turn("GetItem", [hang, lose])
+    async with within(10):
+        assert await beyond.get(KEY) is None
+    assert len(proxy.seen) >= 3
+
+
+@pytest.mark.parametrize("fault", [lose, late(0.7), slow(0.7)])
+async def test_a_write_whose_answer_does_not_come_is_sent_again_and_done_once(
+    each_table: Table, fault: Fault
+) -> None:
+    """Whether the first attempt was done, is being done, or arrives after the second."""
+    add = {
+        "Key": KEY,
+        "UpdateExpression": "ADD n :one",
+        "ExpressionAttributeValues": {":one": {"N": "1"}},
+    }
+    async with (
+        through_proxy(each_table) as (beyond, proxy),
+        within(10),
+    ):
+        proxy.choose = in_turn("TransactWriteItems", [fault])
+        await beyond.write([{"Update": add}])
+        await asyncio.sleep(0.4)
+    sent = proxy.asked("TransactWriteItems")
+    assert len(sent) >= 2
+    assert len(set(sent)) == 1, "under one token"
+    assert ((await each_table.get(KEY)) or {})["n"] == {"N": "1"}
+
+
+async def test_it_ends_the_retries_of_conflicts() -> None:
+    async def conflict() -> None:
+        raise errors.ConflictError("Others.")
+
+    async with within(0.2):
+        with pytest.raises(errors.ConflictError, match="Others"):
+            await retry_on_conflict(conflict, 60)
+
+
+async def test_it_ends_the_wait_for_a_lock() -> None:
+    locks = KeyedLocks()
+    async with locks.hold(["a"], deadline=None), within(0.1):
+        with pytest.raises(errors.ConflictError):
+            async with locks.hold(["a"], deadline=None):
+                pytest.fail("it is taken")
+
+
+@pytest.mark.parametrize("takes", [0.8, 0.3])
+async def test_a_mode_that_is_told_too_slowly_ends(
+    beyond: Table, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, takes: float
+) -> None:
+    """Whether the answer is lost, or comes when it is too old to act on."""
+    monkeypatch.setattr("dal.statistics.maintenance_mode.KEPT_SECONDS", 0.2)
+    proxy.choose = always(late(takes))
+    async with within(1):
+        with pytest.raises(errors.StoreUnavailableError):
+            await MaintenanceStore(beyond).current()
+    await asyncio.sleep(0.1)  # what was sent at the last moment arrives
+    asked = len(proxy.seen)
+    await asyncio.sleep(0.5)
+    assert len(proxy.seen) == asked
+
+
+async def test_who_leaves_ends_nobody_elses_reading_of_the_mode(
+    beyond: Table, proxy: Proxy
+) -> None:
+    proxy.choose = always(late(0.1))
+    store = MaintenanceStore(beyond)
+    leaving, staying = (asyncio.create_task(store.current()) for _ in range(2))
+    await proxy.arrival("GetItem")
+    leaving.cancel()
+    assert (await staying).complete
+
+
+async def test_a_write_goes_by_the_latest_deadline_of_its_group(
+    beyond: Table, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client with little time left takes nothing from those whose comments go with its own."""
+    monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 15)
+    store = CommentRepository(beyond)
+    proxy.choose = in_turn("TransactWriteItems", [slow(0.1), slow(2.3)])
+
+    async def add(number: int, seconds: float) -> None:
+        async with within(seconds):
+            await store.add(ROWS[number])
+
+    first = asyncio.create_task(add(0, 15))
+    await proxy.arrival("TransactWriteItems")
+    brief, patient = asyncio.create_task(add(1, 2)), asyncio.create_task(add(2, 15))
+    await asyncio.gather(first, patient)
+    with pytest.raises(errors.StoreUnavailableError, match="same idempotency key"):
+        await brief
+    assert len(proxy.asked("TransactWriteItems")) == 2
+    assert len(await recount.check(beyond, "42")) == 3
+
+
+async def test_a_write_that_nobody_waits_for_is_not_begun(beyond: Table, proxy: Proxy) -> None:
+    """Its client left while the maintenance mode was read."""
+    store = CommentRepository(beyond)
+    proxy.choose = in_turn("GetItem", [late(0.2)])
+    row = oracle.make_comments("43", 1, seed=6)[0]
+    adding = asyncio.create_task(store.add(row))
+    await proxy.arrival("GetItem")
+    adding.cancel()
+    await asyncio.wait([adding])
+    await asyncio.sleep(0.4)
+    assert proxy.asked("TransactWriteItems") == []
+    assert await store.get(row.comment_id) is None
+
+
+async def test_closing_waits_for_a_write_that_was_sent(table: Table, proxy: Proxy) -> None:
+    proxy.choose = in_turn("PutItem", [slow(0.1)])
+    async with connect(TableAddress(table.name, proxy.url, embedded=True)) as beyond:
+        writing = asyncio.create_task(beyond.write([{"Put": {"Item": KEY}}]))
+        await proxy.arrival("PutItem")
+        writing.cancel()
+    assert await table.get(KEY) == KEY

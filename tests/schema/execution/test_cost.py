@@ -1,0 +1,446 @@
+"""Operations that would read too much are refused before the first read."""
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from graphql import (
+    DocumentNode,
+    OperationDefinitionNode,
+    get_introspection_query,
+    get_named_type,
+    parse,
+)
+from graphql.execution.values import VariableValues
+from hypothesis import example, given
+from hypothesis import strategies as st
+from strawberry.types.base import StrawberryObjectDefinition
+
+from dal.client.table import Table
+from dal.limits import MAX_ANSWER_VALUES, MAX_REQUESTS
+from dal.stores import Stores
+from resolvers.request.context import Context, Viewer
+from schema.build import build_schema
+from schema.execution.compiled.operation import CompiledOperation
+from schema.execution.cost import PredictedCosts, predicted
+from schema.execution.field_reads import READS
+from schema.execution.fragments import operations_of
+from schema.execution.visibility import _IMPERSONAL
+from tests.calls import calls_of
+from tests.schema.conftest import ANN, MODERATOR, STAFF, Run
+from tests.strategies import comment
+
+SCHEMA = build_schema()
+
+
+def cost_of(text: str, **variables: object) -> tuple[float, float]:
+    document = parse(text)
+    operation = document.definitions[0]
+    assert isinstance(operation, OperationDefinitionNode)
+    cost = predicted(SCHEMA._schema, document, operation, coerced(document, operation, **variables))
+    return cost.requests, cost.values
+
+
+def coerced(
+    document: DocumentNode, operation: OperationDefinitionNode, **variables: object
+) -> Mapping[str, Any]:
+    values = CompiledOperation(SCHEMA._schema, document, operation).coerced(variables)
+    assert isinstance(values, VariableValues), values
+    return values.coerced
+
+
+def product(selection: str) -> str:
+    return f'{{ product(productId: "1") {{ {selection} }} }}'
+
+
+@pytest.mark.parametrize(
+    ("text", "calls", "values"),
+    [
+        ("{ __typename }", 0, 1),
+        (product("productId"), 0, 2),
+        (product("comments { nodes { id } }"), 1, 42),
+        (product("comments(first: 3) { nodes { id } totalCount }"), 2, 9),
+        (product("comments(last: 3) { edges { node { id } } }"), 1, 11),
+        (product("comments(first: 3, orderBy: OLDEST) { nodes { id } totalCount }"), 2, 9),
+        (
+            product(
+                'comments(rating: [1, 2], createdFrom: "2024-01-01T00:00Z") { plan { index } }'
+            ),
+            2,
+            4,
+        ),
+        (product("comments(first: 100) { nodes { product { statistics { total } } } }"), 101, 402),
+        (product("comments(first: 1000000) { nodes { id } }"), 1, 202),
+        (product("statistics { total } mostRecentPositive { id } lastCommentedAt"), 3, 6),
+        (product("comments(first: 7) { plan { rows { segment } } }"), 1, 3 + 2 * 40),
+        (product("comments(first: 7, planBy: COUNTS) { plan { rows { segment } } }"), 1, 3 + 80),
+        (
+            product(
+                "comments(first: 7, rating: [1, 2], planBy: FULL_PAGES) { plan { rows "
+                "{ segment } } }"
+            ),
+            2,
+            3 + 2 * 14,
+        ),
+        ("{ leaderboard { nodes { product { lastCommentedAt } } } }", 22, 61),
+        ('{ leaderboard(first: 1, after: "x") { nodes { rank } } }', 2 + 25, 3),
+        ("{ leaderboard(last: 1) { nodes { rank } } }", 2 + 25, 3),
+        (
+            '{ openOrders(createdBefore: "2024-01-01T00:00Z") { plan { index } } }',
+            8,
+            3,
+        ),
+        ("{ openOrders(first: 1) { nodes { lines { quantity } } } }", 8, 2 + 5 + 5),
+        (product("statistics { histogram { rating } }"), 1, 2 + 5 + 5),
+        (product('comments(rating: [1, 2], language: ["a", "b", "c"]) { plan { index } }'), 6, 4),
+        (product('comments(rating: 1, language: ["a", "b", "a"]) { plan { index } }'), 2, 4),
+        ('{ nodes(ids: ["a", "b"]) { ... on Product { statistics { total } } } }', 4, 6),
+        ('{ nodes(ids: ["a", "b"]) { ... on Product { title url pictureUrl } } }', 4, 8),
+        ('{ nodes(ids: "a") { ...p } } fragment p on Product { statistics { total } }', 2, 3),
+        ('mutation { deleteComment(input: {id: "x"}) { deletedId } }', 5, 2),
+    ],
+)
+def test_the_cost_of_an_operation(text: str, calls: int, values: int) -> None:
+    assert cost_of(text) == (calls, values)
+
+
+SIZES = parse(
+    "query ($ids: [ID!]!, $p: String!, $r: [Int!], $l: [String!], $n: Int = 7, $m: Int)"
+    " { nodes(ids: $ids) { ... on Product { lastCommentedAt } } product(productId: $p) {"
+    " comments(rating: $r, language: $l, first: $n, last: $m) { edges { node { id } } } } }"
+)
+MIXED = parse(
+    "query ($one: Int!, $n: Int) { product(productId: 1) {"
+    " comments(rating: [1, $one], first: $n) { totalCount } } }"
+)
+sizes = st.integers(-3, 200) | st.integers(-3, 200).map(float)
+texts = st.text(max_size=2)
+asked_for = {
+    "ids": st.lists(texts | st.integers(), max_size=4) | texts,
+    "p": texts,
+    "r": st.none() | st.lists(sizes, max_size=6) | sizes,
+    "l": st.none() | st.lists(texts, max_size=6) | texts,
+    "n": st.none() | sizes,
+    "m": st.none() | sizes,
+    "one": sizes,
+}
+
+
+def kept_is_predicted(document: DocumentNode, asked: list[dict[str, Any]]) -> None:
+    (operation,) = operations_of(document)
+    costs = PredictedCosts(SCHEMA._schema, document, operation)
+    for one in (*asked, *asked):
+        values = coerced(document, operation, **one)
+        assert costs.cost(values) == predicted(SCHEMA._schema, document, operation, values)
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {name: asked_for[name] for name in ("ids", "p")},
+            optional={name: asked_for[name] for name in ("r", "l", "n", "m")},
+        ),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_costs_that_are_kept_are_those_predicted(asked: list[dict[str, Any]]) -> None:
+    kept_is_predicted(SIZES, asked)
+
+
+@example([{"one": 1}, {"one": 2}])
+@given(
+    st.lists(
+        st.fixed_dictionaries({"one": asked_for["one"]}, optional={"n": asked_for["n"]}),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_no_cost_is_kept_where_variables_stand_in_lists(asked: list[dict[str, Any]]) -> None:
+    kept_is_predicted(MIXED, asked)
+
+
+@pytest.mark.parametrize(
+    ("sent", "meant"),
+    [
+        ({"n": 100.0}, {"n": 100}),
+        ({"n": 3, "r": 5}, {"n": 3, "r": [5]}),
+        ({"r": [1.0, 2.0]}, {"r": [1, 2]}),
+        ({"ids": "a"}, {"ids": ["a"]}),
+        ({"ids": [1, 2.0]}, {"ids": ["1", "2"]}),
+    ],
+)
+async def test_variables_are_costed_as_they_are_executed(
+    table: Table, sent: dict[str, Any], meant: dict[str, Any]
+) -> None:
+    """GraphQL takes 100.0 for 100, and one value for a list of it."""
+    text = (
+        'query ($n: Int, $r: [Int!], $ids: [ID!]! = []) { product(productId: "1") {'
+        " comments(first: $n, rating: $r) { nodes { id product { lastCommentedAt } } } }"
+        " nodes(ids: $ids) { id } }"
+    )
+
+    async def cost(variables: dict[str, Any]) -> Any:
+        answer = await SCHEMA.execute(
+            text,
+            variables,
+            context_value=Context(STAFF, Stores(table)),
+            operation_extensions={"cost": True},
+        )
+        assert answer.extensions
+        return answer.extensions["cost"]
+
+    assert await cost(sent) == await cost(meant)
+
+
+async def test_what_execution_refuses_is_not_costed(table: Table) -> None:
+    answer = await SCHEMA.execute(
+        'query ($n: Int) { product(productId: "1") { comments(first: $n) { totalCount } } }',
+        {"n": 1.5},
+        context_value=Context(STAFF, Stores(table)),
+        operation_extensions={"cost": True},
+    )
+    assert (len(answer.errors or []), answer.extensions) == (1, {})
+
+
+def test_sizes_come_from_variables_and_their_defaults() -> None:
+    text = (
+        "query($n: Int = 5, $ids: [ID!]!) { nodes(ids: $ids) { ... on Product {"
+        " comments(first: $n) { nodes { id } } } } }"
+    )
+    assert cost_of(text, ids=["a", "b"]) == (4, 2 + 2 + 10 + 10)
+    assert cost_of(text, ids=["a", "b"], n=1) == (4, 2 + 2 + 2 + 2)
+    assert cost_of(text, ids="a", n=None) == (2, 1 + 1 + 20 + 20)
+
+
+def test_every_field_that_reads_has_a_cost() -> None:
+    reading = {
+        f"{type_name}.{SCHEMA.config.name_converter.get_graphql_name(field)}"
+        for type_name in SCHEMA._schema.type_map
+        if isinstance(one := SCHEMA.get_type_by_name(type_name), StrawberryObjectDefinition)
+        for field in one.fields
+        if field.base_resolver and inspect.iscoroutinefunction(field.base_resolver.wrapped_func)
+    }
+    assert reading == READS.keys() - {"CommentConnection.totalCount"}
+
+
+TOO_COSTLY = {
+    "pages of pages": product(
+        "comments(first: 100) { nodes { product { comments(first: 100) { nodes { id } } } } }"
+    ),
+    "statistics of many": "query { "
+    + " ".join(
+        f'a{n}: product(productId: "{n}") {{ comments(first: 100) {{ nodes {{ product {{'
+        " statistics { total } } } } }"
+        for n in range(4)
+    )
+    + " }",
+    "statistics of the comments of many products": "{ nodes(ids: [%s]) { ... on Product {"
+    " comments(first: 100) { nodes { product { statistics { total } } } } } } }" % ('"x" ' * 100),
+    "partitions of many pages": product(
+        "comments(first: 100) { nodes { product { comments(rating: [1, 2, 3]) { totalCount } } } }"
+    ),
+    "introspection over and over": "{ __schema { "
+    + " ".join(f"a{n}: types {{ fields {{ type {{ fields {{ name }} }} }} }}" for n in range(29))
+    + " } }",
+    "introspection by a fragment": "{ "
+    + " ".join(f"a{n}: __schema {{ ...f }}" for n in range(29))
+    + " } fragment f on __Schema { types { fields { name args { name type { name } } type { fields"
+    " { name description } } } } }",
+    "values": product(
+        "comments(first: 100) { nodes { id rating title product { comments(first: 60) {"
+        " edges { cursor node { id rating title } } } } } }"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", TOO_COSTLY.values(), ids=TOO_COSTLY)
+async def test_what_is_too_costly_is_refused_before_the_first_read(
+    table: Table, run: Run, text: str
+) -> None:
+    calls = calls_of(table)
+    answer = await run(text)
+    assert answer["data"] is None
+    (error,) = answer["errors"]
+    assert error["extensions"]["code"] == "QUERY_TOO_COSTLY"
+    assert "the most is" in error["message"]
+    assert calls == []
+
+
+@pytest.mark.parametrize(
+    ("text", "rcu"),
+    [
+        (product("comments(first: 8) { nodes { id } }"), 0.5),
+        (product("comments(first: 9) { nodes { id } }"), 1),
+        (product("comments(first: 100) { nodes { id } totalCount }"), 13 * 0.5 + 1),
+        (product("comments(first: 50, rating: [1, 2]) { nodes { id } }"), 7 * 0.5),
+        (
+            product("comments(first: 50, rating: [1, 2], planBy: FULL_PAGES) { nodes { id } }"),
+            13 * 0.5,
+        ),
+        ("{ openOrders(first: 5) { nodes { id } } }", 8 * 0.5),
+        ('{ user(username: "ann") { orders(first: 20) { nodes { id } } } }', 3),
+        ('{ nodes(ids: ["a", "b"]) { id } }', 2),
+        ('mutation { deleteComment(input: {id: "x"}) { deletedId } }', 5),
+    ],
+)
+def test_read_capacity_follows_rows_and_consistency(text: str, rcu: float) -> None:
+    """A row is taken as 500 bytes; 4 KB are 0.5 RCU, or 1 where the latest write must be seen."""
+    document = parse(text)
+    (operation,) = document.definitions
+    assert isinstance(operation, OperationDefinitionNode)
+    assert predicted(SCHEMA._schema, document, operation, {}).rcu == rcu
+
+
+async def test_introspection_as_tools_do_it_is_cheap_enough() -> None:
+    _, values = cost_of(get_introspection_query())
+    answer = await SCHEMA.execute(get_introspection_query())
+    assert answer.errors is None
+    actual = count_values(answer.data)
+    assert actual / 3 < values < actual * 3
+
+
+def count_values(value: object) -> int:
+    """Return how many fields an answer holds."""
+    match value:
+        case dict():
+            return len(value) + sum(map(count_values, value.values()))
+        case list():
+            return sum(map(count_values, value))
+    return 0
+
+
+async def test_the_cost_is_shown_to_who_asks_for_it(table: Table) -> None:
+    stores = Stores(table)
+    await stores.comments.put_many([comment(f"c{n}", product_id="42") for n in range(30)])
+    context = Context(STAFF, stores, explain=True)
+    calls = calls_of(table)
+    text = """{ product(productId: "42") { comments(first: 20) { nodes { id } plan {
+        requests planningRequests consumedCapacity planningCapacity } } } }"""
+    answer = await SCHEMA.execute(text, context_value=context, operation_extensions={"cost": True})
+    assert (answer.errors, answer.data is None) == (None, False)
+    assert answer.extensions is not None
+    plan = answer.data["product"]["comments"]["plan"]  # type: ignore[index]
+    assert answer.extensions["cost"] == {
+        "predicted": {"requests": 1, "rcu": 1.5, "values": 47},
+        "actual": {
+            "requests": len(calls),
+            "rcu": plan["consumedCapacity"] + plan["planningCapacity"],
+            "wcu": 0.0,
+        },
+    }
+    assert len(calls) == plan["requests"] + plan["planningRequests"] > 0
+
+
+async def test_an_account_has_gets_batches_and_writes(table: Table) -> None:
+    context = Context(STAFF, Stores(table))
+    extensions: dict[str, Any] = {"cost": True}
+
+    async def actual(text: str) -> dict[str, float]:
+        answer = await SCHEMA.execute(text, context_value=context, operation_extensions=extensions)
+        assert answer.extensions is not None
+        spent: dict[str, float] = answer.extensions["cost"]["actual"]
+        return spent
+
+    spent = await actual('{ comment(commentId: "1") { id } }')
+    assert spent == {"requests": 1, "rcu": 1.0, "wcu": 0.0}
+    spent = await actual('{ nodes(ids: ["Q29tbWVudDox", "Q29tbWVudDoy"]) { id } }')
+    assert spent == {"requests": 1, "rcu": 2.0, "wcu": 0.0}
+    spent = await actual("""{ comment(commentId: "1") { id } other: comment(commentId: "2") { id }
+        node(id: "Q29tbWVudDoz") { id } }""")
+    assert spent == {"requests": 1, "rcu": 3.0, "wcu": 0.0}
+    line = '{productId: "1", quantity: 1, unitPrice: {amount: "1", currencyCode: "EUR"}}'
+    spent = await actual(
+        f'mutation {{ placeOrder(input: {{username: "ann", lines: [{line}]}}) {{ __typename }} }}'
+    )
+    assert (spent["requests"], spent["rcu"]) == (1, 0.0)
+    assert spent["wcu"] >= 2
+
+
+@pytest.mark.parametrize("asked", [None, {}, {"cost": False}, {"cost": "yes"}, {"other": True}])
+async def test_the_cost_is_told_only_when_it_is_asked_for(
+    table: Table, asked: dict[str, Any] | None
+) -> None:
+    context = Context(STAFF, Stores(table))
+    answer = await SCHEMA.execute(
+        "{ __typename }", context_value=context, operation_extensions=asked
+    )
+    assert not answer.extensions
+
+
+IMPERSONAL = [
+    product("statistics { total } ...p") + " fragment p on Product { lastCommentedAt }",
+    '{ __typename comment(commentId: "1") { id } ... { author(username: "ann") { username } } }',
+    "{ leaderboard { nodes { rank } } __schema { queryType { name } } }",
+]
+PERSONAL = [
+    '{ order(orderId: "1") { id } }',
+    '{ ticket(ticketId: "1") { id } }',
+    '{ user(username: "ann") { id } }',
+    '{ organization(organizationName: "1") { id } }',
+    '{ node(id: "T3JkZXI6MQ==") { id } }',
+    '{ nodes(ids: "T3JkZXI6MQ==") { id } }',
+    "{ viewer { id } }",
+    '{ __typename ...q } fragment q on Query { one: order(orderId: "1") { id } }',
+    'mutation { setOrderStatus(input: {id: "T3JkZXI6MQ==", status: CANCELLED}) { __typename } }',
+]
+
+
+@pytest.mark.parametrize("text", [*IMPERSONAL, *PERSONAL])
+@pytest.mark.parametrize("explain", [True, False])
+@pytest.mark.parametrize("viewer", [None, ANN, MODERATOR, STAFF])
+async def test_staff_see_costs_and_with_explain_others_of_what_is_public(
+    table: Table, text: str, viewer: Viewer | None, *, explain: bool
+) -> None:
+    answer = await SCHEMA.execute(
+        text,
+        context_value=Context(viewer, Stores(table), explain),
+        operation_extensions={"cost": True},
+    )
+    seen = viewer is STAFF or (explain and text in IMPERSONAL)
+    assert bool(answer.extensions) is seen
+
+
+def test_operations_whose_cost_others_see_reach_nothing_personal() -> None:
+    """Orders, tickets, users and organisations are reached from other fields of Query."""
+    assert SCHEMA._schema.query_type is not None
+    fields = SCHEMA._schema.query_type.fields
+    waiting = [get_named_type(fields[name].type) for name in _IMPERSONAL]
+    reached = {one.name: one for one in waiting}
+    while waiting:
+        kind = waiting.pop()
+        for field in getattr(kind, "fields", {}).values():
+            of = get_named_type(field.type)
+            if of.name not in reached:
+                reached[of.name] = of
+                waiting.append(of)
+    assert {"Product", "Comment", "Author"} <= reached.keys()
+    personal = {"Order", "Ticket", "User", "Profile", "Organization", "OrganizationUser"}
+    assert not personal & reached.keys()
+
+
+async def test_what_was_too_costly_is_told(table: Table) -> None:
+    context = Context(None, Stores(table), explain=True)
+    text = TOO_COSTLY["pages of pages"]
+    answer = await SCHEMA.execute(text, context_value=context, operation_extensions={"cost": True})
+    assert answer.extensions is not None
+    cost = answer.extensions["cost"]
+    assert cost["predicted"]["values"] > MAX_ANSWER_VALUES
+    assert cost["actual"] == {"requests": 0, "rcu": 0.0, "wcu": 0.0}
+    answer = await SCHEMA.execute(
+        "{ no }", context_value=context, operation_extensions={"cost": True}
+    )
+    assert answer.extensions == {}
+
+
+async def test_the_same_document_is_refused_by_its_variables_alone(run: Run) -> None:
+    text = (
+        'query($n: Int) { product(productId: "1") { comments(first: $n) { nodes { product {'
+        " comments(first: $n) { nodes { id } } statistics { total } totals: statistics { total }"
+        " } } } } }"
+    )
+    assert (await run(text, n=2))["errors"] == []
+    (error,) = (await run(text, n=100))["errors"]
+    assert error["extensions"]["code"] == "QUERY_TOO_COSTLY"
+    assert f"the most is {MAX_REQUESTS}" in error["message"]

@@ -1,0 +1,202 @@
+"""Small requests that would hurt: each is refused at once, with a sentence and no traceback."""
+
+import time
+from itertools import pairwise
+
+import pytest
+from graphql import (
+    GraphQLError,
+    Lexer,
+    NoFragmentCyclesRule,
+    Source,
+    TokenKind,
+    get_introspection_query,
+    parse,
+    validate,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dal.limits import KEPT_BYTES, MAX_ALIASES, MAX_ERRORS, MAX_FIELDS, MAX_MESSAGE
+from schema.build import build_schema
+from schema.execution.documents import DocumentCache
+from schema.execution.measure import _UNIT, faults_of
+from tests.schema.conftest import Run
+
+SCHEMA = build_schema()
+NAMES = [f"a{number}" for number in range(31)]
+
+
+def doubling(last: str, *, of: str = "Query") -> str:
+    """A kilobyte whose fragments spread each other a billion times."""
+    chain = [f"fragment {one} on {of}{{...{two} ...{two}}}" for one, two in pairwise(NAMES)]
+    return "\n".join([f"{{...{NAMES[0]}}}", *chain, f"fragment {NAMES[-1]} on {of}{{{last}}}"])
+
+
+def everyone(count: int) -> str:
+    """Fragments of which each spreads all the others: 1.3 kB of twelve."""
+    names = [f"f{number}" for number in range(count)]
+    spread = {one: " ".join(f"...{name}" for name in names if name != one) for one in names}
+    return "{...f0}" + " ".join(f"fragment {one} on Query{{{spread[one]}}}" for one in names)
+
+
+HURTFUL = {
+    "fragments that all spread each other": everyone(11),
+    "fragments that double what is not there": doubling("...nope"),
+    "fragments that double what nothing spreads": "{__typename}"
+    + doubling('product(productId:"1"){id}').partition("\n")[2],
+    "fragments that double what is not there, spread by nothing": "{__typename}"
+    + doubling("...nope").partition("\n")[2],
+    "fragments of one name": "{...a} fragment a on Query{id} fragment a on Query{...a ...a}",
+    "a string that never ends": '{product(productId:"' + '\\"' * 14_000,
+    "a block string that never ends": '{product(productId:"""' + '\\"""' * 7_000,
+    "fragments that double": doubling("__typename"),
+    "fragments that double aliases": doubling("a:__typename"),
+    "fragments that double fields": doubling('product(productId:"1"){id}'),
+    "fragments in a circle": "{...a} fragment a on Query{...b ...b} fragment b on Query{...a ...a}",
+    "no selection": "{}",
+    "no selection below": "{__schema{}}",
+    "a fragment that is not there": "{...nope}",
+    "an operation without a body": "query",
+    "nothing": " ",
+    "a long integer": '{product(productId:"1"){comments(first:' + "1" * 4301 + "){nodes{id}}}}",
+    "many long integers": "{"
+    + " ".join(f"a:product(productId:{'9' * 4200}){{id}}" for _ in range(20))
+    + "}",
+    "many identical fields": "{" + 'product(productId:"1"){id} ' * 210 + "}",
+    "many lists in fragments": "{"
+    + " ".join(f"...f{n}" for n in range(20))
+    + "}"
+    + " ".join(
+        f"fragment f{n} on Query{{{'product(productId:1){comments{nodes{id}}} ' * 7}}}"
+        for n in range(20)
+    ),
+    "many fragments": "{__typename}"
+    + " ".join(f"fragment f{n} on Query{{__typename}}" for n in range(100)),
+    "many operations": " ".join(f"query q{n}{{__typename}}" for n in range(101)),
+    "deep nesting": "{" + "a{" * 900 + "b" + "}" * 901,
+    "deep lists": "{a(b:" + "[" * 900 + "]" * 900 + ")}",
+    "a long chain of fragments": "{...f0}"
+    + "".join(f"fragment f{n} on Query{{...f{n + 1}}}" for n in range(220)),
+    "a long text": "#" * 900_000 + "\n{__typename}",
+    "too many tokens": "{" + "a " * 3000 + "}",
+}
+
+
+@pytest.mark.parametrize("document", HURTFUL.values(), ids=HURTFUL)
+async def test_a_hurtful_document_is_a_bad_request_at_once(run: Run, document: str) -> None:
+    began = time.process_time()
+    answer = await run(document)
+    assert time.process_time() - began < 2
+    assert answer["data"] is None
+    assert {error["extensions"]["code"] for error in answer["errors"]} == {"BAD_REQUEST"}
+    assert len(str(answer)) < 10_000
+
+
+async def test_introspection_is_within_the_limits(run: Run) -> None:
+    assert (await run(get_introspection_query()))["errors"] == []
+
+
+def test_what_is_allowed_is_allowed_to_the_last() -> None:
+    aliases = " ".join(f"a{n}:x" for n in range(MAX_ALIASES))
+    assert faults_of(parse(f"{{{aliases}}}")) == []
+    assert "31 aliases" in faults_of(parse(f"{{{aliases} b:x}}"))[0].message
+    fields = " ".join(f"f{n}" for n in range(MAX_FIELDS))
+    assert faults_of(parse(f"{{{fields}}}")) == []
+    assert "501 fields" in faults_of(parse(f"{{{fields} g}}"))[0].message
+    deep = "a{" * 10 + "a" + "}" * 10
+    assert faults_of(parse(f"{{{deep}}}")) == []
+    assert "maximum depth of 10" in faults_of(parse(f"{{a{{{deep}}}}}"))[0].message
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdefghij"), max_size=5), max_size=9))
+def test_fragments_that_spread_themselves_are_refused_first(spread: list[list[str]]) -> None:
+    """As GraphQL's own rule says, which takes longer; others are measured and validated."""
+    text = "{...a __typename}"
+    for name, inner in zip("abcdefghi", spread, strict=False):
+        spreads = " ".join(f"...{one}" for one in inner)
+        text += f" fragment {name} on Query{{__typename {spreads} p{{id {spreads}}}}}"
+    document = parse(text)
+    cyclic = bool(validate(SCHEMA._schema, document, [NoFragmentCyclesRule]))
+    (first, *_) = [*faults_of(document), GraphQLError("")]
+    assert ("spreads itself" in first.message) is cyclic
+
+
+WORDS = "word " * 2_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        get_introspection_query(),
+        f'{{a(b: "{WORDS}")}}',
+        f'{{a(b: """{WORDS} " \\""" {{ """)}}',
+        '{a(b: "\\"{", c: $d, e: -1.5e3, f: [0]) @g {...h ... on I {j: k}}}',
+    ],
+)
+def test_units_are_counted_as_the_parser_does(text: str) -> None:
+    lexer, units = Lexer(Source(text)), 0
+    while lexer.advance().kind is not TokenKind.EOF:
+        units += 1
+    assert len(_UNIT.findall(text)) == units
+
+
+async def test_of_several_operations_none_is_run_unless_it_is_named() -> None:
+    """A mutation before a query must not be carried out by whoever meant the query."""
+    document = 'mutation a{deleteComment(input:{id:"x"}){deletedId}} query b{__typename}'
+    answer = await SCHEMA.execute(document)
+    assert answer.data is None
+    assert "say in operationName" in str(answer.errors)
+    answer = await SCHEMA.execute(document, operation_name="b")
+    assert (answer.data, answer.errors) == ({"__typename": "Query"}, None)
+
+
+async def test_errors_are_few_and_short(run: Run) -> None:
+    unknown = " ".join(f"nothing{n}" for n in range(900))
+    answer = await run(f"{{{unknown}}}")
+    assert len(answer["errors"]) <= MAX_ERRORS
+    huge = {"input": {"productId": "1", "rating": "x" * 900_000, "language": ["y"] * 50, "no": {}}}
+    answer = await run(
+        "mutation($input: AddCommentInput!) { addComment(input: $input) { comment { id } } }",
+        **huge,
+    )
+    assert answer["errors"]
+    assert all(len(error["message"]) <= MAX_MESSAGE + 1 for error in answer["errors"])
+    assert len(str(answer)) < 20_000
+
+
+async def test_many_values_in_variables_are_refused_before_they_are_coerced(run: Run) -> None:
+    tags = [f"x{number:05}" for number in range(30_000)]
+    text = (
+        'query($tags: [String!]) { product(productId: "1") { comments(language: $tags) {'
+        " nodes { id } } } }"
+    )
+    (error,) = (await run(text, tags=tags))["errors"]
+    assert error["extensions"]["code"] == "BAD_REQUEST"
+    assert error["message"].startswith("The variables hold more than 1,000 values")
+
+
+async def test_a_list_of_faults_is_cut_and_says_so(run: Run) -> None:
+    ids = ["bad id"] * 60
+    answer = await run("query($ids: [ID!]!) { nodes(ids: $ids) { id } }", ids=ids)
+    assert len(answer["errors"]) == MAX_ERRORS + 1
+    assert answer["errors"][-1]["message"] == "40 more errors are not listed."
+
+
+def test_documents_are_kept_by_their_bytes() -> None:
+    cache = DocumentCache(SCHEMA._schema)
+    for number in range(60):
+        cache.checked(f"{{ {'__typename ' * 900} }} # {number}")
+    assert 0 < cache._kept.currsize <= KEPT_BYTES
+    assert len(cache._kept) < 60
+    assert cache.checked("{__typename}") is cache.checked("{__typename}")
+
+
+@given(st.text('{}()[]:!$@.a1 \n"#', max_size=60))
+def test_any_text_is_a_document_or_a_bad_request(text: str) -> None:
+    cache = DocumentCache(SCHEMA._schema)
+    try:
+        checked = cache.checked(text)
+    except GraphQLError:
+        return
+    assert checked.errors or checked.operations

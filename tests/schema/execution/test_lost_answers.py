@@ -1,0 +1,106 @@
+"""A write that the store has done and whose answer was lost, and what answers its retry."""
+
+from collections.abc import Iterable
+
+import pytest
+from strawberry import Schema
+
+from dal.client.table import Table
+from dal.live.broker import InProcessBroker
+from dal.maintenance.verify import verify
+from dal.repositories.comments import Selection
+from dal.stores import Stores
+from tests.dal.live.listening import waiting
+from tests.proxy import Choose, Fault, answer, error_body, refuse, reset_after, through_proxy
+from tests.schema.conftest import MODERATOR, STAFF, Run, runner
+from tests.schema.ordering import LINES, PLACE, SET
+
+_FAILED = [{"Code": "ConditionalCheckFailed", "Message": "The conditional request failed"}]
+_CANCELLED = error_body("TransactionCanceledException", CancellationReasons=_FAILED)
+RETRIES: dict[str, Fault] = {
+    "400 of an unknown type": refuse(400, "SomethingElseException"),
+    "403 in HTML": answer(403, b"<html>Sign in to the network</html>", "text/html"),
+    "half a failed condition": answer(400, _CANCELLED[: len(_CANCELLED) // 2]),
+}
+NO_PERMISSION = refuse(400, "AccessDeniedException")
+"""A sound refusal, which says nothing of what an earlier attempt did."""
+
+ADD = "mutation ($input: AddCommentInput!) { addComment(input: $input) { comment { id } } }"
+UPDATE = (
+    "mutation ($input: UpdateCommentInput!) { updateComment(input: $input) { comment { id } } }"
+)
+DELETE = "mutation ($input: DeleteCommentInput!) { deleteComment(input: $input) { deletedId } }"
+READ = """{
+  product(productId: "42") { comments { nodes { rating } } }
+  user(username: "ann") { orders { nodes { status } } }
+}"""
+COMMENT = {"productId": "42", "rating": 5, "language": "en", "text": "So it is"}
+
+Done = tuple[list[int], str]
+"""The ratings of the comments, and the order's status."""
+
+DONE: dict[str, tuple[Done, list[str]]] = {
+    "add": (([5, 5], "PLACED"), ["ADDED"]),
+    "update": (([1], "PLACED"), ["CHANGED"]),
+    "delete": (([], "PLACED"), ["DELETED"]),
+    "order status": (([5], "SHIPPED"), []),
+}
+"""What each write leaves, and what listeners hear of it."""
+
+
+@pytest.fixture
+async def inputs(run: Run) -> dict[str, tuple[str, dict[str, object]]]:
+    """Store one comment and one order; return what does each write."""
+    added = await run(ADD, MODERATOR, input=COMMENT)
+    placed = await run(PLACE, STAFF, input={"username": "ann", "lines": LINES})
+    comment = added["data"]["addComment"]["comment"]["id"]
+    order = placed["data"]["placeOrder"]["order"]["id"]
+    return {
+        "add": (ADD, COMMENT),
+        "update": (UPDATE, {"id": comment, "rating": 1}),
+        "delete": (DELETE, {"id": comment}),
+        "order status": (SET, {"id": order, "status": "SHIPPED"}),
+    }
+
+
+@pytest.mark.parametrize("write", DONE)
+@pytest.mark.parametrize("retry", RETRIES.values(), ids=RETRIES)
+@pytest.mark.parametrize("proved", [False, True], ids=["never proved", "proved later"])
+async def test_a_lost_write_is_in_doubt_until_an_answer_proves_it(
+    schema: Schema,
+    table: Table,
+    run: Run,
+    inputs: dict[str, tuple[str, dict[str, object]]],
+    write: str,
+    retry: Fault,
+    proved: bool,
+) -> None:
+    broker = InProcessBroker()
+    listener = broker.log.listen(Selection("42"), None)
+    await waiting(listener)
+    document, given = inputs[write]
+    async with through_proxy(table) as (beyond, proxy):
+        proxy.choose = _of_writes([reset_after, retry, *([] if proved else [NO_PERMISSION])])
+        asking = runner(schema, Stores(beyond, broker))
+        viewer = STAFF if write == "order status" else MODERATOR
+        told = await asking(document, viewer, input=given)
+        codes = [error["extensions"]["code"] for error in told["errors"]]
+    left, events = DONE[write]
+    assert await _stored(run) == left
+    assert await verify(table, lambda _: None) == []
+    assert codes == ([] if proved else ["UNAVAILABLE"])
+    heard = [event.kind.value for event in await waiting(listener)]
+    assert heard == (events if proved or not events else ["RELOAD"])
+
+
+def _of_writes(faults: Iterable[Fault]) -> Choose:
+    """Return what lets the next writes, of whichever operation, meet ``faults``."""
+    left = iter(faults)
+    operations = {"TransactWriteItems", "PutItem", "DeleteItem"}
+    return lambda operation, _: next(left, None) if operation in operations else None
+
+
+async def _stored(run: Run) -> Done:
+    data = (await run(READ, STAFF))["data"]
+    ratings = [one["rating"] for one in data["product"]["comments"]["nodes"]]
+    return ratings, data["user"]["orders"]["nodes"][0]["status"]

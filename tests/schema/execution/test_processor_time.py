@@ -1,0 +1,84 @@
+"""What a document takes before it is executed: little, without garbage collection, and charged."""
+
+import gc
+from itertools import count
+
+import pytest
+from graphql import GraphQLError
+
+from schema.build import build_schema
+from schema.execution import processor_time
+from schema.execution.documents import DocumentCache
+from schema.execution.processor_time import charging
+from tests.schema.documents import chain
+
+SCHEMA = build_schema()
+
+
+@pytest.fixture
+def charges(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Have a second pass whenever the clock is read; return what a test collects."""
+    monkeypatch.setattr(processor_time, "thread_time", count().__next__)
+    return []
+
+
+@pytest.mark.parametrize("text", ["{ __typename }", "{ no }", "{", "#" * 30_001, chain(98)])
+def test_a_new_document_is_charged_and_a_kept_one_is_not(text: str, charges: list[float]) -> None:
+    cache = DocumentCache(SCHEMA._schema)
+    with charging(charges.append):
+        for _ in range(2):
+            try:
+                cache.checked(text)
+                kept = True
+            except GraphQLError:
+                kept = False
+    assert charges == ([1.0] if kept else [1.0, 1.0])
+    cache.trusted("{ __typename }")  # here nobody pays
+    assert len(charges) <= 2
+
+
+async def test_costs_and_compilation_are_charged_with_each_request(charges: list[float]) -> None:
+    with charging(charges.append):
+        for _ in range(3):
+            assert (await SCHEMA.execute("{ __typename } # once")).errors is None
+    assert charges == [1.0] * 4
+
+
+def test_no_garbage_is_collected_while_a_document_is_checked() -> None:
+    cache = DocumentCache(SCHEMA._schema)
+    collections: list[int] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            collections.append(info["generation"])
+
+    with charging(lambda _: collections.append(-1)):
+        gc.collect()  # or one is due before the work begins
+        gc.callbacks.append(note)
+        try:
+            cache.checked(chain(60))
+            done = collections.index(-1)
+        finally:
+            gc.callbacks.remove(note)
+    assert done == 0
+    assert gc.isenabled()
+    with pytest.raises(GraphQLError):
+        cache.checked("{")
+    assert gc.isenabled()
+
+
+def test_what_takes_many_comparisons_is_refused_in_a_sentence() -> None:
+    found = DocumentCache(SCHEMA._schema).checked(chain(98)).errors
+    messages = [error.message for error in found]
+    assert any(one.startswith("The document selects too many fields and") for one in messages)
+    assert not any("aborted" in one for one in messages)
+
+
+def test_a_page_of_many_fragments_is_allowed() -> None:
+    """Components of a page, each with fragments on the product and on what is below it."""
+    below = "comments(first: 3) { nodes { ...c0 ...c1 ...c2 ...c3 } }"
+    parts = [f"fragment p{n} on Product {{ id productId title {below} }}" for n in range(15)]
+    parts += [f"fragment c{n} on Comment {{ id rating title text createdAt }}" for n in range(4)]
+    spreads = " ".join(f"...p{n}" for n in range(15))
+    text = f'{{ product(productId: "1") {{ {spreads} }} }} ' + " ".join(parts)
+    assert DocumentCache(SCHEMA._schema).checked(text).errors == []

@@ -1,0 +1,113 @@
+"""Trusted documents: what is registered, and the sentence that says why something is not."""
+
+import pytest
+
+from dal.limits import MAX_REQUESTS, TRUSTED_CHARACTERS
+from schema.build import build_schema
+from schema.execution.trusted_documents import (
+    BrokenDocumentError,
+    TrustedDocuments,
+    hash_of,
+)
+
+TYPENAME = "{ __typename }"
+NESTED = """{ leaderboard(first: 100) { nodes { product { comments(first: 100) {
+  nodes { text product { mostRecentPositive { text } } } } } } } }"""
+
+
+@pytest.fixture
+def trusted() -> TrustedDocuments:
+    return TrustedDocuments(build_schema().documents)
+
+
+def test_a_document_is_found_by_its_id_and_by_its_hash(trusted: TrustedDocuments) -> None:
+    trusted.add("page", TYPENAME)
+    digest = hash_of(TYPENAME)
+    for document_id in ("page", digest, f"sha256:{digest}"):
+        assert trusted.text(document_id) == TYPENAME
+    assert trusted.holds(TYPENAME)
+    assert trusted.text("other") is None
+    assert not trusted.holds("{ a: __typename }")
+
+
+def test_an_id_with_its_prefix_is_the_hash(trusted: TrustedDocuments) -> None:
+    trusted.add(f"sha256:{hash_of(TYPENAME)}", TYPENAME)
+    assert trusted.text(hash_of(TYPENAME)) == TYPENAME
+    with pytest.raises(BrokenDocumentError, match="not the SHA-256"):
+        trusted.add(f"sha256:{hash_of('x')}", TYPENAME)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "Syntax Error: Unexpected <EOF>. (line 1, column 1)"),
+        ("{ produkt }", "Cannot query field 'produkt' on type 'Query'."),
+        ("query A { __typename } fragment B on Query { __typename }", "Fragment 'B' is never used"),
+        ("fragment B on Query { __typename }", "Fragment 'B' is never used"),
+        ("{ " + "a: __typename " * 400 + "}", "more than 1,000 lexical units"),
+        (f"# {'x' * 30_000}\n{TYPENAME}", "the most is 30,000"),
+        ('{ node(id: "1") { ' * 12 + "id" + " }" * 12 + "}", "Syntax Error"),
+        (NESTED, f"requests to DynamoDB; the most is {MAX_REQUESTS}"),
+        ("{ " + " ".join(f"a{n}: __typename" for n in range(31)) + " }", "31 aliases"),
+    ],
+)
+def test_what_could_never_run_is_refused_with_a_sentence(
+    trusted: TrustedDocuments, text: str, sentence: str
+) -> None:
+    (told,) = trusted.add_all({"a": text})
+    assert told.startswith("Document 'a' cannot be registered: ")
+    assert sentence in told
+    assert not trusted.holds(text)
+    assert trusted.text("a") is None
+
+
+def test_what_variables_decide_is_left_to_the_request(trusted: TrustedDocuments) -> None:
+    text = NESTED.replace("{", "query ($first: Int) {", 1).replace("first: 100", "first: $first")
+    assert trusted.add_all({"a": text}) == []
+
+
+def test_all_that_are_broken_are_told_and_the_others_kept(trusted: TrustedDocuments) -> None:
+    told = trusted.add_all({"a": "{ x }", "b": TYPENAME, "c": "{"})
+    assert [sentence.split()[1] for sentence in told] == ["'a'", "'c'"]
+    assert trusted.text("b") == TYPENAME
+
+
+def test_an_id_names_one_text_for_good(trusted: TrustedDocuments) -> None:
+    trusted.add("a", TYPENAME)
+    trusted.add("a", TYPENAME)
+    (told,) = trusted.add_all({"a": "{ b: __typename }"})
+    assert "another text" in told
+    assert trusted.text("a") == TYPENAME
+
+
+def test_texts_together_are_bounded(
+    trusted: TrustedDocuments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert TRUSTED_CHARACTERS == 16_000_000
+    monkeypatch.setattr("schema.execution.trusted_documents.TRUSTED_CHARACTERS", 20)
+    trusted.add("a", TYPENAME)
+    (told,) = trusted.add_all({"b": "{ b: __typename }"})
+    assert "20 characters at most" in told
+
+
+def test_strangers_documents_drive_no_trusted_one_out(trusted: TrustedDocuments) -> None:
+    documents = trusted._documents
+    trusted.add("a", TYPENAME)
+    parsed = documents.checked(TYPENAME)
+    for number in range(60):
+        documents.checked(f"{{ {'__typename ' * 900} }} # {number}")
+    assert documents.checked(TYPENAME) is parsed
+
+
+def test_one_without_room_is_read_again_when_it_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("schema.execution.documents.TRUSTED_BYTES", 20_000)
+    documents = build_schema().documents
+    trusted = TrustedDocuments(documents)
+    texts = {str(number): f"{TYPENAME} # {number}" for number in range(9)}
+    assert trusted.add_all(texts) == []
+    assert documents._trusted.currsize <= 20_000
+    assert texts["0"] not in documents._trusted
+    assert trusted.text("0") == texts["0"]
+    assert texts["0"] in documents._trusted
