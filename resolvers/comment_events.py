@@ -10,8 +10,8 @@ from dal.live import events
 from dal.live.events import CommentEvent
 from dal.live.positions import position_of
 from dal.model import rules
+from dal.model.key_parts import unescape
 from dal.repositories.comments import Selection
-from dal.table.keys import unescape
 from resolvers.request.selection import Info
 
 

@@ -9,7 +9,7 @@ from strawberry.relay.utils import from_base64, to_base64
 from dal.errors import InvalidArgumentError
 from dal.limits import MAX_OPAQUE
 from dal.model import Comment, Order, Organization, OrganizationUser, Product, Ticket, User, rules
-from dal.table.keys import escape, unescape
+from dal.model.key_parts import escape, unescape
 
 _OWN_IDS: dict[type, Callable[[Any], str]] = {
     Product: lambda product: str(product.product_id),

@@ -29,8 +29,8 @@ from dal.errors import DalError
 from dal.limits import MAX_DOCUMENT
 from dal.live.positions import position_of
 from dal.model import rules
+from dal.model.key_parts import escape, unescape
 from dal.query import cursors
-from dal.table.keys import escape, unescape
 from resolvers.node_ids import parse_node_id
 from schema.build import build_schema
 from schema.execution.documents import DocumentCache

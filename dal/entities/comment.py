@@ -10,9 +10,9 @@ from typing import Any
 
 from dal.entities.entity import Entity, Row, packed, unpacked
 from dal.model import Comment
+from dal.model.key_parts import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
 from dal.table.index import BY_DATE, Index
 from dal.table.items import Item, primary_key
-from dal.table.keys import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
 
 _SHOWN = ("rating", "language", "data")
 _of_product = partial(Index, entity="PRODUCT", order=BY_DATE, projects=_SHOWN, sort_key="GSISK")

@@ -6,8 +6,8 @@ is ``<count_5>#<product>``.
 
 from dal.entities.entity import Row
 from dal.model import Product, ProductRank
+from dal.model.key_parts import COUNT_LENGTH, escape, format_count, parse_count, unescape
 from dal.table.index import Index
-from dal.table.keys import COUNT_LENGTH, escape, format_count, parse_count, unescape
 
 _MOST_FIVES = ("count_5", "product")
 

@@ -7,9 +7,9 @@ then the users by name.
 from dal.entities.entity import Entity, Row, packed, unpacked
 from dal.entities.ticket import TICKETS_OF_USER
 from dal.model import Organization, OrganizationUser, UserType
+from dal.model.key_parts import escape, unescape
 from dal.table.index import Index
 from dal.table.items import Item, primary_key
-from dal.table.keys import escape, unescape
 
 _ORGANIZATION = "ORG#"
 _METADATA = "METADATA#"

@@ -9,8 +9,8 @@ from contextlib import suppress
 
 from dal.entities.entity import UNREADABLE, packed, unpacked
 from dal.model import ProductDetails
+from dal.model.key_parts import escape, unescape
 from dal.table.items import Item, primary_key
-from dal.table.keys import escape, unescape
 
 DETAILS = "DETAILS"
 """The sort key; it stands before those of counters."""

@@ -6,9 +6,9 @@ by time, then the user's own item, which a backward read so meets first.
 
 from dal.entities.entity import Entity, Row, packed, unpacked
 from dal.model import Ticket, TicketStatus
+from dal.model.key_parts import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
 from dal.table.index import BY_DATE, Index
 from dal.table.items import Item, primary_key
-from dal.table.keys import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
 
 _TICKET = "TICKET#"
 

@@ -11,7 +11,7 @@ import orjson
 
 from dal.entities.comment import COMMENT, comment_position
 from dal.model import Comment
-from dal.table.keys import format_instant
+from dal.model.key_parts import format_instant
 
 UNREADABLE = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
 """What ``decode`` raises for the line of another version, or of another program."""

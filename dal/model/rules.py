@@ -28,7 +28,7 @@ from dal.limits import (
     MAX_VALUES,
 )
 from dal.model import RATINGS, Money, OrderLine
-from dal.table.keys import LAST_CHARACTER, escape
+from dal.model.key_parts import LAST_CHARACTER, escape
 
 Value = TypeVar("Value")
 

@@ -17,7 +17,7 @@ from enum import IntEnum
 from dal.errors import InvalidArgumentError, InvalidCursorError
 from dal.limits import MAX_OPAQUE
 from dal.model import rules
-from dal.table.keys import (
+from dal.model.key_parts import (
     INSTANT_LENGTH,
     escape,
     format_instant,

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from dal.model.key_parts import LAST_CHARACTER
 from dal.query.query import EqualityKey, Filters
 from dal.table.index import Index
 from dal.table.items import Item
-from dal.table.keys import LAST_CHARACTER
 from dal.table.ranges import HEADS, Range
 
 

@@ -11,9 +11,9 @@ from hashlib import sha256
 
 from dal.client.table import Table
 from dal.model import rules
+from dal.model.key_parts import LAST_CHARACTER, escape, unescape
 from dal.table.index import TABLE
 from dal.table.items import Item, primary_key
-from dal.table.keys import LAST_CHARACTER, escape, unescape
 from dal.table.ranges import Range
 from dal.table.requests import QueryRequest, answers
 

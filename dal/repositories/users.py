@@ -9,9 +9,9 @@ from dal.client.table import Table
 from dal.entities.entity import packed, unpacked
 from dal.entities.order import purchase_key
 from dal.model import Profile
+from dal.model.key_parts import escape, unescape
 from dal.repositories.outcome import Outcome, overwrite
 from dal.table.items import ABSENT, Item, primary_key, unchanged
-from dal.table.keys import escape, unescape
 
 _USER = "USER#"
 _PROFILE = "PROFILE"

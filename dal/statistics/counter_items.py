@@ -21,6 +21,7 @@ from zlib import crc32
 from dal.entities.leaderboard import board_of, rank_position
 from dal.entities.product import DETAILS
 from dal.model import RATINGS
+from dal.model.key_parts import LAST_CHARACTER, escape, unescape
 from dal.statistics.counts import (
     CommentStatistics,
     Deltas,
@@ -30,7 +31,6 @@ from dal.statistics.counts import (
 )
 from dal.table.index import EXPIRES
 from dal.table.items import Action, Item, primary_key
-from dal.table.keys import LAST_CHARACTER, escape, unescape
 from dal.table.ranges import Range
 
 SORT_KEYS = Range("S", f"S#{LAST_CHARACTER}")

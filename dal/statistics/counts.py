@@ -13,8 +13,8 @@ from typing import NamedTuple, TypeAlias
 from dal.errors import NoIndexError
 from dal.limits import MAX_IDENTIFIER_BYTES
 from dal.model import RATINGS, Comment
+from dal.model.key_parts import escape
 from dal.query.query import Filters, Query
-from dal.table.keys import escape
 from dal.table.ranges import UNBOUNDED
 
 

@@ -11,9 +11,9 @@ from itertools import combinations, compress
 from operator import itemgetter
 from typing import NamedTuple
 
+from dal.model.key_parts import LAST_CHARACTER
 from dal.query.protocols import LocatedPage, RowsHeld
 from dal.query.query import EqualityKey
-from dal.table.keys import LAST_CHARACTER
 from dal.table.ranges import HEADS, Range
 
 MOST = 10_000

@@ -21,6 +21,7 @@ from cachetools import LRUCache
 
 from dal.entities.comment import ALL
 from dal.entities.entity import Row
+from dal.model.key_parts import INSTANT_LENGTH, parse_instant
 from dal.query.execution_stats import ExecutionStatistics
 from dal.query.protocols import LocatedPage, RangeRead, TableStatistics
 from dal.query.query import EqualityKey, Filters, Query, filters_of
@@ -29,7 +30,6 @@ from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.statistics.reader import StatisticsReader
 from dal.statistics.row_locations import LocatedRow, RowLocations
 from dal.table.items import bytes_of
-from dal.table.keys import INSTANT_LENGTH, parse_instant
 from dal.table.ranges import UNBOUNDED, Range
 from dal.table.requests import QueryRequest, RunQuery
 

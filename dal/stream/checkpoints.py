@@ -11,8 +11,8 @@ from datetime import datetime
 
 from dal.client.table import Table
 from dal.errors import ConditionFailedError
+from dal.model.key_parts import format_instant, parse_instant
 from dal.table.items import ABSENT, Action, Item, primary_key
-from dal.table.keys import format_instant, parse_instant
 
 _SHARD = "SHARD#"
 

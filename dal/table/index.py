@@ -4,8 +4,8 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from dal.model.key_parts import escape, unescape
 from dal.table.items import Item
-from dal.table.keys import escape, unescape
 
 TABLE_KEYS = ("PK", "SK")
 EXPIRES = "expires"

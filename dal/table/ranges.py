@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from dal.table.keys import LAST_CHARACTER, format_instant
+from dal.model.key_parts import LAST_CHARACTER, format_instant
 
 HEADS = ("", LAST_CHARACTER)
 """Where the item at the beginning of a list stands: before all positions, or above them."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import orjson
 
-from dal.table.keys import format_instant
+from dal.model.key_parts import format_instant
 from server.errors import CommandError
 from server.exporter.rows import ExportKind, Format
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import orjson
 
 from dal.model import Comment, Order, ProductDetails, Profile, Roster, Ticket
-from dal.table.keys import format_instant
+from dal.model.key_parts import format_instant
 from server.errors import CommandError
 from server.parquet import duckdb_in_memory
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dal.table.keys import format_instant
+from dal.model.key_parts import format_instant
 from server.errors import CommandError
 from server.importer.rows import Row
 from server.importer.source import unreadable

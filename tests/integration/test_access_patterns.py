@@ -13,10 +13,10 @@ from dal.client.table import Table, TableAddress, connect
 from dal.entities.declared import INDEXES
 from dal.entities.order import OPEN_SHARDS
 from dal.errors import NoIndexError
+from dal.model.key_parts import LAST_CHARACTER
 from dal.query.access_patterns import ACCESS_PATTERNS, AccessPattern, query_of
 from dal.statistics.maintenance_mode import Maintenance, MaintenanceStore
 from dal.stores import Stores
-from dal.table.keys import LAST_CHARACTER
 from schema.build import build_schema
 from tests.calls import Call, Calls, calls_of
 from tests.engines import ROOT

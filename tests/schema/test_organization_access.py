@@ -10,8 +10,8 @@ from strawberry.relay.utils import to_base64
 
 from dal.client.table import Table
 from dal.entities.organization import organization_key, user_key
+from dal.model.key_parts import escape
 from dal.stores import Stores
-from dal.table.keys import escape
 from resolvers.request.context import Viewer
 from tests.conftest import Clients, fresh_table
 from tests.organizations import ACME, ADMIN, COLLEAGUE, MEMBER, OUTSIDER, TICKETS, fill

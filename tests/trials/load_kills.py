@@ -25,8 +25,8 @@ from dal.client.parallel_scan import scan_all
 from dal.entities.comment import comment_in, is_comment
 from dal.maintenance.verify import ScannedCounts, differences
 from dal.model import Comment
+from dal.model.key_parts import format_instant
 from dal.table.items import Item
-from dal.table.keys import format_instant
 from server.engine.storage import open_table
 from server.settings import Settings
 from tests.server.serving import MARGINALIA, environment

@@ -10,8 +10,8 @@ import orjson
 
 from dal.client.table import Table
 from dal.model import Comment
+from dal.model.key_parts import escape, format_instant
 from dal.table.items import Item
-from dal.table.keys import escape, format_instant
 
 _INDEXES = {"all": "GSI4PK", "byLang": "GSI2PK", "byRating": "GSI3PK", "byLangAndRating": "GSIPK"}
 

@@ -11,7 +11,7 @@ from langcodes import Language
 from dal.errors import InvalidArgumentError
 from dal.limits import KEPT_TAGS, MAX_ADDRESS, MAX_IDENTIFIER_BYTES
 from dal.model import Money, OrderLine, rules
-from dal.table.keys import escape
+from dal.model.key_parts import escape
 from tests.strategies import MORE, identifiers
 
 MOST = MAX_IDENTIFIER_BYTES

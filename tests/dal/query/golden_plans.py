@@ -19,6 +19,7 @@ from dal.entities.order import ORDER
 from dal.entities.organization import USERS_OF_ORGANIZATION
 from dal.entities.ticket import TICKETS_OF_USER
 from dal.errors import NoIndexError
+from dal.model.key_parts import LAST_CHARACTER, format_instant
 from dal.query.access_patterns import query_of
 from dal.query.query import Query
 from dal.repositories.comments import Selection
@@ -26,7 +27,6 @@ from dal.statistics.counts import CommentStatistics, RatingCounts
 from dal.statistics.row_locations import RowLocations
 from dal.statistics.table_statistics import ProductStatistics
 from dal.table.index import Index
-from dal.table.keys import LAST_CHARACTER, format_instant
 from dal.table.ranges import Range
 from tests.dal.planning import plan
 from tests.engines import ROOT

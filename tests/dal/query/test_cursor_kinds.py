@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from dal.entities.comment import comment_position
 from dal.errors import InvalidCursorError
+from dal.model.key_parts import escape, format_count
 from dal.query.cursors import CursorKind, decode, encode
-from dal.table.keys import escape, format_count
 from tests.strategies import MORE, comment, identifiers
 
 COUNT = "000000000010#4%2F2"

@@ -14,11 +14,11 @@ from dal.errors import StoreRefusedError
 from dal.maintenance import index_creation
 from dal.maintenance.upgrade import Upgraded, upgrade
 from dal.model import Comment
+from dal.model.key_parts import format_instant
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, CommentRepository
 from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.table.definition import refuse_outdated
-from dal.table.keys import format_instant
 from tests import oracle
 from tests.strategies import comment
 from tests.writers import Engine, Killed, ignore

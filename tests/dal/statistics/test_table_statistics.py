@@ -7,6 +7,7 @@ import pytest
 from dal.client.table import Table
 from dal.entities.comment import COMMENT, comment_position
 from dal.entities.entity import Row
+from dal.model.key_parts import format_instant
 from dal.query.execution_stats import ExecutionStatistics
 from dal.query.pagination import Slice
 from dal.query.protocols import RangeRead, TableStatistics
@@ -15,7 +16,6 @@ from dal.repositories.comments import CommentRepository, Selection
 from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.statistics.reader import StatisticsReader
 from dal.statistics.table_statistics import ProductStatisticsProvider
-from dal.table.keys import format_instant
 from dal.table.ranges import UNBOUNDED, Range
 from dal.table.requests import QueryRequest
 from tests.strategies import TIES, comment

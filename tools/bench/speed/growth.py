@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dal.model import RATINGS, Comment
-from dal.table.keys import format_instant
+from dal.model.key_parts import format_instant
 from tools.bench.report import Section
 from tools.bench.speed.comparison import Contestant, Cost, Plan, told
 from tools.bench.speed.loads import LANGUAGES, MIDDLE, Asked, Load, PageAsked, comments_of

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.table.keys import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
+from dal.model.key_parts import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
 from tests.strategies import MORE, identifiers, instants
 
 zones = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))

@@ -1,6 +1,6 @@
-"""How identifiers and instants stand in keys.
+"""Identifiers, instants and counts as parts of keys, ids and cursors.
 
-Keys join their parts with ``#`` and ``/``; identifiers have these characters, and ``%``,
+Keys join their parts with ``#`` and ``/``. In identifiers these characters and ``%`` are
 percent-encoded, so product ``42/en`` never collides with product ``42`` in language ``en``.
 """
 
