@@ -19,8 +19,8 @@ from tenacity.wait import wait_random_exponential
 from dal import errors
 from dal.client.failure_log import log_failure
 from dal.client.gate import WRITES
-from dal.client.instrumentation import STORE_INSTRUMENTS
 from dal.deadline import time_left
+from dal.instrumentation import STORE_INSTRUMENTS
 
 Answer = TypeVar("Answer")
 

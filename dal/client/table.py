@@ -19,12 +19,12 @@ from dal.client.concurrency import batched, in_parallel
 from dal.client.conditional_write import write
 from dal.client.embedded import open_embedded
 from dal.client.gate import Gate
-from dal.client.instrumentation import STORE_INSTRUMENTS
 from dal.client.pace import Pace
 from dal.client.retries import retry
 from dal.client.service import Sdk, Service
 from dal.client.streams import Streams
 from dal.client.wire import quick
+from dal.instrumentation import STORE_INSTRUMENTS
 from dal.table.items import Item
 from dal.table.requests import QueryAnswer, QueryRequest, Spend, query_arguments
 

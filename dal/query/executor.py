@@ -7,11 +7,11 @@ from functools import partial
 from cachetools import LRUCache
 
 from dal.entities.entity import Row
+from dal.instrumentation import READ_INSTRUMENTS
 from dal.query.access_paths import AccessPath, access_paths
 from dal.query.alternatives import alternatives, full_pages
 from dal.query.cardinality import PageSpan
 from dal.query.execution_stats import ExecutionStatistics
-from dal.query.instrumentation import READ_INSTRUMENTS
 from dal.query.merge import Merge
 from dal.query.optimizer import optimize, prove, whole_pages, worth_proving
 from dal.query.plan import Plan
@@ -121,9 +121,11 @@ class Executor:
 
         That is where the discard limit was passed, or where the page was expected to end.
         """
-        told = READ_INSTRUMENTS.get()
+        instruments = READ_INSTRUMENTS.get()
         reading = self._merge(plan, stats, rows, progress)
-        return await (reading if told is None else told.plan(plan, stats, reading))
+        return await (
+            reading if instruments is None else instruments.plan(plan, stats.segments, reading)
+        )
 
     async def _merge(
         self, plan: Plan, stats: ExecutionStatistics, rows: list[Row], progress: PageProgress

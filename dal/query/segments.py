@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dal.entities.entity import Row
+from dal.instrumentation import READ_INSTRUMENTS
 from dal.query.cost_model import Selectivity
 from dal.query.execution_stats import ExecutionStatistics, SegmentStatistics
-from dal.query.instrumentation import READ_INSTRUMENTS
 from dal.query.plan import Plan, Segment
 from dal.query.protocols import RangeRead
 from dal.table.items import Item
@@ -51,9 +51,11 @@ class SegmentReader:
 
     async def more(self) -> Sequence[Row]:
         """Return the rows of the next answer that has any; none at the end."""
-        told = READ_INSTRUMENTS.get()
-        asking = self._next()
-        return await (asking if told is None else told.segment(self._segment, self._read, asking))
+        instruments = READ_INSTRUMENTS.get()
+        reading = self._next()
+        if instruments is None:
+            return await reading
+        return await instruments.segment(self._segment, self._read, reading)
 
     async def _next(self) -> Sequence[Row]:
         rows: Sequence[Row] = ()

@@ -25,11 +25,11 @@ from dal.errors import (
     StoreUnavailableError,
     ThrottledError,
 )
+from dal.instrumentation import FOLLOWER_INSTRUMENTS
 from dal.statistics.boards import Boards
 from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.stream.applier import Applier
 from dal.stream.checkpoints import Checkpoint, Checkpoints, label_of
-from dal.stream.instrumentation import FOLLOWER_INSTRUMENTS
 from dal.stream.records import Record, made_at, sequence_of
 
 RETENTION = timedelta(hours=23)
@@ -194,8 +194,8 @@ class Follower:
         began, self.behind = self._clock(), False
         readers = list(self._readers.values())
         busy = any(await in_parallel([self._read(one, began) for one in readers]))
-        if (told := FOLLOWER_INSTRUMENTS.get()) is not None:
-            told.round(self._clock(), left=busy)
+        if (instruments := FOLLOWER_INSTRUMENTS.get()) is not None:
+            instruments.round(self._clock(), left=busy)
         if not busy and self._complete:
             await self._caught_up(began)
         return busy
@@ -248,8 +248,8 @@ class Follower:
         if answer.records:
             reader.latest = sequence_of(answer.records[-1])
         reader.checkpoint = await self._sink.apply(held, answer.records)
-        if answer.records and (told := FOLLOWER_INSTRUMENTS.get()) is not None:
-            told.applied(made_at(answer.records[-1]), self._clock())
+        if answer.records and (instruments := FOLLOWER_INSTRUMENTS.get()) is not None:
+            instruments.applied(made_at(answer.records[-1]), self._clock())
         if reader.checkpoint != held:
             reader.saved = began
         reader.iterator = answer.iterator

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, TypeVar
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
-from dal.client.instrumentation import STORE_INSTRUMENTS
 from dal.client.table import Table
-from dal.stream.instrumentation import FOLLOWER_INSTRUMENTS
+from dal.instrumentation import FOLLOWER_INSTRUMENTS, STORE_INSTRUMENTS
 from server.observability.observation import Observation
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextvars import ContextVar, Token
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,10 +11,15 @@ from graphql import GraphQLError
 from strawberry.types import ExecutionResult
 
 from dal.account import consumed, is_write
-from dal.client.instrumentation import STORE_INSTRUMENTS, Send
-from dal.query.execution_stats import ExecutionStatistics, SegmentStatistics
-from dal.query.instrumentation import READ_INSTRUMENTS, Result
-from dal.query.plan import Plan, Segment
+from dal.instrumentation import (
+    READ_INSTRUMENTS,
+    STORE_INSTRUMENTS,
+    ObservedPlan,
+    ObservedSegment,
+    Result,
+    SegmentCounts,
+    Send,
+)
 from schema.build import ExecutableSchema
 from schema.execution.execute import SizedResult
 from server.observability.labels import OperationNames, outcome_of, pattern_of
@@ -119,10 +124,10 @@ class Observation:
         """Do nothing: each attempt is counted with its outcome."""
 
     async def plan(
-        self, plan: Plan, stats: ExecutionStatistics, reading: Awaitable[Result]
+        self, plan: ObservedPlan, counts: Sequence[SegmentCounts], reading: Awaitable[Result]
     ) -> Result:
         """Count a plan and its refills; requests meanwhile are of its access pattern."""
-        before = len(stats.segments)
+        before = len(counts)
         token = _pattern.set(plan.access_pattern)
         try:
             return await reading
@@ -131,15 +136,15 @@ class Observation:
             if self._metrics is not None:
                 plans = self._metrics.plans[plan.access_pattern, plan.index.name or "table"]
                 self._counts[plans] += 1
-                if refills := sum(one.refills for one in stats.segments[before:]):
+                if refills := sum(one.refills for one in counts[before:]):
                     self._counts[self._metrics.refills[plan.access_pattern,]] += refills
 
     def segment(
-        self, segment: Segment, read: SegmentStatistics, asking: Awaitable[Result]
+        self, segment: ObservedSegment, counts: SegmentCounts, reading: Awaitable[Result]
     ) -> Awaitable[Result]:
         """Do nothing: the plan counts its segments."""
-        del segment, read
-        return asking
+        del segment, counts
+        return reading
 
 
 def note_errors(errors: Iterable[GraphQLError]) -> None:

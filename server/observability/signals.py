@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from starlette.types import ASGIApp, Scope
 
-from dal.client.instrumentation import STORE_INSTRUMENTS
 from dal.client.table import Table
+from dal.instrumentation import STORE_INSTRUMENTS
 from schema.build import ExecutableSchema
 from server.observability.access_log import AccessLog
 from server.observability.middleware import ObservedApp

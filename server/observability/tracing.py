@@ -41,10 +41,7 @@ from opentelemetry.util.types import AttributeValue
 from starlette.types import Scope
 
 from dal.account import consumed, is_write
-from dal.client.instrumentation import Send
-from dal.query.execution_stats import ExecutionStatistics, SegmentStatistics
-from dal.query.instrumentation import Result
-from dal.query.plan import Plan, Segment
+from dal.instrumentation import ObservedPlan, ObservedSegment, Result, SegmentCounts, Send
 from schema.execution.compiled.instrumentation import FIELD_INSTRUMENTS
 from server.observability.observation import Named, Observation
 
@@ -235,15 +232,15 @@ class TracedObservation(Observation):
             return await result
 
     async def plan(
-        self, plan: Plan, stats: ExecutionStatistics, reading: Awaitable[Result]
+        self, plan: ObservedPlan, counts: Sequence[SegmentCounts], reading: Awaitable[Result]
     ) -> Result:
         """Surround the reading of a plan."""
-        before = len(stats.segments)
+        before = len(counts)
         with self.span(f"plan {plan.access_pattern}", _of_plan(plan)) as span:
             try:
-                return await super().plan(plan, stats, reading)
+                return await super().plan(plan, counts, reading)
             finally:
-                read = stats.segments[before:]
+                read = counts[before:]
                 span.set_attributes(
                     {
                         "marginalia.plan.segments_skipped": sum(one.skipped for one in read),
@@ -253,22 +250,22 @@ class TracedObservation(Observation):
                 )
 
     async def segment(
-        self, segment: Segment, read: SegmentStatistics, asking: Awaitable[Result]
+        self, segment: ObservedSegment, counts: SegmentCounts, reading: Awaitable[Result]
     ) -> Result:
-        """Surround one ask for rows of a segment."""
-        rows, requests = read.items_read, read.requests
+        """Surround the reading of a segment's next rows."""
+        rows, requests = counts.items_read, counts.requests
         fields = sorted(f"{name}={value}" for name, value in segment.key if name in _SHOWN)
         attributes: dict[str, AttributeValue] = {
             "marginalia.segment.key": " ".join(fields),
             "marginalia.segment.refill": requests > 0,
-            "marginalia.segment.skipped": read.skipped,
+            "marginalia.segment.skipped": counts.skipped,
         }
         with self.span("segment", attributes) as span:
             try:
-                return await asking
+                return await reading
             finally:
-                span.set_attribute("marginalia.segment.rows", read.items_read - rows)
-                span.set_attribute("marginalia.segment.requests", read.requests - requests)
+                span.set_attribute("marginalia.segment.rows", counts.items_read - rows)
+                span.set_attribute("marginalia.segment.requests", counts.requests - requests)
 
     async def call(self, operation: str, arguments: dict[str, Any], send: Send) -> dict[str, Any]:
         """Surround one attempt at an operation of DynamoDB."""
@@ -287,7 +284,7 @@ class TracedObservation(Observation):
         get_current_span().add_event("retry", {"db.operation.name": operation})
 
 
-def _of_plan(plan: Plan) -> Attributes:
+def _of_plan(plan: ObservedPlan) -> Attributes:
     known: dict[str, AttributeValue] = {
         "marginalia.access_pattern": plan.access_pattern,
         "marginalia.plan.index": plan.index.name or "table",
