@@ -21,19 +21,20 @@ from server.auth.demo_account import DEMO_USER, DemoAccount
 from server.engine.data_directory import DataDirectory
 from server.errors import CommandError
 from server.health import health_routes
-from server.http.clients import Clients
-from server.http.compression import CompressionMiddleware
-from server.http.cors import CrossOriginMiddleware
-from server.http.deadline import DeadlineMiddleware
-from server.http.event_stream import EventStreamView, wants_events
-from server.http.failures import FailureMiddleware, http_failure
-from server.http.graphql import GraphQLView
-from server.http.hosts import AllowedHosts, HostMiddleware
-from server.http.persisted import PersistedDocuments
-from server.http.rate_limit import RateLimitMiddleware
-from server.http.request_ids import RequestIdMiddleware
-from server.http.shared_caching import SharedCaching
-from server.http.subscribers import Subscribers
+from server.http.admission import Clients, RateLimitMiddleware
+from server.http.errors import http_failure
+from server.http.graphql import GraphQLView, SharedCaching
+from server.http.middleware import (
+    AllowedHosts,
+    CompressionMiddleware,
+    CrossOriginMiddleware,
+    DeadlineMiddleware,
+    FailureMiddleware,
+    HostMiddleware,
+    RequestIdMiddleware,
+)
+from server.http.request import PersistedDocuments
+from server.http.subscriptions import EventStreamView, Subscribers, wants_events
 from server.http.websocket import WebSocketView
 from server.manifests import read_manifests
 from server.observability.signals import OFF, Signals

@@ -18,7 +18,7 @@ from dal.errors import DalError
 from dal.repositories.markers import MarkerRepository
 from server.engine.data_directory import DataDirectory
 from server.errors import CommandError
-from server.http.failures import failure
+from server.http.errors import failure
 
 logger = logging.getLogger(__name__)
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from server.engine.program import packaged_engine
-from server.http.files import ROOT
-from server.http.graphiql import FILES
+from server.http.graphiql import FILES, ROOT
 
 NODE_MODULES = ROOT / "node_modules"
 

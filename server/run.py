@@ -19,7 +19,7 @@ from server.banner import address, banner
 from server.brokers import check_broker, open_broker
 from server.engine.storage import Store, open_store
 from server.errors import UNAVAILABLE, CommandError
-from server.http.hosts import AllowedHosts
+from server.http.middleware import AllowedHosts
 from server.logs import set_up_logs
 from server.loop_watchdog import watched
 from server.observability.exposition import check_packages, exposed

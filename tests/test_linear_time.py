@@ -38,12 +38,9 @@ from schema.execution.errors import shown
 from schema.execution.measure import units_of
 from schema.execution.messages import plain
 from schema.scalars import SCALARS
-from server.http.clients import Clients
-from server.http.cors import is_allowed
-from server.http.entity_tags import matching
-from server.http.graphql_request import operation_of
-from server.http.media_types import preferred
-from server.http.request_ids import request_id_of
+from server.http.admission import Clients
+from server.http.middleware import is_allowed, matching, request_id_of
+from server.http.request import operation_of, preferred
 from server.observability.labels import route_of
 from server.pages import i18n
 from server.pages.addresses import Filters

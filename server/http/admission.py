@@ -1,22 +1,32 @@
-"""How many requests run at once, and what becomes of the rest.
+"""Which requests are served at once, which wait, and which are refused.
 
-One process on one core serves so many requests a second. Whatever is let in beyond that makes all
-of them slower, until clients give up on answers that the server still works for. So a fixed number
-runs at once, as many wait as are likely to be served in time, and the rest are told to come back.
-A burst waits in any case: what a waiting request costs is its memory. Clients take turns: one that
-has a thousand requests waiting delays another client's request by one of them.
+A process on one core serves a limited number of requests a second. Each request above that number
+slows down all others, until clients give up on responses that the server still computes. Therefore
+a fixed number of requests runs at once, as many wait as can likely be served in time, and the
+server refuses the rest with 503. A burst always waits: a waiting request costs only its memory.
+Clients take turns, so a client with a thousand waiting requests delays another client's request by
+one of them. Before that, each client has a rate limit.
 """
 
 import asyncio
 import logging
+import math
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
+from ipaddress import IPv6Address, ip_address, ip_network
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from throttled import RateLimiterType, Throttled, per_duration
+from throttled.rate_limiter.quota_parser import parse
+from throttled.store import MemoryStore
 from uvicorn._types import HTTPScope
+from uvicorn.middleware.proxy_headers import _TrustedHosts
 
-from server.http.clients import Clients
+from dal.limits import MAX_CLIENTS, SECONDS_OF_REQUEST
+from schema.execution.processor_time import charging
+from server.http.errors import refusal
 
 logger = logging.getLogger(__name__)
 
@@ -247,3 +257,125 @@ class Admission:
         if now >= self._logged + _LOG_EVERY:
             logger.warning("Busy: %d requests were answered 503.", self._refused)
             self._refused, self._logged = 0, now
+
+
+_AT_ONCE = 1_000
+"""Addresses whose client is not worked out again with each request."""
+
+_CUSTOMER_BITS = 64
+"""What one customer has of IPv6 at least: all of its addresses are one client."""
+
+
+class Clients:
+    """Tells clients apart: an IPv4 address, or an IPv6 network of 64 bits.
+
+    A trusted proxy is none: where it forwards no address it asks for itself, as often as it likes.
+    """
+
+    def __init__(self, trusted_proxies: Sequence[str]) -> None:
+        self._trusted = _TrustedHosts([*trusted_proxies])
+        self.at = lru_cache(_AT_ONCE)(self._at)
+
+    def of(self, scope: HTTPScope) -> str | None:
+        """Return the client of a request as it arrived; None for a trusted proxy itself.
+
+        Behind uvicorn's ``ProxyHeadersMiddleware``, which reads the same header in the same way,
+        ``scope["client"]`` has that client's address, and ``at`` is enough.
+        """
+        host = scope["client"][0] if scope["client"] else ""
+        if host in self._trusted:
+            values = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
+            forwarded = b", ".join(values).decode("latin-1")
+            host = self._trusted.get_trusted_client_address(forwarded)[0] or host
+        return self.at(host)
+
+    def _at(self, host: str) -> str | None:
+        """Return who is limited, None for a trusted proxy."""
+        try:
+            address = ip_address(host)
+        except ValueError:
+            return "unknown"  # a proxy forwards a name; its length is nobody's to choose
+        if host in self._trusted:
+            return None
+        if isinstance(address, IPv6Address):
+            return str(ip_network((address, _CUSTOMER_BITS), strict=False))
+        return str(address)
+
+
+TOO_MANY_MESSAGES = 4429
+"""The code that closes a WebSocket whose client sends too much."""
+
+
+class RateLimitMiddleware:
+    """Answers 429 to a client that asks more often than ``rate``, such as ``100/s``.
+
+    Each message by WebSocket counts as a request; one too many closes it. ``server.http.admission``
+    says who is a client.
+
+    A document is charged after the work, so a client may owe requests: as many as its burst. The
+    limiter has twice the burst for that, and a request is refused from the first one that is owed.
+    """
+
+    def __init__(self, app: ASGIApp, rate: str, trusted_proxies: Sequence[str]) -> None:
+        self._app = app
+        self._rate = rate
+        self._clients = Clients(trusted_proxies)
+        (quota,) = parse(rate)
+        self._burst = quota.burst
+        self._interval = quota.emission_interval
+        """Seconds in which a client may send one request more."""
+        self._limiter = Throttled(
+            using=RateLimiterType.GCRA.value,
+            quota=per_duration(quota.rate.period, quota.rate.limit, 2 * quota.burst),
+            store=MemoryStore(options={"MAX_SIZE": MAX_CLIENTS}),
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or say when the next one is welcome."""
+        limited = scope["type"] != "lifespan" and not is_health(scope["path"])
+        client = self._clients.at(scope["client"][0]) if limited else None
+        if client is None:
+            await self._app(scope, receive, send)
+            return
+        wait = self._wait(client)
+        if wait is not None:
+            seconds = max(1, math.ceil(wait))
+            sentence = (
+                f"{client} sends more than {self._rate}: try again in {seconds} s. A document that "
+                "the server has not seen counts as several requests: send values as variables."
+            )
+            await refusal(429, sentence, seconds)(scope, receive, send)
+            return
+        if scope["type"] == "websocket":
+            receive = self._limited(client, receive, send)
+        with charging(partial(self._charge, client)):
+            await self._app(scope, receive, send)
+
+    def _wait(self, client: str) -> float | None:
+        """Return the seconds until a client may send a request; None where it may, and count it."""
+        state = self._limiter.peek(client)
+        if state.remaining <= self._burst:
+            return state.reset_after - (self._burst - 1) * self._interval
+        self._limiter.limit(client)
+        return None
+
+    def _charge(self, client: str, seconds: float) -> None:
+        """Count the processor time of a document as requests."""
+        requests = int(seconds / SECONDS_OF_REQUEST)
+        if requests:
+            owed = min(requests, self._limiter.peek(client).remaining)
+            self._limiter.limit(client, owed)
+
+    def _limited(self, client: str, receive: Receive, send: Send) -> Receive:
+        """Return what receives the messages of a WebSocket, until they are too many."""
+
+        async def limited_receive() -> Message:
+            message = await receive()
+            if message["type"] != "websocket.receive" or self._wait(client) is None:
+                return message
+            reason = f"{client} sends more than {self._rate}."
+            close = {"type": "websocket.close", "code": TOO_MANY_MESSAGES, "reason": reason}
+            await send(close)
+            return {"type": "websocket.disconnect", "code": TOO_MANY_MESSAGES}
+
+        return limited_receive

@@ -29,12 +29,13 @@ from dal.limits import (
     MAX_HEAD,
     MAX_HEADERS,
     MAX_PIPELINED,
+    MIN_TAKEN,
+    SEND_TIMEOUT,
 )
 from server.http.admission import Admission, is_health
-from server.http.deadline import LEFT
-from server.http.failures import failure, refusal
-from server.http.slow_clients import UnreadTimer
-from server.http.subscribers import ENDING
+from server.http.errors import failure, refusal
+from server.http.middleware import LEFT
+from server.http.subscriptions import ENDING
 
 _DESCRIPTORS = 65_536
 """As many as are of use; some systems allow a thousand million and keep a table of them."""
@@ -95,6 +96,32 @@ def _without_upgrade(data: bytes) -> bytes:
     """
     end = data.find(b"\r\n\r\n")
     return _UPGRADE.sub(b"\r\nx-offer", data[: end + 2]) + data[end + 2 :] if end >= 0 else data
+
+
+class UnreadTimer:
+    """Aborts a connection when its client reads next to nothing."""
+
+    def __init__(self, loop: AbstractEventLoop, transport: Transport) -> None:
+        self._loop = loop
+        self._transport = transport
+        self._unread = 0
+        self._timer: TimerHandle | None = None
+
+    def start(self) -> None:
+        """The write buffer is full: after ``SEND_TIMEOUT`` check how much the client has read."""
+        self._unread = self._transport.get_write_buffer_size()
+        self._timer = self._loop.call_later(SEND_TIMEOUT, self._look)
+
+    def stop(self) -> None:
+        """Stop the timer: the write buffer has room again, or the connection is lost."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _look(self) -> None:
+        if self._unread - self._transport.get_write_buffer_size() < MIN_TAKEN:
+            self._transport.abort()
+        else:
+            self.start()
 
 
 @dataclass

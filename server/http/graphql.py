@@ -1,7 +1,13 @@
-"""GraphQL over HTTP: one operation a request, JSON out; GraphiQL for browsers."""
+"""GraphQL over HTTP: one operation per request, JSON responses, and what shared caches may keep.
 
-from collections.abc import AsyncGenerator
+The specification: https://graphql.github.io/graphql-over-http/draft/
+"""
 
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
 from graphql import GraphQLError
 from starlette.datastructures import URL
 from starlette.exceptions import HTTPException
@@ -12,21 +18,173 @@ from strawberry.types import ExecutionResult
 from strawberry.types.graphql import OperationType
 
 from dal.analytics.service import Analytics
+from dal.limits import MAX_RESPONSE
 from dal.live.broker import Broker
 from dal.stores import Stores
 from resolvers.request.context import Context
 from schema.build import ExecutableSchema
+from schema.execution.execute import SizedResult
 from schema.execution.subscribing import Answer, RefusedSubscriptionError
 from server.auth.authenticator import Authenticator, InvalidTokenError, KeysUnavailableError
 from server.http import graphiql
-from server.http.failures import failure
-from server.http.graphql_request import Operation, header, read_operation
-from server.http.graphql_response import GraphQLResponse, graphql_response
-from server.http.media_types import GRAPHQL, HTML, JSON, preferred
-from server.http.persisted import Asked, PersistedDocuments
-from server.http.shared_caching import NOT_KEPT, SharedCaching
+from server.http.errors import failure
+from server.http.middleware import SMALLEST, entity_tag, matching
+from server.http.request import (
+    GRAPHQL,
+    HTML,
+    JSON,
+    Asked,
+    Operation,
+    PersistedDocuments,
+    header,
+    preferred,
+    read_operation,
+)
 from server.observability.observation import note_errors
 from server.settings import Settings
+
+_FEW = 500
+"""Values that are never too many to make JSON of them, however long they are."""
+
+_TOO_LARGE = GraphQLError(
+    f"The operation has run, but its answer of more than {MAX_RESPONSE:,} bytes is not sent: "
+    "ask for fewer rows or fields.",
+    extensions={"code": "QUERY_TOO_COSTLY"},
+)
+_TOO_LARGE_ANSWER = orjson.dumps({"data": None, "errors": [_TOO_LARGE.formatted]})
+
+
+@dataclass(frozen=True, slots=True)
+class GraphQLResponse:
+    """An answer in JSON, and whether it ``failed``: whether it tells an error."""
+
+    body: bytes
+    status_code: int
+    media_type: str
+    failed: bool = False
+    vary: bytes = b"Accept"
+    headers: Sequence[tuple[bytes, bytes]] = ()
+    """Those beside the usual ones."""
+
+    async def send_by(self, send: Send) -> None:
+        """Send the answer as ASGI has it."""
+        headers = [(b"vary", self.vary), *self.headers]
+        if self.body:
+            headers.append((b"content-length", b"%d" % len(self.body)))
+            headers.append((b"content-type", self.media_type.encode("latin-1")))
+        await send({"type": "http.response.start", "status": self.status_code, "headers": headers})
+        await send({"type": "http.response.body", "body": self.body})
+
+
+def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLResponse:
+    """Return the answer of a result.
+
+    A request error, after which nothing has run, has no ``data``. It is a 4xx in GraphQL's own
+    media type. In plain JSON every answer to a request that could be read is a 200, because a
+    client cannot tell there whether GraphQL or something on the way has answered.
+    """
+    body: dict[str, Any] = {} if _is_request_error(result) else {"data": result.data}
+    if result.errors:
+        body["errors"] = [error.formatted for error in result.errors]
+    if result.extensions:
+        body["extensions"] = result.extensions
+    status = 200 if "data" in body or media_type != GRAPHQL else _status(body["errors"][0])
+    encoded = _encoded(body, few=_is_small(result))
+    failed = encoded is None or "errors" in body
+    return GraphQLResponse(encoded or _TOO_LARGE_ANSWER, status, media_type, failed)
+
+
+def _is_request_error(result: ExecutionResult) -> bool:
+    """Return whether nothing has run: what fails in a field names its path."""
+    errors = result.errors or []
+    return result.data is None and bool(errors) and errors[0].path is None
+
+
+def _status(error: Any) -> int:
+    """Return the status of a request error; all clients and audits expect 400, and no 422."""
+    return 500 if error["extensions"]["code"] == "INTERNAL" else 400
+
+
+def _is_small(result: ExecutionResult) -> bool:
+    """Return whether few values were expected."""
+    return isinstance(result, SizedResult) and result.values is not None and result.values <= _FEW
+
+
+def _encoded(body: dict[str, Any], *, few: bool) -> bytes | None:
+    """Return an answer in JSON, None where it is too large."""
+    if few or not _surely_larger(body, MAX_RESPONSE):
+        encoded = orjson.dumps(body)
+        if len(encoded) <= MAX_RESPONSE:
+            return encoded
+    return None
+
+
+def _surely_larger(body: Any, most: int) -> bool:
+    """Return whether the characters alone are more than ``most``: then no JSON is made of them."""
+    values, left = [body], most
+    for value in values:  # it grows by what is in a list or an object
+        kind = type(value)
+        if kind is str:
+            left -= len(value)
+            if left < 0:
+                return True
+        elif kind is dict:
+            values += value.values()
+        elif kind is list:
+            values += value
+    return False
+
+
+NOT_KEPT = "private, no-store"
+
+_CREDENTIALS = frozenset({b"authorization", b"cookie"})
+
+_VARY = b"Accept, Authorization, Origin"
+"""Who is signed in, and pages of another origin, are never answered with what others were: CORS's
+headers differ. A cookie changes nothing that GraphQL says."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedCaching:
+    """For how many seconds caches may keep an answer, and then show it while they ask again.
+
+    With an ``s_maxage`` of 0 they keep none.
+    """
+
+    s_maxage: int
+    stale_while_revalidate: int
+
+    def told(
+        self, scope: Scope, asked: Asked, result: ExecutionResult, response: GraphQLResponse
+    ) -> GraphQLResponse:
+        """Return the answer to a GET with what caches may do, or 304 to whoever has it."""
+        if not self.s_maxage or response.failed or not _is_shareable(scope, asked, result):
+            return replace(response, headers=[(b"cache-control", NOT_KEPT.encode())])
+        tag = entity_tag(response.media_type.encode() + response.body)
+        known = matching(header(scope, b"if-none-match"), tag)
+        headers = [(b"cache-control", self._kept), (b"etag", (known or tag).encode())]
+        if known is None:
+            return replace(response, vary=_VARY, headers=headers)
+        # The whole answer varies by its coding too, where it is large enough to have one.
+        vary = _VARY + b", Accept-Encoding" if len(response.body) >= SMALLEST else _VARY
+        return replace(response, status_code=304, body=b"", vary=vary, headers=headers)
+
+    @property
+    def _kept(self) -> bytes:
+        return b"public, s-maxage=%d, stale-while-revalidate=%d" % (
+            self.s_maxage,
+            self.stale_while_revalidate,
+        )
+
+
+def _is_shareable(scope: Scope, asked: Asked, result: ExecutionResult) -> bool:
+    """Return whether an answer is the same for everybody who asks for this document."""
+    if not asked.trusted or any(name in _CREDENTIALS for name, _ in scope["headers"]):
+        return False
+    if not isinstance(result, SizedResult) or result.operation is None:
+        return False
+    return not result.errors and not result.extensions and result.operation.public
+
 
 _ANY, _READING = OperationType.from_http("POST"), OperationType.from_http("GET")
 

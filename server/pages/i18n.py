@@ -14,7 +14,7 @@ from typing import Any
 
 from babel import Locale
 
-from server.http.files import ROOT
+from server.http.graphiql import ROOT
 
 LOCALES: Mapping[str, Locale] = {
     "en": Locale("en", "001"),  # the days of the world's English come before its months

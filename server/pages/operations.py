@@ -11,7 +11,7 @@ import orjson
 from strawberry.schema import BaseSchema
 
 from resolvers.request.context import Context
-from server.http.files import ROOT
+from server.http.graphiql import ROOT
 from server.pages.faults import fault_of
 
 TEMPLATES = ROOT / "server/pages/templates"

@@ -13,9 +13,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from dal.limits import MAX_FORM_FIELDS, MAX_PAGE_ADDRESS
 from server.auth.authenticator import InvalidTokenError, KeysUnavailableError
 from server.auth.demo_account import DemoAccount
-from server.http.failures import failure
+from server.http.errors import failure
 from server.http.graphql import GraphQLView
-from server.http.request_body import read_body
+from server.http.request import read_body
 from server.pages import formats, i18n, operations, rendering, sessions
 from server.pages.faults import KEYS_AWAY, PageFault, told_of
 from server.pages.i18n import gettext, gettext_noop

@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from schema.execution.processor_time import charged
-from server.http.files import FILE_HEADERS
-from server.http.request_body import read_body
+from server.http.graphiql import FILE_HEADERS
+from server.http.request import read_body
 from server.pages import i18n, plan_drawing, rendering
 from server.pages.faults import PageFault
 from server.pages.operations import Answer

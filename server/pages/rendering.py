@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from server.http.files import ROOT
+from server.http.graphiql import ROOT
 from server.pages import i18n, static_files, templates
 
 _POLICY = (

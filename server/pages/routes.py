@@ -11,7 +11,7 @@ from starlette.routing import Mount, Route
 
 from server.auth.demo_account import DemoAccount
 from server.http import graphiql
-from server.http.failures import http_failure
+from server.http.errors import http_failure
 from server.http.graphql import GraphQLView
 from server.pages import author, comment, crawlers, home, playground, product, signing, static_files
 from server.pages.page_request import endpoint

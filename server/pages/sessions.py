@@ -15,8 +15,8 @@ from starlette.responses import Response
 
 from resolvers.request.context import Context
 from server.auth.authenticator import InvalidTokenError, TokenFlaw
-from server.http.cors import is_own
 from server.http.graphql import GraphQLView
+from server.http.middleware import is_own
 from server.pages import i18n
 
 COOKIE = "marginalia_jwt"

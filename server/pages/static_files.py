@@ -16,9 +16,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from server.http.compression import SMALLEST
-from server.http.entity_tags import encoded, entity_tag, matching
-from server.http.files import FILE_HEADERS, ROOT
+from server.http.graphiql import FILE_HEADERS, ROOT
+from server.http.middleware import SMALLEST, encoded, entity_tag, matching
 from server.pages.i18n import by_weight
 
 STYLES = (

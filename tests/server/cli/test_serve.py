@@ -20,7 +20,7 @@ import pytest
 
 from dal.repositories.comments import CommentRepository
 from server.engine.storage import open_table
-from server.http.subscribers import MAX_PER_CLIENT
+from server.http.subscriptions import MAX_PER_CLIENT
 from server.settings import Settings
 from tests.server.embedded import engine_pid, fill, mounted, successor
 from tests.server.serving import (

@@ -5,8 +5,8 @@ import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette_compress import CompressMiddleware
 
-from server.http.compression import CompressionMiddleware
-from server.http.media_types import GRAPHQL
+from server.http.middleware import CompressionMiddleware
+from server.http.request import GRAPHQL
 from tests.server.http.listening import Echo
 
 HTML = b"<p>The same again.</p>" * 100

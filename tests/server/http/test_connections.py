@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from dal.limits import MAX_HEADERS, MAX_PIPELINED
-from server.http import admission, connections, slow_clients
+from server.http import admission, connections
 from server.http.connections import Connection, max_connections, raise_descriptor_limit
 from server.settings import Settings
 from tests.server.http.listening import GET, HEALTH, Client, Echo, clients, listening
@@ -294,7 +294,7 @@ async def test_the_body_of_a_request_that_waits_is_not_read(
 
 
 async def test_a_client_that_takes_no_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slow_clients, "SEND_TIMEOUT", 0.2)
+    monkeypatch.setattr(connections, "SEND_TIMEOUT", 0.2)
     lost = asyncio.Event()
     lose = Connection.connection_lost
 

@@ -3,8 +3,7 @@
 import httpx
 from starlette.types import Receive, Scope, Send
 
-from server.http.deadline import DeadlineMiddleware
-from server.http.failures import FailureMiddleware
+from server.http.middleware import DeadlineMiddleware, FailureMiddleware
 
 
 async def _timing_out(scope: Scope, receive: Receive, send: Send) -> None:

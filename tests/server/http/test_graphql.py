@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
-from server.http.media_types import GRAPHQL, JSON
+from server.http.request import GRAPHQL, JSON
 from tests.server.serving import ADD, bearer
 
 HTML = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}

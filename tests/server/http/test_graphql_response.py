@@ -11,8 +11,8 @@ from dal.client.table import Table
 from dal.limits import MAX_RESPONSE
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
-from server.http.graphql_response import graphql_response
-from server.http.media_types import JSON
+from server.http.graphql import graphql_response
+from server.http.request import JSON
 
 LONGEST = "🦊" * 10_000
 START = datetime(2024, 1, 1, tzinfo=UTC)

@@ -11,7 +11,7 @@ from dal.client.table import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.errors import CommandError
-from server.http.hosts import AllowedHosts
+from server.http.middleware import AllowedHosts
 from server.settings import Settings
 from tests.server.serving import served
 

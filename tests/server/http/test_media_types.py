@@ -1,6 +1,6 @@
 import pytest
 
-from server.http.media_types import GRAPHQL, HTML, JSON, preferred
+from server.http.request import GRAPHQL, HTML, JSON, preferred
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 URQL = f"{GRAPHQL}, application/graphql+json, application/json, text/event-stream, multipart/mixed"

@@ -18,10 +18,8 @@ from schema.build import build_schema
 from schema.execution.trusted_documents import TrustedDocuments
 from server.app import create_app
 from server.auth.authenticator import Authenticator
-from server.http import persisted
-from server.http.graphql_request import operation_of
-from server.http.media_types import GRAPHQL, JSON
-from server.http.persisted import REFUSED_SECONDS, PersistedDocuments
+from server.http import request
+from server.http.request import GRAPHQL, JSON, REFUSED_SECONDS, PersistedDocuments, operation_of
 from server.settings import Settings
 from tests.calls import calls_of
 from tests.server.serving import ADD, SECRET, bearer
@@ -190,7 +188,7 @@ async def test_what_is_added_has_its_text_and_hash_at_every_process_at_once(
     Where its text was refused, it is looked up anew after some seconds.
     """
     now = [100.0]
-    monkeypatch.setattr(persisted, "monotonic", lambda: now[0])
+    monkeypatch.setattr(request, "monotonic", lambda: now[0])
     added = "{ later: __typename }"
     for given in ({"query": added}, hashed(sha256(added)), {"documentId": sha256(added)}):
         async with serving(table, documents_only=True) as client:
@@ -272,7 +270,7 @@ async def test_what_clients_register_is_bounded(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert AUTOMATIC_BYTES == 16_000_000
-    monkeypatch.setattr("server.http.persisted.AUTOMATIC_BYTES", 1_300)
+    monkeypatch.setattr("server.http.request.AUTOMATIC_BYTES", 1_300)
     texts = [f"{{ a{number}: __typename }}" for number in range(4)]
     async with serving(table, apq=True) as client:
         for text in texts:
@@ -285,7 +283,7 @@ async def test_what_clients_register_is_bounded(
 async def test_short_texts_take_no_more_memory_than_long_ones(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.http.persisted.AUTOMATIC_BYTES", 1_000_000)
+    monkeypatch.setattr("server.http.request.AUTOMATIC_BYTES", 1_000_000)
     trusted = TrustedDocuments(build_schema().documents)
     documents = PersistedDocuments(trusted, DocumentRepository(table), automatic=True)
     tracemalloc.start()

@@ -15,8 +15,8 @@ from schema.execution import processor_time
 from schema.execution.processor_time import charged
 from server.app import create_app
 from server.auth.authenticator import Authenticator
-from server.http import rate_limit
-from server.http.rate_limit import TOO_MANY_MESSAGES, RateLimitMiddleware
+from server.http import admission
+from server.http.admission import TOO_MANY_MESSAGES, RateLimitMiddleware
 from server.settings import Settings
 from tests.schema.documents import chain
 from tests.server.http.listening import Echo, listening
@@ -85,7 +85,7 @@ async def test_a_burst_may_be_allowed() -> None:
 
 
 async def test_so_many_clients_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate_limit, "MAX_CLIENTS", 10)
+    monkeypatch.setattr(admission, "MAX_CLIENTS", 10)
     app = limited("1/min")
     for i in range(50):
         async with client_of(app, f"203.0.113.{i}") as client:

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from dal.client.table import Table
-from server.http.media_types import GRAPHQL
+from server.http.request import GRAPHQL
 from tests.server.http.test_persisted import VIEW, by_get, by_post, hashed, serving, sha256
 from tests.server.serving import ADD, bearer
 
@@ -150,7 +150,7 @@ async def test_what_is_refused_is_not_kept(table: Table) -> None:
 async def test_an_answer_that_is_too_large_is_not_kept(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.http.graphql_response.MAX_RESPONSE", 20)
+    monkeypatch.setattr("server.http.graphql.MAX_RESPONSE", 20)
     async with serving(table, TEXTS) as client:
         answer = await by_get(client, **ASKED)
     assert answer.json()["errors"][0]["extensions"]["code"] == "QUERY_TOO_COSTLY"

@@ -21,7 +21,7 @@ from server.app import create_app
 from server.auth import jwt
 from server.auth.authenticator import Authenticator
 from server.auth.jwt import make_token
-from server.http import graphql_ws, slow_clients, subscribers
+from server.http import connections, subscriptions, websocket
 from server.pages.operations import DOCUMENTS
 from server.settings import Settings
 from tests.conftest import Clients, fresh_table
@@ -196,20 +196,20 @@ async def test_the_end_of_a_jwt_ends_what_was_opened_with_it(
 async def test_no_timer_is_left_of_a_client_that_left(
     url: str, monkeypatch: pytest.MonkeyPatch, transport: Any
 ) -> None:
-    ends: list[subscribers.End] = []
+    ends: list[subscriptions.End] = []
     closed = asyncio.Event()
-    begin, close = subscribers.End.with_jwt, subscribers.End.close
+    begin, close = subscriptions.End.with_jwt, subscriptions.End.close
 
-    def beginning(self: subscribers.End, viewer: Any) -> None:
+    def beginning(self: subscriptions.End, viewer: Any) -> None:
         begin(self, viewer)
         ends.append(self)
 
-    def closing(self: subscribers.End) -> None:
+    def closing(self: subscriptions.End) -> None:
         close(self)
         closed.set()
 
-    monkeypatch.setattr(subscribers.End, "with_jwt", beginning)
-    monkeypatch.setattr(subscribers.End, "close", closing)
+    monkeypatch.setattr(subscriptions.End, "with_jwt", beginning)
+    monkeypatch.setattr(subscriptions.End, "close", closing)
     encoded = make_token(SECRET, username="ann", roles=[], lifetime=timedelta(hours=1))
     bearer = {"Authorization": f"Bearer {encoded}"}
     if transport is by_socket:
@@ -265,7 +265,7 @@ async def by_idle_socket(url: str) -> AsyncIterator[AsyncIterator[Event]]:
 async def test_a_client_that_takes_nothing_is_cut_off(
     url: str, broker: InProcessBroker, monkeypatch: pytest.MonkeyPatch, transport: Any
 ) -> None:
-    monkeypatch.setattr(slow_clients, "SEND_TIMEOUT", 0.2)
+    monkeypatch.setattr(connections, "SEND_TIMEOUT", 0.2)
     async with transport(url) as events:
         await anext(events)
         large = comment(1)._replace(text="x" * 200_000)
@@ -302,7 +302,7 @@ async def test_what_is_against_the_protocol_closes_the_connection(
     code: int,
 ) -> None:
     if not messages:
-        monkeypatch.setattr(graphql_ws, "INIT_TIMEOUT", 0.2)
+        monkeypatch.setattr(websocket, "INIT_TIMEOUT", 0.2)
     address = url.replace("http", "ws") + "/graphql"
     async with connect(address, subprotocols=[PROTOCOL]) as connection:
         with suppress(ConnectionClosed):
@@ -320,7 +320,7 @@ async def test_other_subprotocols_are_not_spoken(url: str) -> None:
 async def test_subscriptions_have_names_and_a_most(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(graphql_ws, "MAX_SUBSCRIPTIONS", 2)
+    monkeypatch.setattr(websocket, "MAX_SUBSCRIPTIONS", 2)
     async with socket(url) as connection:
         for name in ("1", "2", "3"):
             await subscribe(connection, name)
@@ -411,7 +411,7 @@ async def test_pages_of_other_origins_are_let_in_by_setting(
 async def test_one_client_has_so_many_connections(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subscribers, "MAX_SUBSCRIBERS", 2)
+    monkeypatch.setattr(subscriptions, "MAX_SUBSCRIBERS", 2)
     async with by_stream(url) as events, socket(url):
         await anext(events)
         with pytest.raises(InvalidStatus) as refused:

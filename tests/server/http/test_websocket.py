@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 from websockets.frames import Frame, Opcode
 
 from dal.limits import MAX_FRAMES
-from server.http import slow_clients, websocket
+from server.http import connections, websocket
 from server.http.websocket import WebSocketProtocol
 from tests.server.http.listening import GET, HEALTH, Client, Echo, clients, listening
 
@@ -144,7 +144,7 @@ async def test_a_client_that_reads_no_pong_is_read_no_further_and_cut_off(
     monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
     monkeypatch.setattr(websocket, "MAX_FRAMES", 10**9)
-    monkeypatch.setattr(slow_clients, "SEND_TIMEOUT", seconds)
+    monkeypatch.setattr(connections, "SEND_TIMEOUT", seconds)
     full, lost = asyncio.Event(), asyncio.Event()
     buffered = [0]
     pause, lose = WebSocketProtocol.pause_writing, WebSocketProtocol.connection_lost

@@ -10,7 +10,7 @@ import brotli
 import httpx
 import pytest
 
-from server.http.files import ROOT
+from server.http.graphiql import ROOT
 from server.pages import static_files
 from server.pages.static_files import DIGEST, STYLES
 from tests.server.pages.conftest import opened

@@ -1,16 +1,11 @@
-"""Failures outside GraphQL's execution, told in GraphQL's shape: ``{"errors": [...]}``."""
+"""Error responses outside GraphQL's execution, in GraphQL's shape: ``{"errors": [...]}``."""
 
-import logging
 from collections.abc import Mapping
 
 import orjson
-from asgi_correlation_id import correlation_id
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-logger = logging.getLogger(__name__)
 
 _CODES = {
     401: "UNAUTHENTICATED",
@@ -53,31 +48,3 @@ async def http_failure(request: Request, error: Exception) -> Response:
         405: f"{path} does not answer {request.method}.",
     }
     return failure(error.status_code, sentences.get(error.status_code, error.detail), error.headers)
-
-
-class FailureMiddleware:
-    """Answers 500 for what nobody caught and logs it once, with the request's id."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; a client that hung up needs no answer."""
-        started = False
-
-        async def noting_send(message: Message) -> None:
-            nonlocal started
-            started = True
-            await send(message)
-
-        try:
-            await self._app(scope, receive, noting_send)
-        except ClientDisconnect:
-            return
-        except Exception:
-            if scope["type"] != "http" or started:
-                raise
-            request_id = correlation_id.get()
-            logger.exception("%s %r failed, request %s", scope["method"], scope["path"], request_id)
-            answer = failure(500, f"The server failed; its log says more at request {request_id}.")
-            await answer(scope, receive, send)
