@@ -6,9 +6,8 @@ from enum import Enum
 import strawberry
 from strawberry.relay.utils import to_base64
 
-from dal.live import events
-from dal.live.events import CommentEvent
-from dal.live.positions import position_of
+from dal.live import changes
+from dal.live.changes import CommentEvent, event_position_of
 from dal.model import rules
 from dal.model.key_parts import unescape
 from dal.repositories.comments import Selection
@@ -17,28 +16,28 @@ from resolvers.request.selection import Info
 
 @strawberry.enum(description="Kinds of changes of a list of comments.")
 class CommentEventKind(Enum):
-    """Shows dal.live.events.CommentEventKind."""
+    """Shows dal.live.changes.CommentEventKind."""
 
     READY = strawberry.enum_value(
-        events.CommentEventKind.READY.value,
+        changes.CommentEventKind.READY.value,
         description="The subscription is active. Every change that a page read from now on does "
         "not show arrives as an event.",
     )
     ADDED = strawberry.enum_value(
-        events.CommentEventKind.ADDED.value,
+        changes.CommentEventKind.ADDED.value,
         description="A comment entered the list: it is new, or an edit made it match the filters. "
         "Its cursor gives its place, which is not always the top.",
     )
     CHANGED = strawberry.enum_value(
-        events.CommentEventKind.CHANGED.value,
+        changes.CommentEventKind.CHANGED.value,
         description="A comment in the list was edited. Its place is unchanged.",
     )
     DELETED = strawberry.enum_value(
-        events.CommentEventKind.DELETED.value,
+        changes.CommentEventKind.DELETED.value,
         description="A comment left the list: it was deleted, or an edit made it fail the filters.",
     )
     RELOAD = strawberry.enum_value(
-        events.CommentEventKind.RELOAD.value,
+        changes.CommentEventKind.RELOAD.value,
         description="Events before this one may be missing: reload the list. The subscription "
         "continues.",
     )
@@ -58,7 +57,8 @@ def comment_events(
         languages=None if language is None else rules.languages("language", language),
     )
     resumed = info.context.last_event_id or after
-    return info.context.broker.log.listen(selection, position_of(resumed) if resumed else None)
+    position = event_position_of(resumed) if resumed else None
+    return info.context.broker.log.listen(selection, position)
 
 
 def kind(root: strawberry.Parent[CommentEvent]) -> CommentEventKind:
@@ -68,6 +68,6 @@ def kind(root: strawberry.Parent[CommentEvent]) -> CommentEventKind:
 
 def deleted_id(root: strawberry.Parent[CommentEvent]) -> strawberry.ID | None:
     """Return the global id of the comment that is in the list no longer."""
-    if root.kind is not events.CommentEventKind.DELETED or root.change is None:
+    if root.kind is not changes.CommentEventKind.DELETED or root.change is None:
         return None
     return strawberry.ID(to_base64("Comment", unescape(root.change.comment_id)))

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import strawberry
 
 from dal import model
-from dal.live import events
+from dal.live import changes
 from dal.query import pagination
 from resolvers import comment_events
 from schema.comments import Comment
@@ -16,7 +16,7 @@ from schema.connections import Edge
 
 @strawberry.type(description="A change of a product's list of comments.")
 class CommentEvent:
-    """Shows dal.live.events.CommentEvent."""
+    """Shows dal.live.changes.CommentEvent."""
 
     kind: comment_events.CommentEventKind = strawberry.field(
         resolver=comment_events.kind,
@@ -43,7 +43,7 @@ class CommentEvent:
 class Subscription:
     """The root of all subscriptions."""
 
-    comment_events: AsyncIterator[events.CommentEvent] = strawberry.subscription(
+    comment_events: AsyncIterator[changes.CommentEvent] = strawberry.subscription(
         resolver=comment_events.comment_events,
         graphql_type=CommentEvent | None,
         description="Changes of the list `Product.comments` with the same arguments, from now on "

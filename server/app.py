@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dal.analytics.service import Analytics
 from dal.client.table import Table
-from dal.live.broker import Broker, InProcessBroker
+from dal.live.log import Broker, InProcessBroker
 from dal.stores import Stores
 from schema.build import ExecutableSchema, build_schema
 from schema.execution.trusted_documents import TrustedDocuments

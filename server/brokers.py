@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 
-from dal.live.broker import Broker, InProcessBroker
+from dal.live.log import Broker, InProcessBroker
 from server.errors import CommandError, installing
 from server.settings import Settings
 

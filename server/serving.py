@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 
 from dal.client.table import Table
 from dal.limits import MAX_SOCKET_MESSAGE
-from dal.live.broker import Broker
+from dal.live.log import Broker
 from dal.stores import Stores
 from server.analytics.asking import analytics_of
 from server.app import create_app

@@ -27,7 +27,7 @@ from strawberry.relay.utils import to_base64
 
 from dal.errors import DalError
 from dal.limits import MAX_DOCUMENT
-from dal.live.positions import position_of
+from dal.live.changes import event_position_of
 from dal.model import rules
 from dal.model.key_parts import escape, unescape
 from dal.query import cursors
@@ -284,7 +284,7 @@ SCANNERS = {
         "# / % %23 a",
     ),
     "a cursor": Scanner(cursors.decode, "a = - _ EQ"),
-    "an event's cursor": Scanner(position_of, "a = - _ IQ"),
+    "an event's cursor": Scanner(event_position_of, "a = - _ IQ"),
     "a title": Scanner(partial(rules.stated_title, "title"), "\x00 \u202e a \ud800 \n"),
     "a text": Scanner(partial(rules.stated_text, "text"), "\x00 \u202e a \ud800 \n"),
     "an e-mail address": Scanner(partial(rules.email, "email"), "a @ . \n"),

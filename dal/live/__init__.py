@@ -1,1 +1,1 @@
-"""Live comments: what acknowledged writes tell those who listen, in one order with ids."""
+"""Live comments: the log of changes, its listeners, and brokers between processes."""

@@ -1,27 +1,43 @@
-"""Changes of comments as they travel between processes: one JSON object each.
+"""Changes of comments, the events that a subscription receives of them, and event cursors.
 
-``{"product": …, "position": …, "was": [rating, language, version] or null, "now": item or null}``
-is a change, ``{"product": …}`` alone a doubt: whether a write was done is not known.
+A change travels between processes as one JSON object:
+``{"product": …, "position": …, "was": [rating, language, version] or null, "now": item or null}``.
+An object with ``product`` alone says that a write of this product had an unknown outcome.
 """
 
+import binascii
+import secrets
+import struct
+import zlib
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
+from enum import Enum
 from typing import NamedTuple, TypeAlias
 
 import orjson
 
 from dal.entities.comment import COMMENT, comment_position
+from dal.errors import InvalidCursorError
+from dal.limits import MAX_OPAQUE
 from dal.model import Comment
 from dal.model.key_parts import format_instant
+from dal.query.cursors import encode as encode_cursor
+from dal.query.pagination import Edge
+from dal.repositories.comments import Selection
 
 UNREADABLE = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
-"""What ``decode`` raises for the line of another version, or of another program."""
+"""Errors of ``decode`` for a line of another version or another program."""
 
 _OVERHEAD = 1_000
-"""Bytes of a change beside its texts, about."""
+"""Approximate bytes of a change in memory, without its texts."""
+
+_CURSOR = struct.Struct(">BQQ")
+_CHECKSUM = struct.Struct(">I")
+_CURSOR_KIND = 0x21
 
 
 class Was(NamedTuple):
-    """What a filter asks of a comment that was, and its version: when it was written."""
+    """The filter fields of a comment before a write, and its version."""
 
     rating: int
     language: str
@@ -30,71 +46,185 @@ class Was(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A comment before and after a write; None where there was none, or is none now."""
+    """A comment before and after a write. ``was`` is None for a new one, ``now`` for a deletion."""
 
     product_id: str
     position: str
     was: Was | None
     now: Comment | None
     late: bool = False
-    """Whether it came after changes that are lost, and may be older than they: a reload, then."""
+    """True if earlier changes may be lost, so that this one can be out of date: clients reload."""
 
     @property
     def size(self) -> int:
-        """What it takes in memory, in bytes, about."""
+        """Approximate bytes in memory."""
         text = 0 if self.now is None else len(self.now.text) + len(self.now.title)
         return _OVERHEAD + 4 * text
 
     @property
     def comment_id(self) -> str:
-        """The id of the comment."""
+        """Id of the comment."""
         return self.position.partition("#")[2]
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
-    """A write about a product that was perhaps done."""
+class UncertainWrite:
+    """A write of a product's comment that timed out: it may or may not have happened."""
 
     product_id: str
     size = _OVERHEAD
 
 
-News: TypeAlias = Change | Doubt
+LogEntry: TypeAlias = Change | UncertainWrite
+
+
+class CommentEventKind(Enum):
+    """What a subscription's event says about its list."""
+
+    READY = "READY"
+    ADDED = "ADDED"
+    CHANGED = "CHANGED"
+    DELETED = "DELETED"
+    RELOAD = "RELOAD"
+
+
+class EventPosition(NamedTuple):
+    """Number of an event in its epoch.
+
+    An epoch is an unbroken sequence of numbers. A new epoch begins where changes may be missing.
+    """
+
+    epoch: int
+    number: int
+
+    def is_up_to(self, other: "EventPosition") -> bool:
+        """Return whether this position equals or precedes ``other`` in the same epoch."""
+        return self.epoch == other.epoch and self.number <= other.number
+
+    @property
+    def cursor(self) -> str:
+        """The position as an opaque cursor: base64url of kind, epoch, number and a CRC-32."""
+        body = _CURSOR.pack(_CURSOR_KIND, self.epoch, self.number)
+        return urlsafe_b64encode(body + _CHECKSUM.pack(zlib.crc32(body))).rstrip(b"=").decode()
+
+
+@dataclass(frozen=True, slots=True)
+class CommentEvent:
+    """One event of a subscription. READY and RELOAD have no change."""
+
+    kind: CommentEventKind
+    position: EventPosition
+    change: Change | None = None
+
+    @property
+    def cursor(self) -> str:
+        """Cursor to resume after this event."""
+        return self.position.cursor
+
+    @property
+    def comment_edge(self) -> Edge[Comment] | None:
+        """The comment with its position in the list; None if the list does not have it now."""
+        if self.kind is CommentEventKind.DELETED or self.change is None or self.change.now is None:
+            return None
+        return Edge(self.change.now, self.change.position)
+
+    @property
+    def edge_cursor(self) -> str | None:
+        """Cursor of the comment's row in the list, also after its deletion."""
+        return None if self.change is None else encode_cursor(self.change.position)
+
+    @property
+    def size(self) -> int:
+        """Approximate bytes in memory."""
+        return 0 if self.change is None else self.change.size
+
+
+_KINDS = {
+    (False, True): CommentEventKind.ADDED,
+    (True, True): CommentEventKind.CHANGED,
+    (True, False): CommentEventKind.DELETED,
+}
+"""Kind of a change, by whether the filter matched before and matches now."""
 
 
 def change_of(old: Comment | None, new: Comment | None) -> Change:
-    """Return the change of a write; one of the two is a comment."""
-    shown = new or old
-    assert shown is not None  # noqa: S101 - nothing was written otherwise
+    """Return the change of a write. At least one of the two is a comment."""
+    comment = new or old
+    assert comment is not None  # noqa: S101 - a write changes something
     was = None if old is None else Was(old.rating, old.language, version(old))
-    return Change(shown.product_id, comment_position(shown), was, new)
+    return Change(comment.product_id, comment_position(comment), was, new)
 
 
 def version(comment: Comment) -> str:
-    """Return what tells one state of a comment from the next: the instant it was written."""
+    """Return the version of a comment: the instant of its last write."""
     return format_instant(comment.updated_at or comment.created_at)
 
 
-def encode(news: News) -> bytes:
-    """Return a change or a doubt as one line of JSON."""
-    if isinstance(news, Doubt):
-        return orjson.dumps({"product": news.product_id})
-    was = None if news.was is None else list(news.was)
-    now = None if news.now is None else COMMENT.encode(news.now)
+def encode(entry: LogEntry) -> bytes:
+    """Return an entry as one line of JSON."""
+    if isinstance(entry, UncertainWrite):
+        return orjson.dumps({"product": entry.product_id})
+    was = None if entry.was is None else list(entry.was)
+    now = None if entry.now is None else COMMENT.encode(entry.now)
     return orjson.dumps(
-        {"product": news.product_id, "position": news.position, "was": was, "now": now}
+        {"product": entry.product_id, "position": entry.position, "was": was, "now": now}
     )
 
 
-def decode(line: bytes) -> News:
-    """Return what ``encode`` was given; one of UNREADABLE for anything else."""
-    said = orjson.loads(line)
-    if "position" not in said:
-        return Doubt(said["product"])
-    was, now = said["was"], said["now"]
+def decode(line: bytes) -> LogEntry:
+    """Return the entry of a line; raise one of ``UNREADABLE`` for any other text."""
+    fields = orjson.loads(line)
+    if "position" not in fields:
+        return UncertainWrite(fields["product"])
+    was, now = fields["was"], fields["now"]
     return Change(
-        said["product"],
-        said["position"],
+        fields["product"],
+        fields["position"],
         None if was is None else Was(*was),
         None if now is None else COMMENT.decode(now),
+    )
+
+
+def event_for(
+    selection: Selection, position: EventPosition, entry: LogEntry
+) -> CommentEvent | None:
+    """Return the event of a log entry for a filtered list; None if the filter never matched.
+
+    An edit that moves a comment into the list is ADDED, one that moves it out is DELETED.
+    """
+    if isinstance(entry, UncertainWrite) or entry.late:
+        return CommentEvent(CommentEventKind.RELOAD, position)
+    was = entry.was is not None and _passes(selection, entry.was.rating, entry.was.language)
+    now = entry.now is not None and _passes(selection, entry.now.rating, entry.now.language)
+    if not was and not now:
+        return None
+    return CommentEvent(_KINDS[was, now], position, entry)
+
+
+def new_epoch() -> int:
+    """Return a random epoch of 64 bits."""
+    return secrets.randbits(64)
+
+
+def event_position_of(cursor: str) -> EventPosition:
+    """Return the position of an event's cursor; raise InvalidCursorError for any other text."""
+    try:
+        text = cursor[: MAX_OPAQUE + 1].encode("ascii")  # a longer text fails the comparison below
+        raw = urlsafe_b64decode(text + b"=" * (-len(text) % 4))
+        kind, epoch, number = _CURSOR.unpack_from(raw)
+        position = EventPosition(epoch, number)
+        genuine = kind == _CURSOR_KIND and position.cursor == cursor
+    except (binascii.Error, struct.error, ValueError):
+        genuine = False
+    if not genuine:
+        raise InvalidCursorError(
+            "after: this is not an event's cursor. Pass the last event's `cursor` unchanged, or "
+            "leave `after` out to start with the next change."
+        )
+    return position
+
+
+def _passes(selection: Selection, rating: int, language: str) -> bool:
+    return (selection.ratings is None or rating in selection.ratings) and (
+        selection.languages is None or language in selection.languages
     )

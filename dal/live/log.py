@@ -1,26 +1,110 @@
-"""The latest changes in their order, and who listens to the next ones."""
+"""A process's log of comment changes, its listeners, and the broker that fills it."""
 
+import asyncio
+from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
 from dal.limits import MAX_WAITING_BYTES, MAX_WAITING_EVENTS
-from dal.live.changes import Change, News, version
-from dal.live.events import CommentEvent, CommentEventKind, event_for
-from dal.live.listener import Listener
-from dal.live.positions import EventPosition, new_epoch
+from dal.live.changes import (
+    Change,
+    CommentEvent,
+    CommentEventKind,
+    EventPosition,
+    LogEntry,
+    UncertainWrite,
+    change_of,
+    event_for,
+    new_epoch,
+    version,
+)
+from dal.model import Comment
 from dal.repositories.comments import Selection
 
 MAX_KEPT = 10_000
 MAX_KEPT_BYTES = 16_000_000
-"""Changes that listeners may resume from, of all products: a minute of very many writes."""
+"""Changes of all products that a listener can resume from: about a minute of heavy writes."""
+
+
+class SlowListenerError(Exception):
+    """A client reads its events more slowly than they arrive."""
+
+
+class Listener:
+    """Async iterator of the events of one selection, bounded in number and bytes."""
+
+    def __init__(
+        self,
+        selection: Selection,
+        leave: Callable[["Listener"], None],
+        after: EventPosition | None = None,
+    ) -> None:
+        self.selection = selection
+        self._after = after
+        self._leave = leave
+        self._waiting: deque[CommentEvent] = deque()
+        self._bytes = 0
+        self._slow = False
+        self._closed = False
+        self._wake = asyncio.Event()
+
+    def offer(self, event: CommentEvent) -> None:
+        """Queue an event. A RELOAD replaces all events before it.
+
+        Skips events up to ``after``: the client has received them from another process.
+        """
+        if event.kind is CommentEventKind.RELOAD:
+            self._waiting.clear()
+            self._bytes = 0
+        elif self._after is not None and event.position.is_up_to(self._after):
+            return
+        if len(self._waiting) >= MAX_WAITING_EVENTS or self._bytes > MAX_WAITING_BYTES:
+            self._slow = True
+            self._waiting.clear()
+            self.close()
+            return
+        self._waiting.append(event)
+        self._bytes += event.size
+        self._wake.set()
+
+    def close(self) -> None:
+        """Stop listening. The iteration ends after the queued events."""
+        self._closed = True
+        self._leave(self)
+        self._wake.set()
+
+    def __aiter__(self) -> "Listener":
+        return self
+
+    async def __anext__(self) -> CommentEvent:
+        """Return the next event; raise SlowListenerError after the queue has overflowed."""
+        while not self._waiting:
+            if self._slow:
+                raise SlowListenerError(
+                    "Events arrived faster than the client read them: subscribe again with the "
+                    "last event's cursor."
+                )
+            if self._closed:
+                raise StopAsyncIteration
+            self._wake.clear()
+            await self._wake.wait()
+        event = self._waiting.popleft()
+        self._bytes -= event.size
+        return event
+
+    async def aclose(self) -> None:
+        """Close, as async generators are closed."""
+        self.close()
 
 
 class Log:
-    """One process's copy of the changes, numbered upwards; whatever is appended is told at once.
+    """Numbered log of the latest changes. Appending delivers an entry to its listeners at once.
 
-    Two writes of one comment by two processes may arrive here in the other order. Every change says
-    which version it replaced. So the one that was overtaken is known, and leads to what the comment
-    is now instead of to what it was in between.
+    Two processes' writes of one comment can arrive in the wrong order. Every change names the
+    version that it replaced, so an overtaken change is recognized and delivered with the comment's
+    current state instead of an intermediate one.
     """
 
     def __init__(self, *, kept: int = MAX_KEPT, kept_bytes: int = MAX_KEPT_BYTES) -> None:
@@ -31,37 +115,43 @@ class Log:
 
     @property
     def floor(self) -> EventPosition:
-        """The last event that is not kept: whoever has heard of it can resume."""
+        """Position of the last dropped entry: a client can resume from here or later."""
         return EventPosition(self.last.epoch, self._floor)
 
     def begin(self, epoch: int, number: int) -> None:
-        """Begin an epoch after an event's number: something may be missing before it."""
+        """Begin an epoch after event ``number``, and send all listeners a RELOAD."""
         self.last = EventPosition(epoch, number)
         self._floor = number
-        self._changes: deque[tuple[int, News]] = deque()
+        self._entries: deque[tuple[int, LogEntry]] = deque()
         self._bytes = 0
         self._next: dict[tuple[str, str], Change] = {}
-        """The change that replaced a version of a comment."""
+        """Change that replaced a version of a comment, by the comment's position and version."""
         reload = CommentEvent(CommentEventKind.RELOAD, self.last)
         for listeners in list(self._listeners.values()):
             for listener in list(listeners):
                 listener.offer(reload)
 
-    def append(self, number: int, news: News) -> None:
-        """Keep a change, and tell it to those whose product it is about."""
-        if isinstance(news, Change):
-            news = self._settled(news)
+    def append(self, number: int, entry: LogEntry) -> None:
+        """Keep an entry and deliver it to the listeners of its product."""
+        if isinstance(entry, Change):
+            entry = self._latest(entry)
         self.last = EventPosition(self.last.epoch, number)
-        self._keep(number, news)
-        for listener in list(self._listeners.get(news.product_id, ())):
-            event = event_for(listener.selection, self.last, news)
+        self._entries.append((number, entry))
+        self._bytes += entry.size
+        if isinstance(entry, Change) and entry.was is not None:
+            self._next[entry.position, entry.was.version] = entry
+        while len(self._entries) > self._kept or self._bytes > self._kept_bytes:
+            self._drop_oldest()
+        for listener in list(self._listeners.get(entry.product_id, ())):
+            event = event_for(listener.selection, self.last, entry)
             if event is not None:
                 listener.offer(event)
 
     def listen(self, selection: Selection, after: EventPosition | None) -> Listener:
-        """Listen from an event on, or from now on; the first event says whether that holds.
+        """Listen from now on, or from the event after ``after``.
 
-        READY comes where ``after`` is None, RELOAD where what followed it is not kept any more.
+        The first event is READY without ``after``, and RELOAD if the log no longer has all events
+        after ``after``.
         """
         listener = Listener(selection, self._forget, after)
         for event in self._backlog(selection, after):
@@ -70,7 +160,7 @@ class Log:
         return listener
 
     def end(self) -> None:
-        """End all listening."""
+        """Close all listeners."""
         for listeners in list(self._listeners.values()):
             for listener in list(listeners):
                 listener.close()
@@ -88,18 +178,18 @@ class Log:
         reload = [CommentEvent(CommentEventKind.RELOAD, self.last)]
         if after.epoch != self.last.epoch or after.number < self._floor:
             return reload
-        found = []
-        for number, news in self._changes:
-            if number > after.number and news.product_id == selection.product_id:
-                event = event_for(selection, EventPosition(after.epoch, number), news)
-                found += [] if event is None else [event]
-        most = sum(event.size for event in found) <= MAX_WAITING_BYTES
-        return found if len(found) < MAX_WAITING_EVENTS and most else reload
+        events = []
+        for number, entry in self._entries:
+            if number > after.number and entry.product_id == selection.product_id:
+                event = event_for(selection, EventPosition(after.epoch, number), entry)
+                events += [] if event is None else [event]
+        fits = sum(event.size for event in events) <= MAX_WAITING_BYTES
+        return events if len(events) < MAX_WAITING_EVENTS and fits else reload
 
-    def _settled(self, change: Change) -> Change:
-        """Return a change that leads to what its comment is now, though a later one came before."""
+    def _latest(self, change: Change) -> Change:
+        """Return the change with its comment's current state, if later changes arrived first."""
         now, seen = change.now, set[str]()
-        while now is not None and version(now) not in seen:  # clocks may go back
+        while now is not None and version(now) not in seen:  # a clock that goes back makes a cycle
             seen.add(version(now))
             later = self._next.get((change.position, version(now)))
             if later is None:
@@ -107,18 +197,49 @@ class Log:
             now = later.now
         return change if now is change.now else replace(change, now=now)
 
-    def _keep(self, number: int, news: News) -> None:
-        self._changes.append((number, news))
-        self._bytes += news.size
-        if isinstance(news, Change) and news.was is not None:
-            self._next[news.position, news.was.version] = news
-        while len(self._changes) > self._kept or self._bytes > self._kept_bytes:
-            self._drop()
-
-    def _drop(self) -> None:
-        self._floor, news = self._changes.popleft()
-        self._bytes -= news.size
-        if isinstance(news, Change) and news.was is not None:
-            replaced = news.position, news.was.version
-            if self._next.get(replaced) is news:
+    def _drop_oldest(self) -> None:
+        self._floor, entry = self._entries.popleft()
+        self._bytes -= entry.size
+        if isinstance(entry, Change) and entry.was is not None:
+            replaced = entry.position, entry.was.version
+            if self._next.get(replaced) is entry:
                 del self._next[replaced]
+
+
+class Broker(Protocol):
+    """Publishes changes. ``log`` has the changes of all processes."""
+
+    log: Log
+
+    def changed(self, old: Comment | None, new: Comment | None) -> None:
+        """Publish an acknowledged write."""
+
+    def uncertain(self, product_id: str) -> None:
+        """Publish that a write of this product had an unknown outcome."""
+
+
+class PublishingBroker(ABC):
+    """Turns writes into log entries; subclasses publish them."""
+
+    def __init__(self, log: Log | None = None) -> None:
+        self.log = log or Log()
+
+    def changed(self, old: Comment | None, new: Comment | None) -> None:
+        """Publish an acknowledged write."""
+        self.publish(change_of(old, new))
+
+    def uncertain(self, product_id: str) -> None:
+        """Publish that a write of this product had an unknown outcome."""
+        self.publish(UncertainWrite(product_id))
+
+    @abstractmethod
+    def publish(self, entry: LogEntry) -> None:
+        """Deliver an entry to the log of every process."""
+
+
+class InProcessBroker(PublishingBroker):
+    """Broker of a server with one process: publishes to its own log only."""
+
+    def publish(self, entry: LogEntry) -> None:
+        """Append to the log, so that listeners receive the event before the write returns."""
+        self.log.append(self.log.last.number + 1, entry)

@@ -34,7 +34,7 @@ class CommentObserver(Protocol):
     def changed(self, old: Comment | None, new: Comment | None) -> None:
         """Take note that a write was acknowledged; None is no comment."""
 
-    def doubtful(self, product_id: str) -> None:
+    def uncertain(self, product_id: str) -> None:
         """Take note that a write about a product was perhaps done."""
 
 
@@ -44,7 +44,7 @@ class NoObserver:
     def changed(self, old: Comment | None, new: Comment | None) -> None:
         """Ignore it."""
 
-    def doubtful(self, product_id: str) -> None:
+    def uncertain(self, product_id: str) -> None:
         """Ignore it."""
 
 

@@ -246,7 +246,7 @@ class CounterTransactions:
         """Say what was perhaps written: the answer was lost, or nobody waited for it."""
         involved = [one for each in changes for one in (each.before, each.new) if one]
         for product_id in {comment.product_id for comment in involved}:
-            self._observer.doubtful(product_id)
+            self._observer.uncertain(product_id)
 
 
 async def commit(

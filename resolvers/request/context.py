@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from strawberry.dataloader import DataLoader
 
 from dal.analytics.service import Analytics
-from dal.live.broker import Broker, InProcessBroker
+from dal.live.log import Broker, InProcessBroker
 from dal.model import Comment
 from dal.stores import Stores
 from resolvers.request.cache import PrefetchedPages, RequestCache

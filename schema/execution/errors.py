@@ -18,7 +18,7 @@ from dal.analytics.errors import (
     AnalyticsUnavailableError,
 )
 from dal.limits import MAX_ERRORS, MAX_MESSAGE
-from dal.live.listener import SlowListenerError
+from dal.live.log import SlowListenerError
 from resolvers.request.authorization import ForbiddenError, UnauthenticatedError
 from schema.execution.cost import QueryTooCostlyError
 from schema.execution.messages import plain

@@ -12,8 +12,8 @@ from strawberry.types import ExecutionResult
 
 from dal.deadline import Deadline, deadline
 from dal.limits import MAX_EVENT_REQUESTS
-from dal.live.events import CommentEvent
-from dal.live.listener import Listener, SlowListenerError
+from dal.live.changes import CommentEvent
+from dal.live.log import Listener, SlowListenerError
 from resolvers.request.context import Context
 from schema.execution.cost import QueryTooCostlyError
 from schema.execution.documents import DocumentCache, Operation

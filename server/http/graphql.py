@@ -19,7 +19,7 @@ from strawberry.types.graphql import OperationType
 
 from dal.analytics.service import Analytics
 from dal.limits import MAX_RESPONSE
-from dal.live.broker import Broker
+from dal.live.log import Broker
 from dal.stores import Stores
 from resolvers.request.context import Context
 from schema.build import ExecutableSchema

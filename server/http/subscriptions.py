@@ -20,7 +20,7 @@ from graphql import GraphQLError
 from starlette.types import Receive, Scope, Send
 from strawberry.types import ExecutionResult
 
-from dal.live.listener import SlowListenerError
+from dal.live.log import SlowListenerError
 from resolvers.request.context import Viewer
 from schema.execution.subscribing import Answer, RefusedSubscriptionError
 from server.http.admission import LEAVE

@@ -25,7 +25,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.protocol import State
 
 from dal.limits import MAX_FRAMES, MAX_MESSAGE_FRAMES
-from dal.live.listener import SlowListenerError
+from dal.live.log import SlowListenerError
 from resolvers.request.context import Context
 from schema.execution.subscribing import Answer, RefusedSubscriptionError
 from server.auth.authenticator import InvalidTokenError, KeysUnavailableError

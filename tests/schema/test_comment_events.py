@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dal.client.table import Table
-from dal.live.broker import InProcessBroker
+from dal.live.log import InProcessBroker
 from dal.stores import Stores
 from resolvers.request.context import Context, Viewer
 from schema.build import build_schema

@@ -139,5 +139,5 @@ async def test_a_server_starts_and_writes_without_redis(tmp_path: Path, dynoxide
         await asyncio.sleep(0.5)
         code, log = server.end()
     assert code == 0
-    assert log.count("Redis at 127.0.0.1:1/0 is away") == 1
+    assert log.count("Redis at 127.0.0.1:1/0 is unreachable") == 1
     assert "hush" not in log

@@ -8,7 +8,7 @@ import pytest
 
 from dal.analytics.service import Analytics
 from dal.client.table import Table
-from dal.live.broker import InProcessBroker
+from dal.live.log import InProcessBroker
 from dal.repositories.comments import CommentRepository
 from dal.statistics import boards
 from server.serving import application

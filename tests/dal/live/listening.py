@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from dal.live.events import CommentEvent, CommentEventKind
-from dal.live.listener import Listener
+from dal.live.changes import CommentEvent, CommentEventKind
+from dal.live.log import Listener
 from dal.model import Comment
 
 START = datetime(2024, 1, 1, tzinfo=UTC)

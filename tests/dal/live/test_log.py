@@ -6,13 +6,18 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, strategies
 
-from dal.live import listener as listening
-from dal.live.broker import InProcessBroker
-from dal.live.changes import Change, Doubt, change_of, decode, encode
-from dal.live.events import CommentEventKind
-from dal.live.listener import SlowListenerError
-from dal.live.log import Log
-from dal.live.positions import EventPosition, position_of
+from dal.live import log
+from dal.live.changes import (
+    Change,
+    CommentEventKind,
+    EventPosition,
+    UncertainWrite,
+    change_of,
+    decode,
+    encode,
+    event_position_of,
+)
+from dal.live.log import InProcessBroker, Log, SlowListenerError
 from dal.model import Comment
 from dal.repositories.comments import Selection
 from tests.dal.live.listening import applied, comment, waiting
@@ -23,7 +28,7 @@ KIND = CommentEventKind
 
 def write(broker: InProcessBroker, table: dict[int, Comment], dice: random.Random) -> None:
     """Add, edit or delete a comment, as a repository would; an id is used once."""
-    number = dice.choice([*table, len(broker.log._changes)])
+    number = dice.choice([*table, len(broker.log._entries)])
     old = table.get(number)
     if old is None:
         new: Comment | None = comment(number, dice.randint(1, 5), dice.choice(["en", "de"]))
@@ -65,7 +70,7 @@ async def test_reconnects_lose_and_repeat_nothing(
             listener.close()
             for _ in range(dice.randrange(3)):
                 write(broker, table, dice)
-            listener = broker.log.listen(selection, position_of(at))
+            listener = broker.log.listen(selection, event_position_of(at))
         elif dice.random() < 0.5:
             events = await waiting(listener)
             applied(shown, events)
@@ -87,7 +92,7 @@ async def test_changes_that_overtake_each_other_end_where_the_writes_did(order: 
     log = Log()
     for number, place in enumerate(order):
         log.append(number + 1, changes[place])
-    kept = [news.now for _, news in log._changes if isinstance(news, Change)]
+    kept = [news.now for _, news in log._entries if isinstance(news, Change)]
     last_alive = max(order.index(4), 0)
     assert kept[last_alive] is None
     for at, place in enumerate(order):
@@ -106,7 +111,7 @@ async def test_whatever_comes_last_leads_to_the_newest_state(
     log = Log()
     for number, place in enumerate(order):
         log.append(number + 1, changes[place])
-    last = log._changes[-1][1]
+    last = log._entries[-1][1]
     assert isinstance(last, Change)
     assert last.now == states[-1]
 
@@ -174,20 +179,20 @@ async def test_a_new_epoch_reloads_whoever_listens() -> None:
 async def test_a_doubtful_write_reloads_its_product() -> None:
     broker = InProcessBroker()
     listener, other = broker.log.listen(ALL, None), broker.log.listen(Selection("43"), None)
-    broker.doubtful("42")
+    broker.uncertain("42")
     assert [event.kind for event in await waiting(listener)] == [KIND.RELOAD]
     assert [event.kind for event in await waiting(other)] == [KIND.READY]
 
 
 @pytest.mark.parametrize("bound", ["MAX_WAITING_EVENTS", "MAX_WAITING_BYTES"])
 async def test_a_slow_listener_is_dropped(monkeypatch: pytest.MonkeyPatch, bound: str) -> None:
-    monkeypatch.setattr(listening, bound, 2)
+    monkeypatch.setattr(log, bound, 2)
     broker = InProcessBroker()
     slow, quick = broker.log.listen(ALL, None), broker.log.listen(ALL, None)
     for number in range(4):
         broker.changed(None, comment(number))
         await waiting(quick)
-    with pytest.raises(SlowListenerError, match="connect again"):
+    with pytest.raises(SlowListenerError, match="subscribe again"):
         await anext(slow)
     broker.changed(None, comment(9))
     assert len(await waiting(quick)) == 1
@@ -207,7 +212,7 @@ async def test_memory_is_bounded_in_bytes() -> None:
         edited = change_of(comment(1, edits=number), comment(1, edits=number + 1))
         log.append(number + 1, edited)
     assert log._bytes <= 10_000
-    assert len(log._next) == len(log._changes) < 10
+    assert len(log._next) == len(log._entries) < 10
 
 
 @pytest.mark.parametrize(
@@ -216,8 +221,8 @@ async def test_memory_is_bounded_in_bytes() -> None:
         change_of(None, comment(1)),
         change_of(comment(1), comment(1, 2, edits=1)),
         change_of(comment(1, 2), None),
-        Doubt("a/b#c"),
+        UncertainWrite("a/b#c"),
     ],
 )
-def test_changes_travel_as_they_are(news: Change | Doubt) -> None:
+def test_changes_travel_as_they_are(news: Change | UncertainWrite) -> None:
     assert decode(encode(news)) == news

@@ -14,10 +14,8 @@ from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as NoConnectionError
 
 from dal.live import redis_stream
-from dal.live.changes import Change
-from dal.live.events import CommentEventKind
-from dal.live.listener import Listener
-from dal.live.positions import EventPosition
+from dal.live.changes import Change, CommentEventKind, EventPosition
+from dal.live.log import Listener
 from dal.live.redis_stream import RedisBroker, joined
 from dal.model import Comment
 from dal.repositories.comments import Selection
@@ -39,7 +37,7 @@ def lasting() -> Iterator[RedisServer]:
 @pytest.fixture
 async def redis(lasting: RedisServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Redis]:
     """An empty Redis, as seen by somebody else; servers say quickly that they live."""
-    monkeypatch.setattr(redis_stream, "BEAT", 0.1)
+    monkeypatch.setattr(redis_stream, "HEARTBEAT_INTERVAL", 0.1)
     async with Redis.from_url(lasting.url, protocol=2) as client:
         await client.flushall()
         yield client
@@ -62,7 +60,9 @@ async def kinds(listener: Listener, count: int) -> list[CommentEventKind]:
         return [(await anext(listener)).kind for _ in range(count)]
 
 
-async def test_all_hear_the_same_in_one_order(redis: Redis, lasting: RedisServer) -> None:
+async def test_all_processes_read_the_same_entries_in_one_order(
+    redis: Redis, lasting: RedisServer
+) -> None:
     dice = random.Random(3)
     async with brokers(lasting, 3) as made:
         start = made[0].log.last
@@ -71,7 +71,7 @@ async def test_all_hear_the_same_in_one_order(redis: Redis, lasting: RedisServer
             if dice.random() < 0.1:
                 await asyncio.sleep(dice.random() / 500)
         await until(lambda: all(one.log.last.number == start.number + 500 for one in made))
-        first, second, third = ([*one.log._changes] for one in made)
+        first, second, third = ([*one.log._entries] for one in made)
         assert first == second == third
         assert {one.log.last.epoch for one in made} == {start.epoch}
         # What one has told, any other resumes from.
@@ -79,7 +79,7 @@ async def test_all_hear_the_same_in_one_order(redis: Redis, lasting: RedisServer
         assert len(await waiting(made[2].log.listen(ALL, after))) == 10
 
 
-async def test_a_server_that_starts_anew_goes_on(redis: Redis, lasting: RedisServer) -> None:
+async def test_a_restarted_server_continues_the_epoch(redis: Redis, lasting: RedisServer) -> None:
     async with brokers(lasting, 1) as (stays,):
         listener = stays.log.listen(ALL, None)
         async with brokers(lasting, 1) as (ends,):
@@ -94,19 +94,19 @@ async def test_a_server_that_starts_anew_goes_on(redis: Redis, lasting: RedisSer
         assert await waiting(listener) == []
 
 
-async def test_what_a_server_took_with_it_is_a_reload(
+async def test_a_dead_process_makes_listeners_reload(
     redis: Redis, lasting: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(redis_stream, "SILENCE", 0.5)
+    monkeypatch.setattr(redis_stream, "DEAD_AFTER", 0.5)
     async with brokers(lasting, 2) as (stays, dies):
         listener = stays.log.listen(ALL, None)
-        monkeypatch.setattr(dies, "_tell", asyncio.Event().wait)
+        monkeypatch.setattr(dies, "_publish_unless_left", asyncio.Event().wait)
         dies.changed(None, comment(1))
         assert await kinds(listener, 2) == [KIND.READY, KIND.RELOAD]
         monkeypatch.undo()
 
 
-async def test_writes_do_not_wait_and_none_is_forgotten_while_redis_is_away(
+async def test_writes_neither_wait_nor_get_lost_while_redis_is_unreachable(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with redis_server() as server, caplog.at_level(logging.WARNING):
@@ -114,7 +114,7 @@ async def test_writes_do_not_wait_and_none_is_forgotten_while_redis_is_away(
             before = one.log.last
             listener = other.log.listen(ALL, None)
             server.kill()
-            await until(lambda: one._away and other._away)
+            await until(lambda: one._unreachable and other._unreachable)
             for number in range(5):
                 one.changed(None, comment(number))
             await asyncio.sleep(1)
@@ -122,25 +122,20 @@ async def test_writes_do_not_wait_and_none_is_forgotten_while_redis_is_away(
             server.start()
             assert await kinds(listener, 1) == [KIND.RELOAD]
             await until(lambda: one.log.last == other.log.last)
-            await until(lambda: not one._away and not other._away)
+            await until(lambda: not one._unreachable and not other._unreachable)
             assert one.log.last.epoch != before.epoch
             assert ids_and_edits(other) == [(f"c{number}", "edit 0") for number in range(5)]
             lines = sorted(record.getMessage() for record in caplog.records)
             assert [
                 line.partition(f" at 127.0.0.1:{server.port}/0 is ")[2][:4] for line in lines
-            ] == [
-                "away",
-                "away",
-                "back",
-                "back",
-            ]
+            ] == ["back", "back", "unre", "unre"]
 
 
-async def test_redis_need_not_be_there_at_the_start(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_server_starts_without_redis(caplog: pytest.LogCaptureFixture) -> None:
     with redis_server() as server:
         server.kill()
         async with brokers(server, 1) as (broker,):
-            assert "is away" in caplog.text
+            assert "is unreachable" in caplog.text
             listener = broker.log.listen(ALL, None)
             broker.changed(None, comment(1))
             server.start()
@@ -151,21 +146,23 @@ async def test_redis_need_not_be_there_at_the_start(caplog: pytest.LogCaptureFix
             assert await kinds(listener, 1) == [KIND.ADDED]
 
 
-async def test_a_redis_that_hangs_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redis_stream, "ANSWER", 0.5)
+async def test_a_hanging_redis_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redis_stream, "RESPONSE_TIMEOUT", 0.5)
     monkeypatch.setattr(redis_stream, "_BLOCK", 100)
     with redis_server() as server:
         async with brokers(server, 1) as (broker,):
             listener = broker.log.listen(ALL, None)
             server.hang(hangs=True)
             broker.changed(None, comment(1))
-            await until(lambda: broker._away)
+            await until(lambda: broker._unreachable)
             server.hang(hangs=False)
-            await until(lambda: not broker._away)
+            await until(lambda: not broker._unreachable)
             assert await kinds(listener, 1) == [KIND.RELOAD]
 
 
-async def test_what_redis_has_forgotten_is_a_reload(redis: Redis, lasting: RedisServer) -> None:
+async def test_listeners_reload_after_redis_lost_its_data(
+    redis: Redis, lasting: RedisServer
+) -> None:
     async with brokers(lasting, 2) as (one, other):
         listener = other.log.listen(ALL, None)
         one.changed(None, comment(1))
@@ -187,7 +184,7 @@ async def test_what_was_perhaps_told_is_a_reload(
             await exchange(**arguments)
             raise NoConnectionError("the answer was lost")
 
-        await until(lambda: not broker._telling.locked())
+        await until(lambda: not broker._publishing.locked())
         broker.changed(None, comment(1))
         monkeypatch.setattr(broker, "_exchange", lost)
         await until(lambda: broker.log.last.epoch != before.epoch and broker.log.last.number == 1)
@@ -216,7 +213,7 @@ async def test_changes_of_a_failed_exchange_keep_their_order(
 
 
 def ids_and_edits(broker: RedisBroker) -> list[tuple[str, str]]:
-    news = [one for _, one in broker.log._changes]
+    news = [one for _, one in broker.log._entries]
     return [
         (one.now.comment_id, one.now.text) for one in news if isinstance(one, Change) and one.now
     ]
@@ -228,13 +225,13 @@ async def test_what_waits_for_redis_is_bounded(monkeypatch: pytest.MonkeyPatch) 
         async with brokers(server, 1) as (broker,):
             listener = broker.log.listen(ALL, None)
             server.kill()
-            await until(lambda: broker._away)
+            await until(lambda: broker._unreachable)
             for number in range(1_000):
                 broker.changed(None, comment(number))
-                assert sum(len(line) for _, line in broker._waiting) == broker._bytes <= 10_000
-            while not broker._waiting:  # the last one was one too many
+                assert sum(len(line) for _, line in broker._unpublished) == broker._bytes <= 10_000
+            while not broker._unpublished:  # the last one was one too many
                 broker.changed(None, comment(1_000))
-            left = len(broker._waiting)
+            left = len(broker._unpublished)
             server.start()
             await until(lambda: broker.log.last.number == left)
             assert await kinds(listener, 1) == [KIND.RELOAD]
@@ -293,7 +290,7 @@ async def test_lists_end_as_the_table_whatever_fails(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two servers write, their clients change sides, and Redis is killed, emptied or cut off."""
-    monkeypatch.setattr(redis_stream, "BEAT", 0.05)
+    monkeypatch.setattr(redis_stream, "HEARTBEAT_INTERVAL", 0.05)
     dice = random.Random(seed)
     table: dict[int, Comment] = {}
     with redis_server() as server:
@@ -323,12 +320,12 @@ async def settled(server: RedisServer, made: list[RedisBroker]) -> None:
     async with Redis.from_url(server.url, protocol=2) as client, asyncio.timeout(60):
         while True:
             newest: Any = await client.xrevrange(made[0]._stream, count=1)
-            calm = all(not one._away and not one._waiting and not one._doubtful for one in made)
-            if calm and {one._heard for one in made} == {entry for entry, _ in newest}:
-                await asyncio.sleep(4 * redis_stream.BEAT)
+            calm = not any(one._unreachable or one._unpublished or one._lossy for one in made)
+            if calm and {one._last_entry for one in made} == {entry for entry, _ in newest}:
+                await asyncio.sleep(4 * redis_stream.HEARTBEAT_INTERVAL)
                 if await client.xrevrange(made[0]._stream, count=1) == newest:
                     return
-            await asyncio.sleep(redis_stream.BEAT)
+            await asyncio.sleep(redis_stream.HEARTBEAT_INTERVAL)
 
 
 def write(broker: RedisBroker, table: dict[int, Comment], number: int, dice: random.Random) -> None:

@@ -21,7 +21,7 @@ class Recorder:
     def changed(self, old: Comment | None, new: Comment | None) -> None:
         self.told.append((old, new))
 
-    def doubtful(self, product_id: str) -> None:
+    def uncertain(self, product_id: str) -> None:
         self.told.append(product_id)
 
 

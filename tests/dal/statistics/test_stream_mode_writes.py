@@ -90,7 +90,7 @@ async def test_observers_hear_of_one_comment_in_order(table: Table, mode: Mainte
         def changed(self, old: Comment | None, new: Comment | None) -> None:
             told.append((old, new))
 
-        def doubtful(self, product_id: str) -> None:
+        def uncertain(self, product_id: str) -> None:
             raise AssertionError
 
     client = FaultyClient(table._client)

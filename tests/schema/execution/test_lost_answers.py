@@ -6,7 +6,7 @@ import pytest
 from strawberry import Schema
 
 from dal.client.table import Table
-from dal.live.broker import InProcessBroker
+from dal.live.log import InProcessBroker
 from dal.maintenance.verify import verify
 from dal.repositories.comments import Selection
 from dal.stores import Stores

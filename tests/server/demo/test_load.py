@@ -10,7 +10,7 @@ import pytest
 
 from dal.client.table import Table
 from dal.errors import StoreUnavailableError
-from dal.live.broker import InProcessBroker
+from dal.live.log import InProcessBroker
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
 from dal.repositories.outcome import Outcome
