@@ -42,7 +42,7 @@ from starlette.types import Scope
 
 from dal.account import consumed, is_write
 from dal.instrumentation import ObservedPlan, ObservedSegment, Result, SegmentCounts, Send
-from schema.execution.compiled.instrumentation import FIELD_INSTRUMENTS
+from schema.execution.compiled.fields import FIELD_INSTRUMENTS
 from server.observability.observation import Named, Observation
 
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
-"""Compiled execution: a validated GraphQL operation becomes once what is done for each request.
+"""Compiled execution: what a validated GraphQL operation does for each request, prepared once.
 
-It answers as graphql-core's executor does, errors included, and leaves to that executor what is out
-of the ordinary. It knows graphql-core and Strawberry, and nothing of what is asked for.
+The results equal those of graphql-core's executor, errors included, and unusual cases are left to
+that executor. This package uses graphql-core and Strawberry and knows nothing of this schema.
 """

@@ -3,7 +3,7 @@
 import pytest
 from graphql import parse
 
-from schema.execution.compiled.arguments import has_variables
+from schema.execution.compiled.coercion import has_variables
 from schema.execution.fragments import nodes_of
 from server.pages.operations import DOCUMENTS
 

@@ -5,7 +5,7 @@ from typing import Any
 from graphql import build_schema, parse
 from graphql.execution import get_variable_values
 
-from schema.execution.compiled.variables import Variables
+from schema.execution.compiled.coercion import Variables
 from schema.execution.fragments import operations_of
 
 SCHEMA = build_schema(

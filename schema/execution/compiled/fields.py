@@ -1,0 +1,348 @@
+"""Fields and selection sets as Python functions, which are executed for every object.
+
+The function of a selection set first reads the leaves that are attributes: to read them has no
+effect and awaits nothing. If a value is unusual, graphql-core executes the whole set for that
+object, since nothing of it has been executed yet. The other fields follow in the document's order.
+
+Errors and awaitables are handled as in graphql-core's ``Executor.execute_field``.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
+from functools import lru_cache
+from types import CodeType
+from typing import Any, Protocol
+
+from graphql import (
+    FieldNode,
+    FragmentDefinitionNode,
+    GraphQLField,
+    GraphQLObjectType,
+    GraphQLOutputType,
+    GraphQLSchema,
+)
+from graphql.execution import Executor
+from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
+from graphql.pyutils import Path
+
+from schema.execution.compiled.coercion import Leaf, exact_class
+
+PLAIN: frozenset[type] = frozenset({dict, list, str, int, float, bool, type(None)})
+"""Classes of results that cannot be awaited."""
+
+PlainPath = tuple[Any, str | int, str | None]
+"""The three members of graphql-core's ``Path``. Every field and item has a path, but only errors
+show it, and a tuple is made faster."""
+
+Resolve = Callable[[Executor[Any], "Field", Any, PlainPath], Any]
+"""Returns the value of a field of an object, or an awaitable of it."""
+
+Selection = Callable[[Executor[Any], Any, PlainPath | None], Any]
+"""Returns the results for an object by response key, or an awaitable of them."""
+
+
+def path_of(plain: PlainPath) -> Path:
+    """Return graphql-core's path."""
+    before, key, typename = plain
+    return Path(None if before is None else path_of(before), key, typename)
+
+
+class FieldInstruments(Protocol):
+    """Observes fields whose results are awaited; fields with immediate results cost nothing."""
+
+    async def field(self, type_name: str, name: str, result: Awaitable[Any]) -> Any:
+        """Return the result of a field and all fields below it, or raise its error."""
+
+
+FIELD_INSTRUMENTS: ContextVar[FieldInstruments | None] = ContextVar(
+    "field_instruments", default=None
+)
+"""The observer of the current request's fields; None for most requests."""
+
+
+def observed(type_name: str, name: str, result: Awaitable[Any]) -> Awaitable[Any]:
+    """Return the result of a field, to be awaited through the observer if there is one."""
+    instruments = FIELD_INSTRUMENTS.get()
+    return result if instruments is None else instruments.field(type_name, name, result)
+
+
+class Completion(Protocol):
+    """Completes values of one type."""
+
+    def complete(self, executor: Executor[Any], value: Any, path: PlainPath) -> Any:
+        """Return the result, or an awaitable of it, or raise the field's error."""
+
+
+class Slot:
+    """A place for values of one type: a field, or the items of a list."""
+
+    completion: Completion
+
+    def __init__(self, type_: GraphQLOutputType, details: FieldDetailsList) -> None:
+        self.type = type_
+        self.details = details
+
+    def failed(self, executor: Executor[Any], error: Exception, path: PlainPath) -> None:
+        """Record the error of a nullable type; raise the error of a non-null type."""
+        executor.handle_field_error(error, self.type, self.details, path_of(path))
+
+    async def of_awaitable(
+        self, executor: Executor[Any], value: Awaitable[Any], path: PlainPath
+    ) -> Any:
+        """Await a value and return its result."""
+        try:
+            result = self.completion.complete(executor, await value, path)
+            if type(result) not in PLAIN and executor.is_awaitable(result):
+                result = await result
+        except Exception as error:  # noqa: BLE001 - as graphql-core: any that it raises
+            return self.failed(executor, error, path)
+        return result
+
+    async def of_result(
+        self, executor: Executor[Any], result: Awaitable[Any], path: PlainPath
+    ) -> Any:
+        """Await a result and return it."""
+        try:
+            return await result
+        except Exception as error:  # noqa: BLE001 - as above
+            return self.failed(executor, error, path)
+
+
+class Field(Slot):
+    """A field under its response key, with all of its nodes in the document."""
+
+    resolve: Resolve
+    expression: str | None = None
+    """A Python expression for the value, in terms of ``source`` and ``function``."""
+    function: Callable[..., Any] | None = None
+
+    def __init__(
+        self,
+        parent_type: GraphQLObjectType,
+        field: GraphQLField,
+        key: str,
+        details: FieldDetailsList,
+    ) -> None:
+        super().__init__(field.type, details)
+        self.parent_type = parent_type
+        self.definition = field
+        self.key = key
+        self.nodes: list[FieldNode] = [detail.node for detail in details]
+        self.name = self.nodes[0].name.value
+        self.memo: dict[Any, Any] = {}
+        exact = exact_class(field.type)
+        self.exact = exact.__name__ if exact else None
+        self._parent_name = parent_type.name
+        self._last_class: type = str
+
+    def execute(self, executor: Executor[Any], source: Any, parent: PlainPath | None) -> Any:
+        """Return the field's result for an object, or an awaitable of it."""
+        path = (parent, self.key, self._parent_name)
+        try:
+            value = self.resolve(executor, self, source, path)
+        except Exception as error:  # noqa: BLE001 - as graphql-core: any that a resolver raises
+            return self.failed(executor, error, path)
+        return self.completed(executor, value, path)
+
+    def completed(self, executor: Executor[Any], value: Any, path: PlainPath) -> Any:
+        """Return the result of a resolved value, or an awaitable of it."""
+        try:
+            if type(value) is not self._last_class:
+                if executor.is_awaitable(value):
+                    awaited = self.of_awaitable(executor, value, path)
+                    return observed(self._parent_name, self.name, awaited)
+                self._last_class = type(value)
+            result = self.completion.complete(executor, value, path)
+        except Exception as error:  # noqa: BLE001 - as above
+            return self.failed(executor, error, path)
+        if type(result) not in PLAIN and executor.is_awaitable(result):
+            awaited = self.of_result(executor, result, path)
+            return observed(self._parent_name, self.name, awaited)
+        return result
+
+
+class ForeignField:
+    """A field that graphql-core's executor executes, with all fields below it."""
+
+    def __init__(self, parent_type: GraphQLObjectType, key: str, details: FieldDetailsList) -> None:
+        self.key = key
+        self._parent_type = parent_type
+        self._details = details
+
+    def execute(self, executor: Executor[Any], source: Any, parent: PlainPath | None) -> Any:
+        """Return the field's result for an object, or an awaitable of it."""
+        path = path_of((parent, self.key, self._parent_type.name))
+        return executor.execute_field(self._parent_type, source, self._details, path, None)
+
+
+class ResolveInfo:
+    """graphql-core's GraphQLResolveInfo, each of its attributes computed when it is read.
+
+    ``memo`` belongs to the compiled field: a resolver may keep there what follows from the document
+    alone.
+    """
+
+    __slots__ = ("_executor", "_field", "_plain_path")
+
+    def __init__(self, executor: Executor[Any], field: Field, path: PlainPath) -> None:
+        self._executor = executor
+        self._field = field
+        self._plain_path = path
+
+    @property
+    def memo(self) -> dict[Any, Any]:
+        """Results that resolvers of the field have kept."""
+        return self._field.memo
+
+    @property
+    def field_name(self) -> str:
+        """The field's name in the schema."""
+        return self._field.name
+
+    @property
+    def field_nodes(self) -> Sequence[FieldNode]:
+        """The field's nodes in the document."""
+        return self._field.nodes
+
+    @property
+    def return_type(self) -> GraphQLOutputType:
+        """The field's type."""
+        return self._field.type
+
+    @property
+    def parent_type(self) -> Any:
+        """The object type that has the field."""
+        return self._field.parent_type
+
+    @property
+    def path(self) -> Path:
+        """The field's path in the response."""
+        return path_of(self._plain_path)
+
+    @property
+    def fragments(self) -> dict[str, FragmentDefinitionNode]:
+        """The document's fragments by name."""
+        return self._executor.fragment_definitions
+
+    @property
+    def schema(self) -> GraphQLSchema:
+        """The schema that is executed."""
+        return self._executor.schema
+
+    @property
+    def variable_values(self) -> dict[str, Any]:
+        """The operation's coerced variables, as Strawberry shows them."""
+        return self._executor.variable_values.coerced
+
+    @property
+    def context(self) -> Any:
+        """The context value of the request."""
+        return self._executor.context_value
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._executor, name)  # operation, root_value, is_awaitable and the like
+
+
+# The text of a selection set's function holds attribute names and response keys, both of them
+# letters, digits and underscores. It names everything else by its number.
+_LEAVES = """
+    try:{leaves}
+    except Exception:
+        return by_executor(executor, source, path)
+"""
+_LEAF = """
+        v{n} = source.{attribute}
+        if {unusual}: v{n} = leaf{n}(v{n})"""
+_FIELD = """
+        v{n} = field{n}(executor, source, path)
+        if type(v{n}) not in PLAIN and executor.is_awaitable(v{n}): awaited[{key!r}] = v{n}"""
+_DIRECT = """
+        try: v{n} = {expression}
+        except Exception as error:
+            v{n} = failed{n}(executor, error, (path, {key!r}, {typename!r}))
+        else:
+            if type(v{n}) is not {exact}:
+                v{n} = completed{n}(executor, v{n}, (path, {key!r}, {typename!r}))
+                if type(v{n}) not in PLAIN and executor.is_awaitable(v{n}):
+                    awaited[{key!r}] = v{n}"""
+_FIELDS = """
+    awaited = {{}}
+    try:{fields}
+    except Exception:
+        if awaited: executor.settle_in_background(list(awaited.values()))
+        raise
+    if awaited: return of_awaited(executor, {results}, awaited)
+"""
+
+Selected = str | Leaf | Field | ForeignField
+"""What a selection set has under a response key; a string is the result itself."""
+
+
+def selection_of(
+    object_type: GraphQLObjectType, grouped: GroupedFieldSet, selected: Sequence[Selected]
+) -> Selection:
+    """Return the function of a selection set; ``selected`` is in the order of ``grouped``."""
+    bound: dict[str, Any] = {"PLAIN": PLAIN, "of_awaited": _of_awaited}
+    keyed = list(zip(grouped, selected, strict=True))
+    for n, (_, item) in enumerate(keyed):
+        if isinstance(item, Leaf):
+            bound[f"leaf{n}"] = item.result
+        elif isinstance(item, Field) and item.expression is not None:
+            bound[f"function{n}"] = item.function
+            bound[f"failed{n}"] = item.failed
+            bound[f"completed{n}"] = item.completed
+        elif not isinstance(item, str):
+            bound[f"field{n}"] = item.execute
+
+    def by_executor(executor: Executor[Any], source: Any, path: PlainPath | None) -> Any:
+        before = None if path is None else path_of(path)
+        return executor.execute_fields(object_type, source, before, grouped, None)
+
+    bound["by_executor"] = by_executor
+    exec(_code(_text(keyed)), bound)  # noqa: S102 - the text holds only names
+    selection: Selection = bound["selection"]
+    return selection
+
+
+def _text(keyed: Iterable[tuple[str, Selected]]) -> str:
+    leaves = fields = results = ""
+    for n, (key, item) in enumerate(keyed):
+        results += f"{key!r}: {item!r}, " if isinstance(item, str) else f"{key!r}: v{n}, "
+        if isinstance(item, Leaf):
+            unusual = item.unusual(f"v{n}")
+            leaves += _LEAF.format(n=n, attribute=item.attribute, unusual=unusual)
+        elif isinstance(item, Field) and item.expression is not None:
+            fields += _DIRECT.format(
+                n=n,
+                key=key,
+                typename=item.parent_type.name,
+                exact=item.exact,
+                expression=item.expression.replace("function", f"function{n}"),
+            )
+        elif not isinstance(item, str):
+            fields += _FIELD.format(n=n, key=key)
+    text = "def selection(executor, source, path):"
+    if leaves:
+        text += _LEAVES.format(leaves=leaves)
+    if fields:
+        text += _FIELDS.format(fields=fields, results=f"{{{results}}}")
+    return f"{text}\n    return {{{results}}}\n"
+
+
+@lru_cache(maxsize=500)
+def _code(text: str) -> CodeType:
+    """Return the code of a text; many documents select the same fields of a type."""
+    return compile(text, "<selection>", "exec")
+
+
+async def _of_awaited(
+    executor: Executor[Any], results: dict[str, Any], awaited: Mapping[str, Awaitable[Any]]
+) -> dict[str, Any]:
+    """Return all results; those in ``awaited`` are awaited together."""
+    if len(awaited) == 1:
+        ((key, result),) = awaited.items()
+        results[key] = await result
+        return results
+    found = await executor.gather_async_work(list(awaited.values()))
+    results.update(zip(awaited, found, strict=True))
+    return results
