@@ -16,8 +16,7 @@ from dal.stores import Stores
 from schema.build import ExecutableSchema, build_schema
 from schema.execution.trusted_documents import TrustedDocuments
 from server.analytics.asking import analytics_of
-from server.auth.authenticator import Authenticator
-from server.auth.demo_account import DEMO_USER, DemoAccount
+from server.auth.authenticator import DEMO_USER, Authenticator, DemoAccount
 from server.engine.data_directory import DataDirectory
 from server.errors import CommandError
 from server.health import health_routes

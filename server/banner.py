@@ -1,6 +1,6 @@
 """What a server says of itself once it listens."""
 
-from server.auth.demo_account import DEMO_LIFETIME, DEMO_USER
+from server.auth.authenticator import DEMO_LIFETIME, DEMO_USER, make_token
 from server.settings import Settings
 
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a browser opens instead
@@ -26,8 +26,6 @@ def banner(
     if metrics is not None:
         lines.append(f"  Metrics   {metrics}")
     if settings.demo and secret is not None:
-        from server.auth.jwt import make_token  # noqa: PLC0415 - a start needs neither
-
         encoded = make_token(secret, username=DEMO_USER, roles=[], lifetime=DEMO_LIFETIME)
         lines += [
             "",

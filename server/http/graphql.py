@@ -275,8 +275,12 @@ class GraphQLView:
 
     async def context(self, authorization: str | None) -> Context:
         """Return what resolvers see of who this is; InvalidTokenError for a JWT that fails."""
+        if authorization is None:
+            viewer = None
+        else:
+            viewer = await self._authenticator.viewer(authorization)
         return Context(
-            viewer=await self._authenticator.viewer(authorization),
+            viewer=viewer,
             stores=self._stores,
             explain=self._settings.explain,
             known_products_only=self._settings.known_products_only,

@@ -11,8 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from dal.limits import MAX_FORM_FIELDS, MAX_PAGE_ADDRESS
-from server.auth.authenticator import InvalidTokenError, KeysUnavailableError
-from server.auth.demo_account import DemoAccount
+from server.auth.authenticator import DemoAccount, InvalidTokenError, KeysUnavailableError
 from server.http.errors import failure
 from server.http.graphql import GraphQLView
 from server.http.request import read_body

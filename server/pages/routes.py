@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
-from server.auth.demo_account import DemoAccount
+from server.auth.authenticator import DemoAccount
 from server.http import graphiql
 from server.http.errors import http_failure
 from server.http.graphql import GraphQLView

@@ -21,7 +21,7 @@ from unittest import mock
 import httpx
 import psutil
 
-from server.auth.jwt import make_token
+from server.auth.authenticator import make_token
 from server.cli import main
 from tests.engines import ROOT
 from tests.server.embedded import engine_pid

@@ -15,8 +15,7 @@ from dal.limits import MAX_BODY
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
 from server.app import create_app
-from server.auth.authenticator import Authenticator
-from server.auth.jwt import make_token
+from server.auth.authenticator import Authenticator, make_token
 from server.http import graphiql
 from server.settings import Settings
 from tests.conftest import Clients, fresh_table

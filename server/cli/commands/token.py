@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from dal.model import rules
-from server.auth.jwt import make_token
+from server.auth.authenticator import make_token
 from server.auth.secret import ensure_secret, secret_source
 from server.cli import options
 

@@ -14,7 +14,7 @@ from dal.repositories.comments import CommentRepository
 from dal.repositories.orders import OrderSelection
 from dal.repositories.outcome import Outcome
 from dal.stores import Stores
-from server.auth.demo_account import DEMO_USER
+from server.auth.authenticator import DEMO_USER
 from server.demo.load import COMMENTS, demo_comments, load_demo, read_demo
 
 LANGUAGES = ("en", "de", "fr", "es", "ja", "ar")

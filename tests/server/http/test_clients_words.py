@@ -10,7 +10,7 @@ from schema.build import build_schema
 
 ROOT = Path(schema.__file__).parents[1]
 
-SEEN_BY_CLIENTS = ("schema", "resolvers", "server/http", "server/auth/jwt.py")
+SEEN_BY_CLIENTS = ("schema", "resolvers", "server/http", "server/auth/authenticator.py")
 
 INSTRUCTION = re.compile(r"\bmarginalia [a-z]|(?<![\w-])--[a-z]|MARGINALIA_|AWS_")
 

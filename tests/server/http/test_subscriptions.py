@@ -17,9 +17,8 @@ from dal.live import log
 from dal.live.log import InProcessBroker, Log
 from schema.execution.trusted_documents import hash_of
 from server.app import create_app
-from server.auth import jwt
-from server.auth.authenticator import Authenticator
-from server.auth.jwt import make_token
+from server.auth import authenticator
+from server.auth.authenticator import Authenticator, make_token
 from server.http import connections, subscriptions, websocket
 from server.pages.operations import DOCUMENTS
 from server.settings import Settings
@@ -175,7 +174,7 @@ async def _until_the_end(
 
 
 def short_lived(monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(jwt, "LEEWAY", timedelta(0))
+    monkeypatch.setattr(authenticator, "LEEWAY", timedelta(0))
     encoded = make_token(SECRET, username="ann", roles=[], lifetime=timedelta(seconds=3))
     return f"Bearer {encoded}"
 

@@ -21,8 +21,7 @@ from dal.entities.declared import INDEXES
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
 from server.app import create_app
-from server.auth.authenticator import Authenticator
-from server.auth.jwt import make_token
+from server.auth.authenticator import Authenticator, make_token
 from server.settings import Settings
 from tests.conftest import Clients
 from tests.engines import ROOT

@@ -10,8 +10,7 @@ import pytest
 from dal.model import OrderStatus
 from dal.stores import Stores
 from server.app import create_app
-from server.auth.authenticator import Authenticator
-from server.auth.jwt import make_token
+from server.auth.authenticator import Authenticator, make_token
 from server.settings import NO_RATE_LIMIT, Settings
 from tests import organizations
 from tests.conftest import Clients, fresh_table

@@ -6,7 +6,7 @@ import httpx
 import orjson
 from strawberry.relay.utils import to_base64
 
-from server.auth.demo_account import DEMO_USER
+from server.auth.authenticator import DEMO_USER
 from tests.server.serving import bearer, jwt_of
 from tests.trials.cdn.nginx import Proxy
 

@@ -29,7 +29,7 @@ from dal.statistics import counter_items
 from dal.statistics.counts import RatingDeltas, StatisticsKey, deltas
 from dal.table.items import Item
 from resolvers.request.authorization import STAFF
-from server.auth.jwt import make_token
+from server.auth.authenticator import make_token
 from server.engine.data_directory import DataDirectory
 from server.engine.program import engine_binary
 from server.engine.storage import open_table
