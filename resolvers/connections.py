@@ -11,11 +11,9 @@ import strawberry
 
 from dal.errors import InvalidArgumentError, InvalidCursorError
 from dal.limits import MAX_ROWS
-from dal.query import cursors
-from dal.query.cursors import CursorKind
-from dal.query.execution_stats import ExecutionStatistics
-from dal.query.pagination import Page, Slice
-from dal.query.plan_basis import PlanBasis
+from dal.query.pagination import CursorKind, Page, Slice, decode_cursor
+from dal.query.plan import PlanBasis
+from dal.query.trace import ExecutionStatistics
 from resolvers.enums import show_enum
 from resolvers.plans import TRACED
 from resolvers.request.selection import Info, below, selects, weight
@@ -194,6 +192,6 @@ def _position(argument: str, cursor: str | None, kind: CursorKind) -> str | None
     if cursor is None:
         return None
     try:
-        return cursors.decode(cursor, kind)
+        return decode_cursor(cursor, kind)
     except InvalidCursorError as error:
         raise InvalidCursorError(f"{argument}: {error}") from None

@@ -1,8 +1,7 @@
 """Leaderboards: the products with the most comments rated 5."""
 
 from dal.model import ProductRank, rules
-from dal.query.cursors import CursorKind
-from dal.query.pagination import Page
+from dal.query.pagination import CursorKind, Page
 from resolvers.connections import slice_of
 from resolvers.request.selection import Info, selects
 

@@ -8,8 +8,7 @@ import strawberry
 from dal.errors import InvalidArgumentError
 from dal.limits import MAX_FIRST_USERS
 from dal.model import Organization, OrganizationUser, Roster, Ticket, UserType, rules
-from dal.query.cursors import CursorKind
-from dal.query.pagination import Edge, Page
+from dal.query.pagination import CursorKind, Edge, Page
 from resolvers.connections import first_slice, slice_of
 from resolvers.enums import show_enum
 from resolvers.mutations import Rule, UserError, checked, checked_each, reported

@@ -2,10 +2,18 @@
 
 import strawberry
 
-from dal.query.execution_stats import ExecutionStatistics
-from dal.query.plan_basis import PlanBasis
-from dal.query.reasons import ReasonCode
-from dal.query.trace import Alternative, Purpose, ReadFigures, RowOutcome, RowRead, Step, Trace
+from dal.query.plan import PlanBasis
+from dal.query.trace import (
+    Alternative,
+    ExecutionStatistics,
+    Purpose,
+    ReadFigures,
+    ReasonCode,
+    RowOutcome,
+    RowRead,
+    Step,
+    Trace,
+)
 from resolvers.enums import show_enum
 
 TRACED = ("steps", "rows", "alternatives", "fullPages", "ideal")

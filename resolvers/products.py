@@ -8,7 +8,7 @@ import strawberry
 
 from dal.model import Comment, OrderLine, Product, ProductDetails, rules
 from dal.query.pagination import Page
-from dal.query.plan_basis import PlanBasis
+from dal.query.plan import PlanBasis
 from dal.repositories.comments import NEGATIVE, POSITIVE, Selection
 from dal.statistics.counts import CommentStatistics
 from dal.statistics.facets import CommentFacets

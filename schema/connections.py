@@ -10,8 +10,8 @@ from typing import ClassVar, Generic, TypeVar
 
 import strawberry
 
-from dal.query import execution_stats, trace
-from dal.query.reasons import ReasonCode
+from dal.query import trace
+from dal.query.trace import ReasonCode
 from resolvers import connections, node_ids, plans
 
 Row = TypeVar("Row")
@@ -50,7 +50,7 @@ class PageInfo:
 
 @strawberry.type(description="One contiguous key range of one partition that was read.")
 class SegmentReading:
-    """Shows dal.query.execution_stats.SegmentStatistics."""
+    """Shows dal.query.trace.SegmentStatistics."""
 
     partition_key: str = strawberry.field(description="Partition key in the index.")
     range: str = strawberry.field(
@@ -154,7 +154,7 @@ class ReadFigures:
 
 @strawberry.type(description="How a page was read.")
 class QueryPlan:
-    """Shows dal.query.execution_stats.ExecutionStatistics."""
+    """Shows dal.query.trace.ExecutionStatistics."""
 
     access_pattern: str = strawberry.field(
         description="Name of the access pattern in docs/access-patterns.md."
@@ -236,7 +236,7 @@ class Connection(Generic[Row]):
     page_info: PageInfo = strawberry.field(
         description="Pagination flags and cursors. Flags are computed only when selected."
     )
-    plan: execution_stats.ExecutionStatistics | None = strawberry.field(
+    plan: trace.ExecutionStatistics | None = strawberry.field(
         resolver=connections.plan,
         graphql_type=QueryPlan | None,
         description="How the page was read; null unless the server explains its plans.",

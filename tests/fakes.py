@@ -10,7 +10,7 @@ from typing import Any
 
 from dal.client.error_codes import dal_error, unreachable
 from dal.client.service import Service
-from dal.entities.declared import INDEXES
+from dal.entities import INDEXES
 from dal.errors import DalError, StoreRefusedError
 from dal.statistics import maintenance_mode
 from dal.table.index import Index
@@ -21,7 +21,7 @@ from dal.table.requests import QueryAnswer, QueryRequest
 
 @dataclass
 class FakeEngine:
-    """DynamoDB's Query over items in memory; an instance is a ``dal.query.segments.RunQuery``.
+    """DynamoDB's Query over items in memory; an instance is a ``dal.query.executor.RunQuery``.
 
     Requests are numbered from 0. ``most_rows`` cuts an answer short as 1 MB does; ``hollow`` puts
     an answer with a last key and no row before each real one; ``delays`` are seconds by partition;

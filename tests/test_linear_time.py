@@ -30,7 +30,7 @@ from dal.limits import MAX_DOCUMENT
 from dal.live.changes import event_position_of
 from dal.model import rules
 from dal.model.key_parts import escape, unescape
-from dal.query import cursors
+from dal.query.pagination import decode_cursor
 from resolvers.node_ids import parse_node_id
 from schema.build import build_schema
 from schema.execution.documents import DocumentCache
@@ -283,7 +283,7 @@ SCANNERS = {
         lambda text: parse_node_id("id", to_base64("OrganizationUser", text), "OrganizationUser"),
         "# / % %23 a",
     ),
-    "a cursor": Scanner(cursors.decode, "a = - _ EQ"),
+    "a cursor": Scanner(decode_cursor, "a = - _ EQ"),
     "an event's cursor": Scanner(event_position_of, "a = - _ IQ"),
     "a title": Scanner(partial(rules.stated_title, "title"), "\x00 \u202e a \ud800 \n"),
     "a text": Scanner(partial(rules.stated_text, "text"), "\x00 \u202e a \ud800 \n"),

@@ -1,15 +1,19 @@
-"""What a shop says of a product: an item beside its counters, read in one Query with them.
+"""A product's items: its details, and its counters as the leaderboards show them.
 
-Its keys are ``PRODUCT#<p>`` and ``DETAILS``; ``data`` has title, pictureUrl and url where they are
-set.
+The details' keys are ``PRODUCT#<p>`` and ``DETAILS``, so that one Query reads them with the
+counters. ``data`` has title, pictureUrl and url where they are set.
+
+The counters of a product with comments rated 5 have keys of ``byLangAndRating``, which they share
+with comments. A position on a leaderboard is ``<count_5>#<product>``.
 """
 
 from collections.abc import Iterable
 from contextlib import suppress
 
-from dal.entities.entity import UNREADABLE, packed, unpacked
-from dal.model import ProductDetails
-from dal.model.key_parts import escape, unescape
+from dal.entities.entity import UNREADABLE, Row, packed, unpacked
+from dal.model import Product, ProductDetails, ProductRank
+from dal.model.key_parts import COUNT_LENGTH, escape, format_count, parse_count, unescape
+from dal.table.index import Index
 from dal.table.items import Item, primary_key
 
 DETAILS = "DETAILS"
@@ -54,3 +58,36 @@ def details_in(items: Iterable[Item]) -> dict[str, ProductDetails]:
             product_id, details = decode_details(item)
             found[product_id] = details
     return found
+
+
+_MOST_FIVES = ("count_5", "product")
+
+LEADERS, LEADERS_BY_LANGUAGE = (
+    Index(
+        "byLangAndRating",
+        "GSIPK",
+        "GSISK",
+        "LEADERS",
+        partition=fields,
+        order=_MOST_FIVES,
+    )
+    for fields in ((), ("language",))
+)
+
+
+def board_of(language: str | None) -> tuple[Index, dict[str, str]]:
+    """Return the index of a leaderboard and the values that select it; None is all languages."""
+    if language is None:
+        return LEADERS, {}
+    return LEADERS_BY_LANGUAGE, {"language": language}
+
+
+def rank_position(product_id: str, fives: int) -> str:
+    """Return where a product stands on a board."""
+    return f"{format_count(fives)}#{escape(product_id)}"
+
+
+def decode_rank(row: Row) -> ProductRank:
+    """Return the product of a board's row, and its count; its rank is not in the row."""
+    count, product = row.position[:COUNT_LENGTH], row.position[COUNT_LENGTH + 1 :]
+    return ProductRank(Product(unescape(product)), parse_count(count))

@@ -21,8 +21,7 @@ from dal.errors import InvalidCursorError
 from dal.limits import MAX_OPAQUE
 from dal.model import Comment
 from dal.model.key_parts import format_instant
-from dal.query.cursors import encode as encode_cursor
-from dal.query.pagination import Edge
+from dal.query.pagination import Edge, encode_cursor
 from dal.repositories.comments import Selection
 
 UNREADABLE = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)

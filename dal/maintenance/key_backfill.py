@@ -16,8 +16,8 @@ from dal.client.concurrency import batched, in_parallel
 from dal.client.parallel_scan import SCAN_SEGMENTS, Progress, ProgressCount, scan_pages
 from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 from dal.client.table import Table
+from dal.entities import INDEXES
 from dal.entities.comment import BY_AUTHOR, COMMENT, is_comment
-from dal.entities.declared import INDEXES
 from dal.entities.entity import Entity
 from dal.entities.order import ORDER, is_order
 from dal.entities.organization import ORGANIZATION_USER, is_organization_user

@@ -7,7 +7,7 @@ from typing import Any
 from dal.client import admin
 from dal.client.parallel_scan import Progress
 from dal.client.table import Table
-from dal.entities.declared import INDEXES
+from dal.entities import INDEXES
 from dal.errors import StoreRefusedError
 from dal.maintenance.announce import WaitForWriters
 from dal.maintenance.index_creation import Tell, add_index

@@ -16,6 +16,7 @@ from iso4217 import Currency
 
 from dal.errors import InvalidArgumentError
 from dal.limits import (
+    KEPT_TAGS,
     MAX_ADDRESS,
     MAX_AMOUNT,
     MAX_EMAIL,
@@ -92,10 +93,7 @@ def ratings(argument: str, values: Sequence[int]) -> frozenset[int]:
 
 def language(argument: str, value: str) -> str:
     """Return ``value`` as a BCP 47 tag in canonical form: ``EN-us`` becomes ``en-US``."""
-    # langcodes takes 40 ms to import, and most pages name no language.
-    from dal.model.language_tags import standardized  # noqa: PLC0415 - see above
-
-    tag = standardized(value) if len(value) <= MAX_LANGUAGE else ""
+    tag = _standardized(value) if len(value) <= MAX_LANGUAGE else ""
     primary = tag.partition("-")[0]
     if not primary.isalpha() or len(primary) == 1 or len(tag) > MAX_LANGUAGE:
         raise InvalidArgumentError(
@@ -104,6 +102,23 @@ def language(argument: str, value: str) -> str:
             "such as 'en' or 'pt-BR'.",
         )
     return tag
+
+
+def _standardized(tag: str) -> str:
+    """Return a tag in standard form; an empty string if it is not a language tag."""
+    # langcodes takes 40 ms to import, and most requests name no language.
+    from langcodes import Language, standardize_tag  # noqa: PLC0415 - see above
+    from langcodes.tag_parser import LanguageTagError  # noqa: PLC0415 - see above
+
+    if len(Language._PARSE_CACHE) > KEPT_TAGS:  # noqa: SLF001 - langcodes never forgets a tag
+        Language._PARSE_CACHE.clear()  # noqa: SLF001
+        Language._INSTANCES.clear()  # noqa: SLF001
+    try:
+        standard = standardize_tag(tag)
+    except LanguageTagError:
+        return ""
+    # A standard form may itself have a newer standard form.
+    return tag if standard == tag else _standardized(standard)
 
 
 def languages(argument: str, values: Sequence[str]) -> frozenset[str]:

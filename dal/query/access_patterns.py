@@ -9,12 +9,12 @@ read.
 from dataclasses import dataclass
 
 from dal.entities.comment import ALL, BY_AUTHOR, BY_LANGUAGE, BY_LANGUAGE_AND_RATING, BY_RATING
-from dal.entities.leaderboard import LEADERS, LEADERS_BY_LANGUAGE
 from dal.entities.order import OPEN_ORDERS, ORDER_BY_ID, ORDERS_BY_DATE, ORDERS_BY_STATUS
 from dal.entities.organization import USERS_OF_ORGANIZATION
+from dal.entities.product import LEADERS, LEADERS_BY_LANGUAGE
 from dal.entities.ticket import TICKETS_BY_STATUS, TICKETS_OF_USER
 from dal.errors import NoIndexError
-from dal.query.query import Filters, Query
+from dal.query.plan import Filters, Query
 from dal.table.index import Index
 from dal.table.ranges import UNBOUNDED, Range
 

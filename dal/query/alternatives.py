@@ -8,13 +8,10 @@ import math
 from collections.abc import Iterator, Sequence
 
 from dal.limits import MAX_SEGMENTS
-from dal.query.access_paths import AccessPath
-from dal.query.cardinality import PageSpan, PathEstimate, cheapest_estimate
-from dal.query.plan import Plan
+from dal.query.optimizer import PageSpan, PathEstimate, cheapest_estimate
+from dal.query.plan import AccessPath, Plan, Query
 from dal.query.protocols import LocatedPage, TableStatistics
-from dal.query.query import Query
-from dal.query.reasons import Reason, ReasonCode, Value
-from dal.query.trace import Alternative, FullPages, KeyRange
+from dal.query.trace import Alternative, FullPages, KeyRange, Reason, ReasonCode, Value
 from dal.table.index import Index
 from dal.table.ranges import Range
 

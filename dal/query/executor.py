@@ -1,28 +1,205 @@
 """The executor: has a query planned, and reads its first rows by the plan."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
+from operator import itemgetter
+from typing import Protocol
 
 from cachetools import LRUCache
 
+from dal.client.concurrency import in_parallel
 from dal.entities.entity import Row
 from dal.instrumentation import READ_INSTRUMENTS
-from dal.query.access_paths import AccessPath, access_paths
 from dal.query.alternatives import alternatives, full_pages
-from dal.query.cardinality import PageSpan
-from dal.query.execution_stats import ExecutionStatistics
-from dal.query.merge import Merge
-from dal.query.optimizer import optimize, prove, whole_pages, worth_proving
-from dal.query.plan import Plan
-from dal.query.plan_basis import UNKNOWING, CountsAlone, PlanBasis
-from dal.query.protocols import StatisticsProvider, TableStatistics
-from dal.query.query import Query
-from dal.query.segments import PageProgress, SegmentReader
-from dal.query.trace import Purpose
+from dal.query.cost import Selectivity
+from dal.query.optimizer import PageSpan, optimize, prove, whole_pages, worth_proving
+from dal.query.plan import (
+    UNKNOWING,
+    AccessPath,
+    EqualityKey,
+    Filters,
+    Plan,
+    PlanBasis,
+    Query,
+    Segment,
+    access_paths,
+)
+from dal.query.protocols import LocatedPage, RangeRead, StatisticsProvider, TableStatistics
+from dal.query.trace import ExecutionStatistics, Purpose, SegmentStatistics
 from dal.table.index import Index
+from dal.table.items import Item
 from dal.table.ranges import Range
-from dal.table.requests import RunQuery
+from dal.table.requests import QueryRequest, RunQuery
+
+_position = itemgetter(0)
+
+
+class Source(Protocol):
+    """Rows that come some at a time, sorted in the direction of the merge."""
+
+    async def more(self) -> Sequence[Row]:
+        """Return the rows that follow; none at the end."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing follows the rows that came."""
+
+
+class Merge:
+    """The rows of all sources in order; a position met twice is one row.
+
+    A row moves between segments when its rating or language changes. Read while it moves, it can
+    stand in both. Its position is the same in both, so it comes once.
+    """
+
+    def __init__(self, sources: Sequence[Source], *, descending: bool) -> None:
+        self._foremost, self._descending = (max if descending else min), descending
+        self._dry = sources
+        self._open: list[tuple[str, Source]] = []
+        """Sources that go on, each with the position of its last row so far."""
+        self._waiting: list[Row] = []
+
+    async def more(self) -> Sequence[Row]:
+        """Return the rows up to where a source has run dry, which is then asked; none at the end.
+
+        Only the sources that a further row hangs on are asked.
+        """
+        came = await in_parallel([source.more() for source in self._dry])
+        for source, rows in zip(self._dry, came, strict=True):
+            if not source.ended:
+                self._open.append((rows[-1][0], source))
+        if len(came) == 1 and not self._waiting:
+            merged = list(came[0])
+        else:
+            merged = sorted(chain(self._waiting, *came), key=_position, reverse=self._descending)
+            merged = list({row[0]: row for row in merged}.values())
+        if not self._open:
+            self._dry, self._waiting = (), []
+            return merged
+        bound = self._foremost(self._open, key=_position)[0]
+        self._dry = [source for last, source in self._open if last == bound]
+        self._open = [one for one in self._open if one[0] != bound]
+        end = next(number for number, row in enumerate(merged, 1) if row[0] == bound)
+        self._waiting = merged[end:]
+        return merged[:end]
+
+
+@dataclass(slots=True)
+class PageProgress:
+    """How many rows a page still lacks, and what was read; the segments of a page share it."""
+
+    missing: int
+    reads: list[RangeRead] = field(default_factory=list)
+
+
+class SegmentReader:
+    """The rows of a segment in the plan's direction, until its range ends.
+
+    DynamoDB ends an answer at the limit or at 1 MB, possibly with no row at all; only the absence
+    of a last key means that nothing is left. A refill asks for twice as much as the ask before, but
+    not for more than the page can still take.
+    """
+
+    def __init__(
+        self,
+        run: RunQuery,
+        plan: Plan,
+        segment: Segment,
+        stats: ExecutionStatistics,
+        progress: PageProgress,
+    ) -> None:
+        self._run, self._plan, self._segment = run, plan, segment
+        self._stats, self._progress = stats, progress
+        self._sort_keys = segment.sort_keys
+        self._read = SegmentStatistics(
+            segment.partition, self._sort_keys, segment.limit, segment.skipped
+        )
+        stats.segments.append(self._read)
+        self.ended = self._read.skipped
+        self._start: Item | None = None
+        self._unread = segment.range
+
+    async def more(self) -> Sequence[Row]:
+        """Return the rows of the next answer that has any; none at the end."""
+        instruments = READ_INSTRUMENTS.get()
+        reading = self._next()
+        if instruments is None:
+            return await reading
+        return await instruments.segment(self._segment, self._read, reading)
+
+    async def _next(self) -> Sequence[Row]:
+        rows: Sequence[Row] = ()
+        while not (rows or self.ended):
+            rows = await self._ask()
+        return rows
+
+    async def _ask(self) -> Sequence[Row]:
+        plan, segment, span = self._plan, self._segment, self._unread
+        answer = await self._run(
+            QueryRequest(
+                plan.index,
+                segment.partition,
+                self._sort_keys,
+                plan.descending,
+                self._refill() if self._read.requests else segment.limit,
+                self._start,
+                plan.consistent,
+            )
+        )
+        self._stats.count(self._read, answer)
+        key, values, position_of = plan.index.sort_key, dict(segment.key), segment.position_of
+        rows = [Row(position_of(item[key]["S"]), item, values) for item in answer.items]
+        self._start = answer.last_key
+        self.ended = self._start is None
+        if self._start is not None:
+            end = position_of(self._start[key]["S"])
+            span = self._unread.until(end, descending=plan.descending)
+            self._unread = self._unread.beyond(end, descending=plan.descending)
+        self._progress.reads.append(RangeRead(segment.key, span, rows, segment.partition))
+        if self._stats.trace is not None:
+            self._stats.note(self._read, rows, answer.capacity, ended=self.ended)
+        return rows
+
+    def _refill(self) -> int:
+        """Return how many rows to ask a dry segment for: what the page may still take of it.
+
+        A segment that runs dry again and again holds more than was expected: the ask doubles.
+        """
+        plan, share, missing = self._plan, self._segment.share, self._progress.missing
+        most = math.ceil(missing / plan.selectivity)
+        if share is None:
+            return most
+        mean, deviation = Selectivity(share, plan.selectivity).spread(missing)
+        return min(most, max(1, math.ceil(mean + deviation)) << (self._read.requests - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class CountsAlone:
+    """``TableStatistics`` that do not tell where rows stood when they were last read."""
+
+    known: TableStatistics
+
+    @property
+    def row_bytes(self) -> float:
+        """The mean size of a row, in bytes."""
+        return self.known.row_bytes
+
+    def cardinality(self, filters: Filters) -> int:
+        """Return how many rows pass ``filters``."""
+        return self.known.cardinality(filters)
+
+    def fraction(self, within: Range) -> float:
+        """Return what part of the rows stands within a range."""
+        return self.known.fraction(within)
+
+    def located(
+        self, keys: Sequence[EqualityKey], span: Range, *, descending: bool, count: int
+    ) -> LocatedPage | None:
+        """Return None: as of rows that were never read."""
+
 
 KEPT_SEGMENTS = 20_000
 """Segments of the queries whose access paths are kept: about a kilobyte each."""

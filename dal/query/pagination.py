@@ -6,20 +6,134 @@ speaks in reading order: it leaves from ``start``, stops before ``end``, and wha
 for ``last``.
 """
 
-from collections.abc import Callable, Sequence
+import asyncio
+import binascii
+import struct
+import zlib
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Coroutine, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, NamedTuple, TypeVar
+from datetime import UTC, datetime, timedelta
+from enum import IntEnum
+from typing import Any, Generic, NamedTuple, TypeVar
 
+from dal.deadline import time_left
 from dal.entities.entity import Row
-from dal.errors import DalError
-from dal.query.cursors import encode
-from dal.query.execution_stats import ExecutionStatistics
+from dal.errors import DalError, InvalidArgumentError, InvalidCursorError
+from dal.limits import MAX_OPAQUE
+from dal.model import rules
+from dal.model.key_parts import (
+    INSTANT_LENGTH,
+    escape,
+    format_instant,
+    parse_count,
+    parse_instant,
+    unescape,
+)
 from dal.query.executor import Executor
-from dal.query.plan_basis import PlanBasis
-from dal.query.query import Query
-from dal.query.trace import Trace
+from dal.query.plan import PlanBasis, Query
+from dal.query.trace import ExecutionStatistics, Trace
 from dal.table.items import Item
 from dal.table.ranges import HEADS, Range
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_HEAD = struct.Struct(">BI")
+_INSTANT = struct.Struct(">q")
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class CursorKind(IntEnum):
+    """What the positions of a list are; the value is the cursor's first byte."""
+
+    INSTANT = 0x11
+    COUNT = 0x12
+    NAME = 0x13
+
+
+def encode_cursor(position: str) -> str:
+    """Return the cursor of a position: ``<instant>#<id>``, ``<count>#<id>`` or ``<name>``."""
+    # An id holds no #, so only an instant ends right before one at this place.
+    if position[INSTANT_LENGTH - 1 : INSTANT_LENGTH + 1] == "Z#":
+        instant, identifier = position[:INSTANT_LENGTH], position[INSTANT_LENGTH + 1 :]
+        microseconds = (parse_instant(instant) - _EPOCH) // _MICROSECOND
+        return _packed(CursorKind.INSTANT, _INSTANT.pack(microseconds) + identifier.encode())
+    return _packed(CursorKind.COUNT if "#" in position else CursorKind.NAME, position.encode())
+
+
+def decode_cursor(cursor: str, kind: CursorKind = CursorKind.INSTANT) -> str:
+    """Return the position of a cursor; InvalidCursorError unless it is a whole one of ``kind``."""
+    try:
+        position = _unpack(cursor, kind)
+        genuine = encode_cursor(position) == cursor
+    except (binascii.Error, struct.error, ValueError, OverflowError, InvalidArgumentError):
+        genuine = False
+    if not genuine:
+        raise InvalidCursorError(
+            "The cursor is not one of this list's: pass an edge's cursor back unchanged, "
+            "or leave it out to start from the beginning."
+        )
+    return position
+
+
+def _packed(kind: CursorKind, body: bytes) -> str:
+    raw = _HEAD.pack(kind, zlib.crc32(body)) + body
+    return urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def _unpack(cursor: str, kind: CursorKind) -> str:
+    if len(cursor) > MAX_OPAQUE:
+        raise ValueError("The cursor is longer than any.")
+    raw = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
+    head = _HEAD.unpack_from(raw)
+    body = raw[_HEAD.size :]
+    if head != (kind, zlib.crc32(body)):
+        raise ValueError("The cursor is damaged, or another list's.")
+    if kind is CursorKind.INSTANT:
+        instant = _EPOCH + timedelta(microseconds=_INSTANT.unpack_from(body)[0])
+        start, part = f"{format_instant(instant)}#", body[_INSTANT.size :].decode()
+    else:
+        count, sign, part = body.decode().rpartition("#")
+        start = count + sign
+        if kind is CursorKind.COUNT:
+            parse_count(count)
+    if escape(rules.identifier("cursor", unescape(part))) != part:
+        raise ValueError("No id stands in a key like this.")
+    return start + part
+
+
+Answer = TypeVar("Answer")
+
+
+class SharedReads(Generic[Answer]):
+    """The first to ask reads, within its own deadline and on its own account; others join.
+
+    Where the first leaves or fails, and where a joiner's deadline is shorter, the others read for
+    themselves.
+    """
+
+    def __init__(self) -> None:
+        self._under_way: dict[Hashable, asyncio.Future[Answer | None]] = {}
+
+    async def read(self, key: Hashable, read: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:
+        """Return what ``read`` answers, or answered to somebody who asked for the same ``key``."""
+        first = self._under_way.get(key)
+        if first is not None:
+            await asyncio.wait([first], timeout=time_left())
+            if first.done() and (shared := first.result()) is not None:
+                return shared
+        answer: Answer | None = None
+        mine = self._under_way[key] = asyncio.get_running_loop().create_future()
+        try:
+            answer = await read()
+        finally:
+            mine.set_result(answer)
+            if self._under_way.get(key) is mine:
+                del self._under_way[key]
+        return answer
+
+    def forget(self) -> None:
+        """Let nobody join the reads under way."""
+        self._under_way.clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +229,7 @@ class Edge(NamedTuple, Generic[Node]):
     @property
     def cursor(self) -> str:
         """The position as the API shows it."""
-        return encode(self.position)
+        return encode_cursor(self.position)
 
 
 class PageInfo(NamedTuple):
@@ -130,12 +244,12 @@ class PageInfo(NamedTuple):
     @property
     def start_cursor(self) -> str | None:
         """The start as the API shows it."""
-        return None if self.start is None else encode(self.start)
+        return None if self.start is None else encode_cursor(self.start)
 
     @property
     def end_cursor(self) -> str | None:
         """The end as the API shows it."""
-        return None if self.end is None else encode(self.end)
+        return None if self.end is None else encode_cursor(self.end)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,67 @@
-"""Plans as plain data: the segments of one index, and what is left to the rows read."""
+"""Queries, the access paths that can answer them, and plans, all as plain data.
 
+An index answers a query when the fields of its partitions and prefixes are among the filtered ones,
+it holds all matching rows, and its rows carry every other filtered field. Those other filters are a
+residual: the rows read are compared with them.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from enum import StrEnum
+from functools import cached_property
+from itertools import product
+from typing import NamedTuple, TypeAlias
 
+from dal.errors import NoIndexError, TooManySegmentsError
+from dal.limits import MAX_SEGMENTS
 from dal.model.key_parts import LAST_CHARACTER
-from dal.query.query import EqualityKey, Filters
 from dal.table.index import Index
 from dal.table.items import Item
-from dal.table.ranges import HEADS, Range
+from dal.table.ranges import HEADS, UNBOUNDED, Range
+
+Filters: TypeAlias = Mapping[str, frozenset[str]]
+"""Each filtered field and the values wanted of it."""
+
+EqualityKey: TypeAlias = frozenset[tuple[str, str]]
+"""Fields and one value of each: a row has this key if it has all of these values."""
+
+
+def equality_keys(filters: Filters) -> Iterator[EqualityKey]:
+    """Yield the keys that pass ``filters``: every combination of the wanted values, sorted."""
+    for values in product(*map(sorted, filters.values())):
+        yield frozenset(zip(filters, values, strict=True))
+
+
+def filters_of(key: EqualityKey) -> Filters:
+    """Return the filters that only rows of ``key`` pass."""
+    return {name: frozenset({value}) for name, value in key}
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is asked for; an absent field is not filtered, one with no value selects nothing."""
+
+    access_pattern: str
+    filters: Filters
+    within: Range = UNBOUNDED
+    """The positions that it is bounded to, such as a time."""
+    consistent: bool = False
+    """Whether it must see the latest acknowledged write: only the table and local indexes can."""
+    head: bool = False
+    """Whether to read the item at the beginning of the partition's list with the first rows."""
+    _hash: int = field(init=False, repr=False, compare=False)
+    """Kept: each page looks its query up."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((frozenset(self.filters.items()), self.within)))
+
+    def bounded(self, span: Range) -> Range:
+        """Return the positions of ``span`` that it is bounded to."""
+        return span if self.within is UNBOUNDED else span & self.within
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 class Segment(NamedTuple):
@@ -54,6 +108,19 @@ class Segment(NamedTuple):
     def skipped(self) -> bool:
         """Whether there is nothing to read."""
         return self.empty or self.range.empty
+
+
+class PlanBasis(StrEnum):
+    """What a page is planned by, from the most to the least."""
+
+    ROW_LOCATIONS = "ROW_LOCATIONS"
+    COUNTS = "COUNTS"
+    NOTHING = "NOTHING"
+    FULL_PAGES = "FULL_PAGES"
+
+
+UNKNOWING = frozenset({PlanBasis.NOTHING, PlanBasis.FULL_PAGES})
+"""These read no statistics: each partition is read for a whole page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +175,85 @@ class Plan:
             if value not in wanted:
                 return False
         return True
+
+
+@dataclass(frozen=True, eq=False)
+class AccessPath:
+    """One index that answers a query.
+
+    Every combination of the wanted values of the index's fields is a segment, in each shard. What
+    is worked out of it serves all pages of the query.
+    """
+
+    index: Index
+    query: Query
+
+    @cached_property
+    def size(self) -> int:
+        """How many segments there are."""
+        partitions = math.prod(len(self.query.filters[name]) for name in self.index.fields)
+        return partitions * self.index.shards
+
+    @property
+    def fits(self) -> bool:
+        """Whether a page may read it."""
+        return self.size <= MAX_SEGMENTS
+
+    @cached_property
+    def residual(self) -> Filters:
+        """The filters that the segments do not cover."""
+        covered = {*self.index.fields, *self.index.covers}
+        return {name: wanted for name, wanted in self.query.filters.items() if name not in covered}
+
+    @cached_property
+    def keys(self) -> Sequence[EqualityKey]:
+        """The keys of the rows that pass: every combination of all wanted values."""
+        return list(equality_keys(self.query.filters))
+
+    @cached_property
+    def segments(self) -> Sequence[Segment]:
+        """Every segment, unbounded and without a limit yet."""
+        index, segments = self.index, []
+        head = index.head if self.query.head else ""
+        for key in equality_keys({name: self.query.filters[name] for name in index.fields}):
+            values = dict(key)
+            prefix = index.prefix_of(values)
+            for shard in range(index.shards):
+                partition = index.partition_of(values, shard)
+                segments.append(Segment(partition, UNBOUNDED, 0, prefix, key, head))
+        return segments
+
+    @cached_property
+    def filters(self) -> Sequence[Filters]:
+        """The filters that the rows of each segment pass."""
+        return [filters_of(segment.key) for segment in self.segments]
+
+
+def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]:
+    """Return the access paths of a query, the one with the least residual and segments first.
+
+    Raises NoIndexError when there is none, and TooManySegmentsError when those without residual
+    have too many segments, or no path fits.
+    """
+    paths = [AccessPath(index, query) for index in indexes if _answers(index, query)]
+    if not paths:
+        raise NoIndexError(
+            f"No index answers a filter by {', '.join(sorted(query.filters))}: none is partitioned "
+            "by these fields, or has rows that carry those it is not partitioned by."
+        )
+    paths.sort(key=lambda path: (len(path.residual), path.size))
+    fitting = [path for path in paths if path.fits]
+    if not fitting or not (paths[0].fits or paths[0].residual):
+        raise TooManySegmentsError(
+            f"The filter selects {paths[0].size} partitions; the most is {MAX_SEGMENTS}: "
+            "choose fewer languages or ratings."
+        )
+    return fitting
+
+
+def _answers(index: Index, query: Query) -> bool:
+    answered = {*index.fields, *index.covers}
+    complete = all(query.filters.get(name) == held for name, held in index.covers.items())
+    carried = query.filters.keys() - answered <= {*index.projects}
+    consistent = index.consistent or not query.consistent
+    return answered <= query.filters.keys() and complete and carried and consistent

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from dal.entities.entity import Row
-from dal.query.execution_stats import ExecutionStatistics
-from dal.query.query import EqualityKey, Filters, Query
+from dal.query.plan import EqualityKey, Filters, Query
+from dal.query.trace import ExecutionStatistics
 from dal.table.ranges import Range
 
 

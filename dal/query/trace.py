@@ -8,14 +8,62 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import isnan
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from dal.entities.entity import Row
-from dal.query.cost_model import capacity_of_bytes
+from dal.query.cost import capacity_of_bytes
 from dal.query.plan import Plan
-from dal.query.reasons import Reason, ReasonCode
 from dal.table.items import bytes_of
-from dal.table.ranges import HEADS
+from dal.table.ranges import HEADS, Range
+from dal.table.requests import QueryAnswer
+
+Value: TypeAlias = str | int | Sequence[str]
+"""A name, a number, or several names."""
+
+
+class ReasonCode(StrEnum):
+    """What is said; each value is the sentence, with braces for what it names and counts."""
+
+    ONLY_INDEX = "The only index that answers."
+    LEAST_BY_COUNTS = "The least cost, by how many rows there are."
+    LEAST_BY_LOCATIONS = "The least cost, by where these rows stood when they were last read."
+    NOTHING_TO_READ = "There is nothing to read."
+    NOTHING_TO_WEIGH = "One key range with just these rows: there is nothing to weigh."
+    NOTHING_KNOWN = "Nothing is known of the rows: the least is left to filter."
+    MORE_RANGES = "Dearer: {} key ranges instead of {}."
+    MORE_ROWS = "Dearer: about {} rows read and dropped by {}."
+    MORE_OF_BOTH = "Dearer: {} key ranges instead of {} and about {} rows read and dropped by {}."
+    MORE_TO_READ = "Dearer: more to read."
+    NO_CHEAPER = "No cheaper."
+    NONE_PASSES = "No row is expected to pass: it would read them all."
+    UNWEIGHED_ROWS = "Not weighed: more is left to filter than by {}."
+    UNWEIGHED_RANGES = "Not weighed: it has more key ranges than {}."
+    DIVIDED = "It is divided by {}, which nobody asked for."
+    HOLDS_OTHERS = "It holds only rows whose {} is {}."
+    LACKS = "Its rows do not carry {}."
+    LAGS = "It may lag the table, and this list must not."
+    TOO_MANY_RANGES = "It takes {} key ranges; the most is {}."
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A code with what its sentence names and counts, in that order."""
+
+    code: ReasonCode
+    named: tuple[Value, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the sentence."""
+        return self.code.value.format(*(_listed(one, " and ") for one in self.named))
+
+    @property
+    def values(self) -> list[str]:
+        """What the sentence names and counts, as texts; several names have commas between them."""
+        return [_listed(one, ", ") for one in self.named]
+
+
+def _listed(value: Value, between: str) -> str:
+    return str(value) if isinstance(value, str | int) else between.join(value)
 
 
 class RowOutcome(StrEnum):
@@ -215,3 +263,95 @@ def _outcome(row: Row, plan: Plan, shown: set[str]) -> RowOutcome:
 
 def _bytes(row: Row) -> int:
     return bytes_of(row.item, row.item)
+
+
+@dataclass(slots=True)
+class SegmentStatistics:
+    """What was read of one segment; ``limit`` is the rows asked for at first."""
+
+    partition_key: str
+    sort_keys: Range
+    limit: int
+    skipped: bool
+    items_read: int = 0
+    requests: int = 0
+
+    @property
+    def range(self) -> str:
+        """Its sort keys, in words."""
+        return str(self.sort_keys)
+
+    @property
+    def refills(self) -> int:
+        """How often the segment ran dry before the page was full."""
+        return max(0, self.requests - 1)
+
+    @property
+    def skip_reason(self) -> str | None:
+        """Why nothing was read of it; None where something was."""
+        if not self.skipped:
+            return None
+        return "No key lies in the range." if self.sort_keys.empty else "The counts say: no row."
+
+
+@dataclass(slots=True)
+class ExecutionStatistics:
+    """What one page cost: counts, and capacity in RCU (0.5 for each started 4 KB of a Query).
+
+    Capacity is ``nan`` where the endpoint does not tell it.
+    """
+
+    access_pattern: str
+    index: str = ""
+    segments: list[SegmentStatistics] = field(default_factory=list)
+    requests: int = 0
+    items_read: int = 0
+    consumed_capacity: float = 0.0
+    estimated_capacity: float | None = None
+    """What the optimizer expected, in RCU; None without statistics."""
+    residual: list[str] = field(default_factory=list)
+    """The fields whose filters were left to the rows read."""
+    planning_requests: int = 0
+    planning_capacity: float = 0.0
+    """What was spent on inexact statistics, which serve the pages of some seconds."""
+    trace: Trace | None = None
+    """What became of each row; None unless the page is to be explained."""
+
+    def begin(self, plan: Plan) -> None:
+        """Note what the optimizer chose."""
+        self.index = plan.index.name or "table"
+        self.residual = sorted(plan.residual)
+        self.estimated_capacity = plan.capacity
+        if self.trace is not None:
+            self.step(Purpose.PAGE, plan)
+
+    def step(self, purpose: Purpose, plan: Plan) -> None:
+        """Note a plan that is about to be carried out, if the page is to be explained."""
+        if self.trace is not None:
+            self.trace.steps.append(Step(purpose, plan))
+
+    def note(
+        self, segment: SegmentStatistics, rows: Sequence[Row], capacity: float, *, ended: bool
+    ) -> None:
+        """Note the rows of one Query, of a page that is to be explained."""
+        if self.trace is not None:
+            number = next(n for n, one in enumerate(self.segments) if one is segment)
+            self.trace.asks.append(Ask(number, rows, capacity, ended))
+
+    def spend_planning(self, capacity: float) -> None:
+        """Add a Query for inexact statistics."""
+        self.planning_requests += 1
+        self.planning_capacity += capacity
+
+    def spend(self, capacity: float) -> None:
+        """Add a Query that read no row of the page."""
+        self.requests += 1
+        self.consumed_capacity += capacity
+
+    def count(self, segment: SegmentStatistics, answer: QueryAnswer) -> None:
+        """Add one Query's answer."""
+        segment.items_read += len(answer.items)
+        segment.requests += 1
+        self.requests += 1
+        self.items_read += len(answer.items)
+        self.consumed_capacity += answer.capacity

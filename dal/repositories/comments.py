@@ -15,9 +15,8 @@ from dal.entities.comment import COMMENT, comment_key, comment_position, is_tomb
 from dal.model import RATINGS, Comment, ProductDetails
 from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
-from dal.query.pagination import Edge, Page, PageReader, Slice
-from dal.query.query import Query
-from dal.query.shared_reads import SharedReads
+from dal.query.pagination import Edge, Page, PageReader, SharedReads, Slice
+from dal.query.plan import Query
 from dal.repositories.bulk_write import BulkWriter
 from dal.repositories.outcome import Outcome
 from dal.statistics.boards import Boards

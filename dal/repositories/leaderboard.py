@@ -9,8 +9,8 @@ of a later page are known by counting what stands above it.
 from dataclasses import replace
 
 from dal.client.table import Table
-from dal.entities.declared import LEADERBOARDS
-from dal.entities.leaderboard import board_of, decode_rank
+from dal.entities import LEADERBOARDS
+from dal.entities.product import board_of, decode_rank
 from dal.model import ProductRank
 from dal.query.access_patterns import query_of
 from dal.query.executor import Executor

@@ -21,7 +21,7 @@ from contextlib import suppress
 from dal.client.concurrency import batched, in_parallel
 from dal.client.table import Table
 from dal.deadline import Deadline, deadline
-from dal.entities.leaderboard import LEADERS
+from dal.entities.product import LEADERS
 from dal.errors import ConditionFailedError, DalError, StoreRefusedError
 from dal.statistics import counter_items
 from dal.statistics.counter_items import StoredCounts, place_of, stored_in

@@ -18,8 +18,7 @@ from contextlib import suppress
 from typing import NamedTuple
 from zlib import crc32
 
-from dal.entities.leaderboard import board_of, rank_position
-from dal.entities.product import DETAILS
+from dal.entities.product import DETAILS, board_of, rank_position
 from dal.model import RATINGS
 from dal.model.key_parts import LAST_CHARACTER, escape, unescape
 from dal.statistics.counts import (

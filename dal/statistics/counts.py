@@ -14,7 +14,7 @@ from dal.errors import NoIndexError
 from dal.limits import MAX_IDENTIFIER_BYTES
 from dal.model import RATINGS, Comment
 from dal.model.key_parts import escape
-from dal.query.query import Filters, Query
+from dal.query.plan import Filters, Query
 from dal.table.ranges import UNBOUNDED
 
 

@@ -24,7 +24,7 @@ from dal.account import opened
 from dal.client import admin
 from dal.client.retries import retry, waits
 from dal.client.table import Table
-from dal.entities.declared import INDEXES
+from dal.entities import INDEXES
 from dal.errors import (
     ConditionFailedError,
     ConflictError,

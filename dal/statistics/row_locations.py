@@ -12,8 +12,8 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from dal.model.key_parts import LAST_CHARACTER
+from dal.query.plan import EqualityKey
 from dal.query.protocols import LocatedPage, RowsHeld
-from dal.query.query import EqualityKey
 from dal.table.ranges import HEADS, Range
 
 MOST = 10_000

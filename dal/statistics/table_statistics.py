@@ -22,9 +22,9 @@ from cachetools import LRUCache
 from dal.entities.comment import ALL
 from dal.entities.entity import Row
 from dal.model.key_parts import INSTANT_LENGTH, parse_instant
-from dal.query.execution_stats import ExecutionStatistics
+from dal.query.plan import EqualityKey, Filters, Query, filters_of
 from dal.query.protocols import LocatedPage, RangeRead, TableStatistics
-from dal.query.query import EqualityKey, Filters, Query, filters_of
+from dal.query.trace import ExecutionStatistics
 from dal.statistics.counts import COUNTED_FIELDS, CommentStatistics
 from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.statistics.reader import StatisticsReader

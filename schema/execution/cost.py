@@ -31,7 +31,7 @@ from dal.limits import (
     MAX_ROWS,
     MAX_SEGMENTS,
 )
-from dal.query.plan_basis import UNKNOWING
+from dal.query.plan import UNKNOWING
 from resolvers.connections import DEFAULT_SIZE
 from schema.execution.field_reads import DETAILS, READS, ROW_BYTES, ROWS, ROWS_READ, UNIT_BYTES
 from schema.execution.fragments import fields_of, fragments_of, nodes_of

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from dal.entities import INDEXES
 from dal.entities.comment import COMMENT
-from dal.entities.declared import INDEXES
 from dal.entities.order import ORDER, purchases
 from dal.entities.organization import ORGANIZATION_USER, encode_organization
 from dal.entities.product import encode_details

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from dal.client import admin
 from dal.client.table import Table, TableAddress, connect
-from dal.entities.declared import INDEXES
+from dal.entities import INDEXES
 from dal.errors import StoreFullError, StoreRefusedError, StoreUnavailableError
 from dal.statistics.maintenance_mode import MaintenanceStore, create_table
 from dal.table.definition import global_for_local, refuse_outdated

@@ -8,7 +8,7 @@ from dal.entities.entity import Entity
 from dal.model import Comment
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
-from dal.query.query import Query
+from dal.query.plan import Query
 from dal.statistics import counter_items
 from dal.statistics.counts import deltas, summed
 from dal.statistics.maintenance_mode import Maintenance, MaintenanceStore

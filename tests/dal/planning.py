@@ -2,12 +2,9 @@
 
 from collections.abc import Sequence
 
-from dal.query.access_paths import access_paths
-from dal.query.cardinality import PageSpan
-from dal.query.optimizer import optimize
-from dal.query.plan import Plan
+from dal.query.optimizer import PageSpan, optimize
+from dal.query.plan import Plan, Query, access_paths
 from dal.query.protocols import TableStatistics
-from dal.query.query import Query
 from dal.table.index import Index
 from dal.table.ranges import Range
 

@@ -4,8 +4,8 @@ import pytest
 import yaml
 
 from dal.client.streams import WHOLE_IMAGES
+from dal.entities import INDEXES
 from dal.entities.comment import comment_key
-from dal.entities.declared import INDEXES
 from dal.entities.order import order_key
 from dal.table.definition import table_definition
 from dal.table.index import EXPIRES

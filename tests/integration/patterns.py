@@ -23,7 +23,7 @@ from dal.model import (
     Ticket,
     UserType,
 )
-from dal.query.cursors import encode
+from dal.query.pagination import encode_cursor
 from dal.stores import Stores
 from resolvers.request.context import Viewer
 from tests.engines import ROOT
@@ -63,7 +63,9 @@ class Example:
 
 def _read() -> dict[str, Example]:
     text = FIXTURE.read_text("utf-8")
-    text = text.replace("<cursor>", encode(comment_position(comment("c5", created_at=DAYS[5]))))
+    text = text.replace(
+        "<cursor>", encode_cursor(comment_position(comment("c5", created_at=DAYS[5])))
+    )
     text = text.replace("<id>", to_base64("Comment", "c9"))
     return {name: _example(**given) for name, given in tomllib.loads(text).items()}
 

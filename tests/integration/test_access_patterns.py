@@ -10,7 +10,7 @@ import pytest
 
 from dal.client import admin
 from dal.client.table import Table, TableAddress, connect
-from dal.entities.declared import INDEXES
+from dal.entities import INDEXES
 from dal.entities.order import OPEN_SHARDS
 from dal.errors import NoIndexError
 from dal.model.key_parts import LAST_CHARACTER

@@ -6,8 +6,8 @@ import pytest
 
 from dal.client.table import Table
 from dal.model import Comment
-from dal.query.execution_stats import ExecutionStatistics
 from dal.query.pagination import Slice
+from dal.query.trace import ExecutionStatistics
 from dal.repositories.comments import CommentRepository, Selection
 from tests import oracle
 from tests.bulk import fill

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from dal.client.table import Table
 from dal.maintenance.verify import verify
 from dal.model import RATINGS, Comment
-from dal.query.cursors import decode
-from dal.query.pagination import Slice
+from dal.query.pagination import Slice, decode_cursor
 from dal.repositories.comments import CommentRepository, Selection
 from tests import oracle, recount
 from tests.amazon import Amazon, settle
@@ -219,7 +218,7 @@ async def test_a_cursor_of_a_row_that_does_not_show_yet_goes_on_behind_it(
     new = rows[0]._replace(comment_id="new", created_at=newest.replace(year=newest.year + 1))
     edge = await store.add(new)
     page = await store.page(
-        Selection("42"), Slice(3, after=decode(edge.cursor), previous_page=True)
+        Selection("42"), Slice(3, after=decode_cursor(edge.cursor), previous_page=True)
     )
     assert page.nodes == oracle.newest_first(rows)[:3]
     settle(table)

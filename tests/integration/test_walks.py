@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from dal.client.table import Table
 from dal.model import RATINGS, Comment
-from dal.query.cursors import decode
-from dal.query.pagination import Slice
+from dal.query.pagination import Slice, decode_cursor
 from dal.repositories.comments import CommentRepository, Selection
 from tests import oracle
 from tests.engines import SECOND_IN_SOAK
@@ -193,7 +192,7 @@ async def test_every_cursor_resumes_at_its_own_row(
     page = await store.page(wide, Slice(100))
     for edge in reversed(page.edges) if depth_first else page.edges:
         assert len(edge.cursor) <= 80
-        position = decode(edge.cursor)
+        position = decode_cursor(edge.cursor)
         for gone in (False, True):
             if gone:
                 await store.delete(edge.node.comment_id, lambda _: None)

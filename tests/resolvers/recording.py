@@ -5,8 +5,8 @@ from typing import Any, cast
 from dal.client.service import Service
 from dal.client.table import Table
 from dal.model import Comment
-from dal.query.execution_stats import ExecutionStatistics
 from dal.query.pagination import Page, PageInfo, Slice
+from dal.query.trace import ExecutionStatistics
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
 from resolvers.request.context import Context

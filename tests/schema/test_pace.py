@@ -7,8 +7,8 @@ import pytest
 
 from dal.entities.comment import comment_position
 from dal.model import Comment
-from dal.query.execution_stats import ExecutionStatistics
 from dal.query.pagination import Edge, Page, PageInfo, Slice
+from dal.query.trace import ExecutionStatistics
 from dal.repositories.comments import Selection
 from resolvers.request.context import Context
 from schema.build import build_schema

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from dal.client.table import Table
-from dal.query.cursors import encode
+from dal.query.pagination import encode_cursor
 from dal.repositories.comments import CommentRepository, Selection
 from tests import oracle
 from tests.fakes import FaultyClient
@@ -187,7 +187,7 @@ async def test_what_is_shown_is_read_consistently(run: Run, table: Table, select
         ({"language": "english"}, "BAD_ARGUMENT"),
         ({"first": 101}, "BAD_ARGUMENT"),
         ({"first": 1, "last": 1}, "BAD_ARGUMENT"),
-        ({"after": encode("2020-11-20T12:00:00.000000Z#1")}, "BAD_CURSOR"),
+        ({"after": encode_cursor("2020-11-20T12:00:00.000000Z#1")}, "BAD_CURSOR"),
         ({"after": "garbage"}, "BAD_CURSOR"),
     ],
 )
@@ -197,7 +197,7 @@ async def test_a_bad_argument_has_a_code(run: Run, variables: dict[str, object],
 
 
 async def test_a_leaderboards_cursor_is_no_cursor_of_comments(run: Run) -> None:
-    (error,) = (await run(TOTAL, after=encode("000000000010#p")))["errors"]
+    (error,) = (await run(TOTAL, after=encode_cursor("000000000010#p")))["errors"]
     assert error["extensions"]["code"] == "BAD_CURSOR"
 
 

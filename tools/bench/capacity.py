@@ -12,7 +12,7 @@ from math import ceil
 from typing import Any
 
 from dal.client.service import Service
-from dal.entities.declared import INDEXES
+from dal.entities import INDEXES
 from dal.table.definition import table_definition
 from dal.table.items import Item
 

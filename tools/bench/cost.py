@@ -30,10 +30,10 @@ from rich.table import Table as Grid
 from dal.client.table import Table
 from dal.entities.comment import ALL, COMMENT, comment_position
 from dal.model import RATINGS, Comment
-from dal.query.cost_model import capacity_of_bytes
+from dal.query.cost import capacity_of_bytes
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
-from dal.query.query import Query
+from dal.query.plan import Query
 from dal.repositories.comments import CommentRepository, Selection
 from dal.statistics.table_statistics import ProductStatisticsProvider
 from dal.table.index import Index

@@ -12,9 +12,8 @@ from rich.table import Table as Grid
 
 from dal.limits import MAX_ROWS
 from dal.model import Comment, rules
-from dal.query.execution_stats import ExecutionStatistics
 from dal.query.pagination import Page
-from dal.query.trace import Trace
+from dal.query.trace import ExecutionStatistics, Trace
 from dal.repositories.comments import CommentRepository, Selection
 from resolvers.connections import DEFAULT_SIZE, CommentOrder, plain_slice
 from server.cli import options

@@ -12,7 +12,7 @@ from rich.table import Table as Grid
 from dal.client import admin
 from dal.client.pace import Pace
 from dal.client.streams import latest_stream
-from dal.entities.declared import INDEXES
+from dal.entities import INDEXES
 from dal.maintenance.index_creation import Tell
 from dal.maintenance.upgrade import Upgraded
 from dal.maintenance.upgrade import upgrade as upgrade_table

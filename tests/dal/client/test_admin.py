@@ -7,7 +7,7 @@ import pytest
 from dal import errors
 from dal.client import admin
 from dal.client.table import Table
-from dal.entities.declared import INDEXES
+from dal.entities import INDEXES
 from dal.statistics.maintenance_mode import Maintenance, MaintenanceStore, create_table
 from tests.fakes import Answer, FaultyClient, Operation, client_error, refuse
 

@@ -6,8 +6,8 @@ import pytest
 from dal import errors
 from dal.client import admin
 from dal.client.table import Table
+from dal.entities import INDEXES
 from dal.entities.comment import ALL, COMMENT
-from dal.entities.declared import INDEXES
 from dal.table.items import Item
 from dal.table.ranges import Range
 from dal.table.requests import QueryRequest

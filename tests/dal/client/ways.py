@@ -6,8 +6,8 @@ from dal import errors
 from dal.client.service import Sdk, Service
 from dal.client.table import Table
 from dal.client.wire import Wire
+from dal.entities import INDEXES
 from dal.entities.comment import ALL, COMMENT
-from dal.entities.declared import INDEXES
 from dal.table.definition import table_definition
 from dal.table.index import EXPIRES, TABLE
 from dal.table.ranges import Range

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.client.table import Table
+from dal.entities import ENTITIES
 from dal.entities.comment import COMMENT
-from dal.entities.declared import ENTITIES
 from dal.entities.entity import Entity, Row
 from dal.entities.order import ORDER
 from dal.entities.organization import ORGANIZATION_USER

@@ -11,8 +11,8 @@ import pytest
 
 from dal.client import admin
 from dal.client.table import Table
+from dal.entities import INDEXES
 from dal.entities.comment import COMMENT, KEYED, comment_key, is_comment
-from dal.entities.declared import INDEXES
 from dal.entities.order import ORDER, ORDERS_BY_DATE
 from dal.entities.organization import ORGANIZATION_USER
 from dal.entities.ticket import TICKET

@@ -21,7 +21,7 @@ from dal.entities.ticket import TICKETS_OF_USER
 from dal.errors import NoIndexError
 from dal.model.key_parts import LAST_CHARACTER, format_instant
 from dal.query.access_patterns import query_of
-from dal.query.query import Query
+from dal.query.plan import Query
 from dal.repositories.comments import Selection
 from dal.statistics.counts import CommentStatistics, RatingCounts
 from dal.statistics.row_locations import RowLocations

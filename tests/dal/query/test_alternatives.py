@@ -5,10 +5,9 @@ import pytest
 from dal.entities.comment import BY_LANGUAGE_AND_RATING, COMMENT
 from dal.entities.order import ORDER
 from dal.errors import NoIndexError, TooManySegmentsError
-from dal.query.access_paths import access_paths
 from dal.query.alternatives import refusal
 from dal.query.pagination import Slice
-from dal.query.query import Query
+from dal.query.plan import Query, access_paths
 from dal.query.trace import Alternative
 from dal.repositories.comments import Selection
 from tests import oracle

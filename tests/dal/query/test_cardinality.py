@@ -7,9 +7,8 @@ import pytest
 
 from dal.entities.comment import COMMENT
 from dal.query.optimizer import prove, worth_proving
-from dal.query.plan import Plan
+from dal.query.plan import EqualityKey, Filters, Plan
 from dal.query.protocols import LocatedPage
-from dal.query.query import EqualityKey, Filters
 from dal.repositories.comments import Selection
 from dal.statistics.row_locations import LocatedRow, RowLocations
 from dal.table.ranges import UNBOUNDED, Range

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dal.entities.comment import comment_position
 from dal.errors import InvalidCursorError
 from dal.model.key_parts import escape, format_count
-from dal.query.cursors import CursorKind, decode, encode
+from dal.query.pagination import CursorKind, decode_cursor, encode_cursor
 from tests.strategies import MORE, comment, identifiers
 
 COUNT = "000000000010#4%2F2"
@@ -26,13 +26,13 @@ positions = st.builds(
 @MORE
 @given(positions)
 def test_decode_undoes_encode(position: str) -> None:
-    assert decode(encode(position), CursorKind.COUNT) == position
+    assert decode_cursor(encode_cursor(position), CursorKind.COUNT) == position
 
 
 @MORE
 @given(identifiers)
 def test_a_name_alone_is_a_position(name: str) -> None:
-    assert decode(encode(escape(name)), CursorKind.NAME) == escape(name)
+    assert decode_cursor(encode_cursor(escape(name)), CursorKind.NAME) == escape(name)
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,12 @@ def test_a_name_alone_is_a_position(name: str) -> None:
 def test_clients_may_keep_a_cursor_of_an_earlier_release(
     position: str, cursor: str, kind: CursorKind
 ) -> None:
-    assert encode(position) == cursor
-    assert decode(cursor, kind) == position
+    assert encode_cursor(position) == cursor
+    assert decode_cursor(cursor, kind) == position
 
 
 def test_the_cursor_of_a_name_is_short() -> None:
-    assert len(encode("x" * 54)) < 80
+    assert len(encode_cursor("x" * 54)) < 80
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_the_cursor_of_a_name_is_short() -> None:
 )
 def test_a_cursor_of_another_list_is_refused(position: str, kind: CursorKind) -> None:
     with pytest.raises(InvalidCursorError, match="pass an edge's cursor back unchanged"):
-        decode(encode(position), kind)
+        decode_cursor(encode_cursor(position), kind)
 
 
 @pytest.mark.parametrize("kind", list(CursorKind))
@@ -95,12 +95,12 @@ def test_a_right_checksum_does_not_save_a_wrong_body(kind: CursorKind, body: str
     raw = struct.pack(">BI", kind, zlib.crc32(body.encode())) + body.encode()
     cursor = urlsafe_b64encode(raw).rstrip(b"=").decode()
     with pytest.raises(InvalidCursorError):
-        decode(cursor, CursorKind.COUNT)
+        decode_cursor(cursor, CursorKind.COUNT)
     with pytest.raises(InvalidCursorError):
-        decode(cursor, CursorKind.INSTANT)
+        decode_cursor(cursor, CursorKind.INSTANT)
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "a#b", "%2f", "a\0", "x" * 600])
 def test_a_right_checksum_does_not_save_a_wrong_name(name: str) -> None:
     with pytest.raises(InvalidCursorError):
-        decode(encode(name), CursorKind.NAME)
+        decode_cursor(encode_cursor(name), CursorKind.NAME)

@@ -11,7 +11,7 @@ from dal.entities.ticket import TICKETS_OF_USER
 from dal.model.key_parts import escape
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
-from dal.query.query import Query
+from dal.query.plan import Query
 from dal.table.index import Index
 from dal.table.items import Item
 from dal.table.ranges import UNBOUNDED, Range

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.query.merge import Merge
+from dal.entities.entity import Row
+from dal.query.executor import Merge
 from tests.strategies import MORE
 
-Row = tuple[str, str]
 positions = st.sets(st.text("ab\ud7ff\ue000\U00010000", max_size=3), max_size=8)
 many_positions = st.lists(positions, max_size=5)
 
@@ -43,7 +43,7 @@ class Rows:
         rows = self.keys[self.taken : self.taken + self.size]
         self.asked, self.taken = self.asked + 1, self.taken + len(rows)
         self.log.append(self.name)
-        return [(key, f"{key} of {self.name}") for key in rows]
+        return [Row(key, {}, {"source": self.name}) for key in rows]
 
 
 async def merged(sources: Sequence[Rows], *, descending: bool) -> list[Row]:
@@ -62,11 +62,9 @@ async def test_the_merge_is_the_sorted_union(
         Rows(str(number), sorted(one, reverse=descending), size) for number, one in enumerate(sets)
     ]
     rows = await merged(sources, descending=descending)
-    assert [position for position, _ in rows] == sorted(set[str]().union(*sets), reverse=descending)
-    for position, row in rows:
-        assert row in {
-            f"{position} of {number}" for number, one in enumerate(sets) if position in one
-        }
+    assert [row.position for row in rows] == sorted(set[str]().union(*sets), reverse=descending)
+    for row in rows:
+        assert row.position in sets[int(row.values["source"])]
 
 
 @MORE
@@ -84,7 +82,7 @@ async def test_a_source_is_asked_again_only_when_the_next_row_hangs_on_it(
             before = source.keys[: max(0, source.asked - 1) * source.size]
             # All rows of the answers before the last were shown before it was asked for.
             assert set(before) <= set(shown)
-        shown += [position for position, _ in came]
+        shown += [row.position for row in came]
 
 
 async def test_no_sources_and_empty_sources_have_no_rows() -> None:
@@ -95,7 +93,7 @@ async def test_no_sources_and_empty_sources_have_no_rows() -> None:
 @pytest.mark.parametrize("size", [1, 2, 5])
 async def test_a_position_in_several_sources_is_one_row(size: int) -> None:
     rows = await merged([Rows(name, "dba", size) for name in "xyz"], descending=True)
-    assert [position for position, _ in rows] == ["d", "b", "a"]
+    assert [row.position for row in rows] == ["d", "b", "a"]
 
 
 async def test_all_sources_are_asked_at_once() -> None:
@@ -108,14 +106,14 @@ async def test_all_sources_are_asked_at_once() -> None:
         rows = await merged(
             [Rows(key, [key], size=2, wait=wait) for key in "cabd"], descending=False
         )
-    assert [position for position, _ in rows] == ["a", "b", "c", "d"]
+    assert [row.position for row in rows] == ["a", "b", "c", "d"]
 
 
 async def test_only_the_source_that_runs_dry_is_asked_again() -> None:
     log: list[str] = []
     x, y = Rows("x", "abcdg", 2, log=log), Rows("y", "efh", 2, log=log)
     merge = Merge([x, y], descending=False)
-    came = ["".join(key for key, _ in await merge.more()) for _ in range(4)]
+    came = ["".join(row.position for row in await merge.more()) for _ in range(4)]
     assert (came, "".join(log)) == (["ab", "cd", "ef", "gh"], "xyxxy")
 
 

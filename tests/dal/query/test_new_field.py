@@ -10,8 +10,7 @@ from dal.entities.comment import ALL, COMMENT, comment_position
 from dal.entities.entity import Entity
 from dal.errors import NoIndexError
 from dal.model import RATINGS, Comment
-from dal.query.access_paths import access_paths
-from dal.query.query import Filters, Query
+from dal.query.plan import Filters, Query, access_paths
 from dal.table.index import BY_DATE, Index
 from tests.dal.known import KnownProduct
 from tests.dal.paging import PRODUCT, dense

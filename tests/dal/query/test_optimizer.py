@@ -10,8 +10,7 @@ from dal.entities.ticket import TICKETS_OF_USER
 from dal.errors import NoIndexError, TooManySegmentsError
 from dal.limits import MAX_SEGMENTS
 from dal.model import RATINGS
-from dal.query.plan import Plan, Segment
-from dal.query.query import Query
+from dal.query.plan import Plan, Query, Segment
 from dal.repositories.comments import Selection
 from dal.statistics.counts import CommentStatistics, RatingCounts
 from dal.statistics.row_locations import RowLocations

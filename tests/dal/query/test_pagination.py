@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from dal.entities.comment import COMMENT, comment_position
 from dal.model import Comment
-from dal.query.cursors import decode
-from dal.query.pagination import Slice
+from dal.query.pagination import Slice, decode_cursor
 from dal.repositories.comments import Selection
 from tests.dal.paging import (
     ANY,
@@ -59,7 +58,7 @@ async def test_a_page_is_the_slice_of_the_sorted_list(
     assert page.page_info.has_previous_page == (precedes if cut.previous_page else None)
     assert page.page_info.start_cursor == (page.edges[0].cursor if positions else None)
     assert page.page_info.end_cursor == (page.edges[-1].cursor if positions else None)
-    assert [decode(edge.cursor) for edge in page.edges] == positions
+    assert [decode_cursor(edge.cursor) for edge in page.edges] == positions
     assert page.stats.requests == len(engine.requests)
     assert page.stats.items_read == engine.rows_answered
     assert page.stats.consumed_capacity == 0.5 * len(engine.requests)

@@ -12,8 +12,7 @@ from dal.account import opened
 from dal.client.table import Table
 from dal.deadline import Deadline, deadline
 from dal.errors import StoreUnavailableError, ThrottledError
-from dal.query.pagination import Slice
-from dal.query.shared_reads import SharedReads
+from dal.query.pagination import SharedReads, Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.table.requests import QueryAnswer, QueryRequest
 from tests.strategies import FEW, comment

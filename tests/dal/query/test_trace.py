@@ -137,7 +137,7 @@ async def test_a_page_that_nobody_explains_notes_nothing_and_weighs_nothing_twic
     for name in ("alternatives", "full_pages"):
         monkeypatch.setattr(f"dal.query.executor.{name}", counted(name))
     for name in ("note", "step"):
-        monkeypatch.setattr(f"dal.query.execution_stats.ExecutionStatistics.{name}", counted(name))
+        monkeypatch.setattr(f"dal.query.trace.ExecutionStatistics.{name}", counted(name))
     product = KnownProduct(COMMENT, ROWS)
     page = await product.read(selection.query(), Slice(20))
     assert (page.stats.trace, calls) == (None, Counter())

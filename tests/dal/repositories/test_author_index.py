@@ -8,8 +8,8 @@ import pytest
 
 from dal.client import admin
 from dal.client.table import Table
+from dal.entities import INDEXES
 from dal.entities.comment import BY_AUTHOR, COMMENT, comment_key, comment_position
-from dal.entities.declared import INDEXES
 from dal.errors import StoreRefusedError
 from dal.maintenance import index_creation
 from dal.maintenance.upgrade import Upgraded, upgrade

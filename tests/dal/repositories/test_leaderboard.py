@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.client.table import Table
-from dal.entities.leaderboard import rank_position
+from dal.entities.product import rank_position
 from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories import leaderboard

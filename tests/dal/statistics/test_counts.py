@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dal.errors import NoIndexError
 from dal.model import RATINGS, Comment
-from dal.query.query import Query
+from dal.query.plan import Query
 from dal.repositories.comments import Selection
 from dal.statistics.counts import (
     CommentStatistics,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dal.query.plan import EqualityKey, Filters, equality_keys
 from dal.query.protocols import LocatedPage
-from dal.query.query import EqualityKey, Filters, equality_keys
 from dal.statistics.row_locations import MOST, MOST_VALUES, LocatedRow, RowLocations
 from dal.table.ranges import Range
 

@@ -8,10 +8,10 @@ from dal.client.table import Table
 from dal.entities.comment import COMMENT, comment_position
 from dal.entities.entity import Row
 from dal.model.key_parts import format_instant
-from dal.query.execution_stats import ExecutionStatistics
 from dal.query.pagination import Slice
+from dal.query.plan import EqualityKey, Query, equality_keys
 from dal.query.protocols import RangeRead, TableStatistics
-from dal.query.query import EqualityKey, Query, equality_keys
+from dal.query.trace import ExecutionStatistics
 from dal.repositories.comments import CommentRepository, Selection
 from dal.statistics.maintenance_mode import MaintenanceStore
 from dal.statistics.reader import StatisticsReader

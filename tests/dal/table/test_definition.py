@@ -4,7 +4,7 @@ import pytest
 
 from dal.client import admin
 from dal.client.table import Table
-from dal.entities.declared import INDEXES
+from dal.entities import INDEXES
 from dal.errors import StoreRefusedError
 from dal.table.definition import refuse_outdated, table_definition
 from dal.table.index import TABLE_KEYS

@@ -5,8 +5,8 @@ import pytest
 
 from dal.errors import ThrottledError
 from dal.model import Organization
-from dal.query.execution_stats import ExecutionStatistics
 from dal.query.pagination import Page, PageInfo, Slice
+from dal.query.trace import ExecutionStatistics
 from resolvers.request.cache import PrefetchedPages, RequestCache
 
 PAGE: Page[str] = Page([], PageInfo(None, None, None, None), ExecutionStatistics("T1"))

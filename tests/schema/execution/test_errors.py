@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from dal import errors
-from dal.query.cursors import encode
+from dal.query.pagination import encode_cursor
 from dal.repositories.comments import CommentRepository
 from schema.execution.errors import UNAVAILABLE
 from tests.schema.conftest import Run
@@ -19,7 +19,7 @@ query ($product: String!, $rating: [Int!], $language: [String!],
   }
 }
 """
-CURSOR = encode("2020-11-20T12:00:00.000000Z#100001")
+CURSOR = encode_cursor("2020-11-20T12:00:00.000000Z#100001")
 
 
 @pytest.mark.parametrize(

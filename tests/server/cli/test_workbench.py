@@ -8,7 +8,7 @@ import typer
 from typer.testing import CliRunner
 
 from dal.client.table import Table
-from dal.entities.declared import INDEXES
+from dal.entities import INDEXES
 from dal.table.definition import table_definition
 from server.cli.commands.table import workbench
 from tests.server.cli.workbench_file import FILE, made

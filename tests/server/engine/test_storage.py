@@ -6,7 +6,7 @@ import pytest
 
 from dal.client import admin
 from dal.client.table import Table
-from dal.entities.declared import INDEXES
+from dal.entities import INDEXES
 from dal.errors import StoreRefusedError
 from dal.statistics.maintenance_mode import KEY, create_table
 from dal.table.definition import table_definition

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 
 from dal.client import admin
 from dal.client.table import Table
-from dal.entities.declared import INDEXES
+from dal.entities import INDEXES
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
 from server.app import create_app

@@ -9,7 +9,7 @@ import pytest
 
 from dal.client import admin
 from dal.client.table import Table
-from dal.entities.declared import INDEXES
+from dal.entities import INDEXES
 from dal.model import ProductDetails
 from dal.repositories.products import ProductRepository
 from server.app import create_app

@@ -5,7 +5,7 @@ import pytest
 
 from dal.client.table import Table
 from dal.entities.comment import comment_position
-from dal.query.cursors import encode
+from dal.query.pagination import encode_cursor
 from dal.statistics.counter_items import item_key
 from dal.statistics.counts import StatisticsKey
 from server.pages.paging import SIZE, cursor_of_previous, first_size
@@ -111,10 +111,10 @@ async def test_the_deepest_page_costs_what_the_first_costs(
 ) -> None:
     comments = numbered("deep", 2_000)
     await fill(table, comments)
-    above = encode(comment_position(comments[20]))
+    above = encode_cursor(comment_position(comments[20]))
     for query in ("", "?language=en", "?rating=1&rating=4"):
         first = await opened(client, f"/products/deep{query}")
-        cursor = above if "rating" not in query else encode(comment_position(comments[50]))
+        cursor = above if "rating" not in query else encode_cursor(comment_position(comments[50]))
         deepest = await opened(
             client, f"/products/deep{query}{'&' if query else '?'}after={cursor}"
         )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dal.client.table import Table
 from dal.entities.comment import COMMENT
 from dal.query.pagination import Page, Slice
-from dal.query.plan_basis import PlanBasis
+from dal.query.plan import PlanBasis
 from dal.query.trace import Trace
 from dal.repositories.comments import Selection
 from dal.repositories.orders import OrderRepository

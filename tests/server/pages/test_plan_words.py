@@ -2,8 +2,7 @@
 
 import pytest
 
-from dal.query.execution_stats import SegmentStatistics
-from dal.query.reasons import Reason, ReasonCode
+from dal.query.trace import Reason, ReasonCode, SegmentStatistics
 from dal.table.ranges import UNBOUNDED, Range
 from server.pages import i18n, plan_words
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from dal.query import cursors
+from dal.query.pagination import encode_cursor
 from tools.bench.speed.loads import FIRST, Asked, CommentAdded, CommentAsked, PageAsked
 
 _COMMENT = "id rating language title text username createdAt"
@@ -76,7 +76,7 @@ class CommentsApi:
 
     def _cursor(self, position: str) -> str:
         if self.own_cursors:
-            return cursors.encode(position)
+            return encode_cursor(position)
         return urlsafe_b64encode(position.encode()).rstrip(b"=").decode()
 
     def _added(self, asked: CommentAdded) -> Body:

@@ -8,7 +8,7 @@ import pytest
 
 from dal.client import admin
 from dal.client.table import Table, TableAddress, connect
-from dal.entities.declared import INDEXES
+from dal.entities import INDEXES
 from dal.errors import StoreRefusedError
 from dal.repositories.comments import CommentRepository, Selection
 from dal.repositories.orders import OrderRepository, OrderSelection
