@@ -37,7 +37,7 @@ from server.http.subscriptions import EventStreamView, Subscribers, wants_events
 from server.http.websocket import WebSocketView
 from server.manifests import read_manifests
 from server.observability.signals import OFF, Signals
-from server.pages.operations import DOCUMENTS
+from server.pages.page_documents import DOCUMENTS
 from server.settings import NO_RATE_LIMIT, Settings
 
 _GRAPHQL = "/graphql"

@@ -1,7 +1,16 @@
-"""The addresses of pages: one spelling each, so that they can be shared and cached."""
+"""The addresses of pages: one spelling each, so that pages can be shared and cached.
+
+A page of a list holds 20 comments, counted from the oldest comment, so that older pages do not
+change. Counted from the newest, every page would move by one with each new comment. Counted from
+the oldest, only the first page grows: it takes the remainder, 20 to 39 comments, or all comments
+while there are fewer than 40. The address of an older page has the cursor that it comes after.
+
+A list with the oldest first is cut into pages of 20 from its start. So is a list between dates,
+because comments are not counted by date.
+"""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
@@ -14,6 +23,9 @@ from server.pages.faults import PageFault
 from server.pages.i18n import gettext
 
 RATINGS = (1, 2, 3, 4, 5)
+
+SIZE = 20
+"""Comments of a page."""
 
 _LOCAL = re.compile(r"/(?![/\\])[!-~]*")
 
@@ -94,6 +106,28 @@ class Filters:
             *cursor.items(),
         ]
         return f"?{urlencode(pairs)}" if pairs else ""
+
+
+def first_size(total: int | None) -> int:
+    """Return how many comments the first page asks for when the counts say ``total``.
+
+    It is never less than a page: counts that lag, as those of a stream may, hide no comment. None
+    is a list whose first page takes no remainder.
+    """
+    if total is None:
+        return SIZE
+    return max(SIZE, total) if total < 2 * SIZE else SIZE + total % SIZE
+
+
+def cursor_of_previous(cursors: Sequence[str], *, remainder: bool) -> str | None:
+    """Return what the page of the last 20 of ``cursors`` comes after, None for the first page.
+
+    ``cursors`` are those of up to 40 comments before the page that is left, in list order. With
+    fewer than 40 there is no full page before those 20: they belong to a first page that takes the
+    ``remainder``.
+    """
+    first = 2 * SIZE - 1 if remainder else SIZE
+    return cursors[-SIZE - 1] if len(cursors) > first else None
 
 
 def product_path(product_id: str) -> str:

@@ -1,22 +1,146 @@
-"""``/comments/{id}``: a comment's permalink, where who wrote it edits and deletes it."""
+"""``/comments/{id}``, a comment's permalink, and ``/authors/{name}``, an author's comments.
 
+The form of a comment is here too: the author edits and deletes the comment with it, and the
+product's page has it for a new one.
+"""
+
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
+from urllib.parse import urlencode
 
 from starlette.responses import Response
 
 from resolvers.request.authorization import can_change
-from server.pages import linked_data
-from server.pages.addresses import comment_path, product_path
-from server.pages.comment_forms import CommentForm, require_own, user_errors
-from server.pages.faults import PageFault
-from server.pages.formats import product_name
-from server.pages.i18n import gettext
+from server.pages.addresses import RATINGS, SIZE, author_path, comment_path, product_path
+from server.pages.crawlers import linked_review
+from server.pages.faults import PageFault, flaw_message
+from server.pages.formats import ANOTHER, LanguageChoice, number, product_name
+from server.pages.i18n import gettext, gettext_noop, ngettext
+from server.pages.page_documents import DocumentResult, fill_statistics
 from server.pages.page_request import PageRequest
-from server.pages.uncounted import known_counts
+from server.pages.plan_panel import plan_account
+from server.pages.sessions import OTHER_SESSION, Session, require_own
+
+_FIELDS = ("rating", "language", "title", "text")
+
+_RATINGS = frozenset(map(str, RATINGS))
+
+_MOST: Mapping[str, int] = {"title": 200, "text": 10_000}
+"""The API's limits in characters. A refused field within its limit is blank."""
+
+UNLISTED = gettext_noop(
+    "This shop has no product of this number, so it takes no comments here: check the number."
+)
+
+_MESSAGES: Mapping[str, str] = {
+    "IDEMPOTENCY_KEY_REUSED": gettext_noop(
+        "This form was sent before, with other words. Send it again if these are a new comment."
+    ),
+    "NOT_FOUND": gettext_noop("This comment is gone: it may have been deleted."),
+    "CONFLICT": gettext_noop("Somebody else changed this meanwhile: look at it again."),
+}
+"""The form's message for a user error without a field of the form, by its code."""
+
+_REFUSED = gettext_noop(
+    "This cannot be stored. Copy your text, load the page again and send it once more."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommentForm:
+    """The typed fields, and error messages by field; the form's own have an empty name.
+
+    ``key`` is the idempotency key: a form that is sent twice, by a double click or because no
+    response came, adds one comment.
+    """
+
+    rating: str = ""
+    language: str = ""
+    title: str = ""
+    text: str = ""
+    key: str = field(default_factory=secrets.token_urlsafe)
+    errors: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def typed(cls, fields: dict[str, str]) -> "CommentForm":
+        """Return a form with the fields of a post."""
+        given = fields.get("language", "")
+        return cls(
+            rating=fields.get("rating", ""),
+            language=fields.get("another" if given == ANOTHER else "language", ""),
+            title=fields.get("title", ""),
+            text=fields.get("text", ""),
+            key=fields.get("key") or secrets.token_urlsafe(),
+        )
+
+    def with_errors(self, errors: dict[str, str], key: str | None = None) -> "CommentForm":
+        """Return the same form with error messages, and a new key where the old one is used up."""
+        return replace(self, key=key or self.key, errors=errors)
+
+    def shown(self, accepted: str, known: Iterable[str] = ()) -> dict[str, Any]:
+        """Return the template's data: fields, their longest lengths, languages to choose from."""
+        choice = LanguageChoice.offered(self.language, accepted, known)
+        return asdict(self) | {"choice": asdict(choice), "most": _MOST}
+
+    def input(self) -> dict[str, Any]:
+        """Return the fields of the mutation's input; the mutation refuses 0 for no rating."""
+        return {
+            "rating": int(self.rating) if self.rating in _RATINGS else 0,
+            "language": self.language.strip(),
+            "title": self.title.strip(),
+            "text": self.text.strip(),
+        }
+
+    def check(self, session: Session, fields: dict[str, str]) -> dict[str, str]:
+        """Return why the form cannot be sent to the API, by field; empty when it can."""
+        if session.username is None:
+            ended = session.ended and flaw_message(session.ended)
+            return {"": ended or gettext("Sign in first: your text stays here.")}
+        if not session.made(fields.get("form_key", "")):
+            return {"": gettext(OTHER_SESSION)}
+        return {}
+
+    def messages(self, errors: list[dict[str, Any]]) -> dict[str, str]:
+        """Return a message for each of the API's user errors, by the form's field.
+
+        The API's own messages are for programs. An error of no field of the form is the form's own.
+        """
+        messages = {}
+        for error in errors:
+            blamed = error["field"][-1] if error["field"] else ""
+            name = blamed if blamed in _FIELDS else ""
+            messages[name] = self._message(name, error["code"])
+        return messages
+
+    def _message(self, name: str, code: str) -> str:
+        if name == "rating":
+            return gettext("Choose from one to five stars.")
+        if name == "language":
+            return gettext("Choose the language, or give its tag, such as en or pt-BR.")
+        if not name:
+            return gettext(_MESSAGES.get(code, _REFUSED))
+        size = len(self.input()[name])
+        if size <= _MOST[name]:
+            return gettext("Write a few words.")
+        return ngettext(
+            "This is %(count)s character long: too much.",
+            "This is %(count)s characters long: too much.",
+            size,
+            count=number(size),
+        )
+
+
+def user_errors(result: DocumentResult) -> list[dict[str, Any]]:
+    """Return the user errors of a mutation's only field."""
+    (payload,) = result.data.values()
+    errors: list[dict[str, Any]] = payload["userErrors"]
+    return errors
 
 
 async def show(request: PageRequest) -> Response:
-    """Show a comment, with its forms to who may change it."""
+    """Show a comment, with its forms for a viewer who may change it."""
     return await _page(request, None)
 
 
@@ -25,31 +149,24 @@ async def change(request: PageRequest) -> Response:
     fields = await request.form()
     comment = await _comment(request)
     if fields.get("action") == "delete":
-        return await _delete(request, comment, fields)
+        require_own(request.session, fields)
+        if user_errors(await request.run("comment.delete", input={"id": comment["id"]})):
+            raise PageFault(409, gettext("It cannot be deleted now: somebody else changed it."))
+        return request.to(product_path(comment["product"]["productId"]) + "?notice=deleted")
     form = CommentForm.typed(fields)
     errors = form.check(request.session, fields)
     if not errors:
-        answer = await request.run("comment.update", input={"id": comment["id"], **form.input()})
-        errors = form.faults(user_errors(answer))
+        result = await request.run("comment.update", input={"id": comment["id"], **form.input()})
+        errors = form.messages(user_errors(result))
     if errors:
-        return await _page(request, form.refused(errors), status=422)
+        return await _page(request, form.with_errors(errors), status=422)
     return request.to(comment_path(comment["commentId"]) + "?notice=changed")
-
-
-async def _delete(
-    request: PageRequest, comment: dict[str, Any], fields: dict[str, str]
-) -> Response:
-    require_own(request.session, fields)
-    refusals = user_errors(await request.run("comment.delete", input={"id": comment["id"]}))
-    if refusals:
-        raise PageFault(409, gettext("It cannot be deleted now: somebody else changed it."))
-    return request.to(product_path(comment["product"]["productId"]) + "?notice=deleted")
 
 
 async def _comment(request: PageRequest) -> dict[str, Any]:
     comment_id = request.http.path_params["comment_id"]
-    answer = await request.run("comment", commentId=comment_id)
-    comment: dict[str, Any] | None = answer.data["comment"]
+    result = await request.run("comment", commentId=comment_id)
+    comment: dict[str, Any] | None = result.data["comment"]
     if comment is None:
         raise PageFault(404, gettext("There is no such comment: it may have been deleted."))
     return comment
@@ -60,16 +177,47 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     viewer = request.session.context.viewer
     mine = viewer is not None and can_change(viewer, comment["username"])
     if mine and form is None:
-        form = CommentForm.showing(comment)
+        form = CommentForm.typed({name: str(comment[name]) for name in _FIELDS})
     return request.render(
         "comment.html",
         status,
         comment=comment,
-        known=known_counts(comment["product"]),
+        known=fill_statistics(comment["product"]),
         name=product_name(comment["product"]),
         path=comment_path(comment["commentId"]),
         canonical=comment_path(comment["commentId"]),
         mine=mine,
         form=form and form.shown(request.accepted),
-        linked=linked_data.lone_review(request.site, comment),
+        linked=linked_review(request.site, comment),
+    )
+
+
+async def show_author(request: PageRequest) -> Response:
+    """Show one page of an author's comments on all products, newest first."""
+    username = request.http.path_params["username"]
+    given = request.http.query_params
+    after, before = given.get("after") or None, given.get("before") or None
+    size = {"last": SIZE, "before": before} if before else {"first": SIZE, "after": after}
+    result = await request.run("author.comments", username=username, **size)
+    connection = result.data["author"]["comments"]
+    comments, info = connection["nodes"], connection["pageInfo"]
+    if not comments:
+        message = gettext("There are no comments here any more. Start from the beginning.")
+        if not (after or before):
+            message = gettext("There are no comments by %(author)s.", author=username)
+        raise PageFault(404, message)
+
+    def address(**cursor: str) -> str:
+        path = author_path(username)
+        return f"{path}?{urlencode(cursor)}" if cursor else path
+
+    own = {"before": before} if before else {"after": after} if after else {}
+    return request.render(
+        "author.html",
+        author=username,
+        comments=comments,
+        canonical=address(**own),
+        onward=address(after=info["endCursor"]) if info["hasNextPage"] else None,
+        back=address(before=info["startCursor"]) if info["hasPreviousPage"] else None,
+        account=plan_account(connection["plan"], result),
     )

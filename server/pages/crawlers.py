@@ -1,17 +1,29 @@
-"""``/robots.txt`` and ``/sitemap.xml``."""
+"""What crawlers read: ``/robots.txt``, ``/sitemap.xml``, and JSON-LD within the pages.
+
+JSON-LD has schema.org's Product, AggregateRating and Review, with the fields that Google requires
+of review snippets, and those that Google recommends where we know them.
+https://developers.google.com/search/docs/appearance/structured-data/review-snippet
+"""
+
+from typing import Any
 
 from starlette.responses import PlainTextResponse, Response
 
 from server.pages import rendering
-from server.pages.addresses import product_path
+from server.pages.addresses import product_path, rooted
+from server.pages.formats import product_name
 from server.pages.page_request import PageRequest
 
-_PAGES = 10
+_SITEMAP_PAGES = 10
 """Pages of 100 products in the sitemap; crawlers find the rest on the pages of the list."""
+
+_CONTEXT = {"@context": "https://schema.org"}
+
+_RATING = {"@type": "Rating", "bestRating": 5, "worstRating": 1}
 
 
 async def robots(request: PageRequest) -> Response:
-    """Say what crawlers may read: all but what is not for them."""
+    """Tell crawlers which pages to leave out."""
     lines = [
         "User-agent: *",
         *(f"Disallow: {request.root}/{path}" for path in ("graphql", "playground", "sign-in")),
@@ -21,9 +33,9 @@ async def robots(request: PageRequest) -> Response:
 
 
 async def sitemap(request: PageRequest) -> Response:
-    """List the first page and those of the thousand products at the top of the leaderboard."""
+    """List the first page and the pages of the leaderboard's first thousand products."""
     paths, after = ["/"], None
-    for _ in range(_PAGES):
+    for _ in range(_SITEMAP_PAGES):
         board = (await request.run("sitemap", after=after)).data["leaderboard"]
         paths += [product_path(one["product"]["productId"]) for one in board["nodes"]]
         after = board["pageInfo"]["endCursor"]
@@ -32,3 +44,51 @@ async def sitemap(request: PageRequest) -> Response:
     facts = {"addresses": [request.site + path for path in paths]}
     body = rendering.render("sitemap.xml", facts)
     return Response(body, headers=rendering.HEADERS, media_type="application/xml")
+
+
+def linked_product(
+    site: str, product: dict[str, Any], comments: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the JSON-LD of a product's page: the product, its rating and the comments shown."""
+    reviews = [_review(comment) for comment in comments]
+    return _CONTEXT | _product(site, product) | ({"review": reviews} if reviews else {})
+
+
+def linked_review(site: str, comment: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON-LD of a comment's page: one review, with its product."""
+    return _CONTEXT | _review(comment) | {"itemReviewed": _product(site, comment["product"])}
+
+
+def _review(comment: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "@type": "Review",
+        # Google takes a name of fewer than 100 characters.
+        "author": {"@type": "Person", "name": comment["username"][:99]},
+        "datePublished": comment["createdAt"],
+        "inLanguage": comment["language"],
+        "name": comment["title"],
+        "reviewBody": comment["text"],
+        "reviewRating": _RATING | {"ratingValue": comment["rating"]},
+    }
+
+
+def _product(site: str, product: dict[str, Any]) -> dict[str, Any]:
+    """Return a product; ``url`` is the shop's page of it, else ours."""
+    page, statistics = site + product_path(product["productId"]), product["statistics"]
+    found: dict[str, Any] = {
+        "@type": "Product",
+        "@id": page,
+        "url": rooted(product["url"] or page, site),
+        "name": product_name(product),
+    }
+    if product["pictureUrl"]:
+        found["image"] = rooted(product["pictureUrl"], site)
+    if statistics["total"]:  # a rating of no reviews is invalid
+        found["aggregateRating"] = {
+            "@type": "AggregateRating",
+            "ratingValue": round(statistics["average"], 2),
+            "reviewCount": statistics["total"],
+            "bestRating": 5,
+            "worstRating": 1,
+        }
+    return found

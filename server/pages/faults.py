@@ -89,7 +89,7 @@ def fault_of(error: GraphQLError) -> PageFault:
     return PageFault(_STATUSES.get(code, 400), message)
 
 
-def told_of(flaw: TokenFlaw) -> str:
+def flaw_message(flaw: TokenFlaw) -> str:
     """Return what a person is told of a JWT with a flaw."""
     return gettext(_FLAWS[flaw])
 

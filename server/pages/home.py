@@ -14,9 +14,9 @@ from starlette.responses import Response
 from server.pages.addresses import product_path
 from server.pages.faults import PageFault
 from server.pages.i18n import gettext
+from server.pages.page_documents import fill_statistics
 from server.pages.page_request import PageRequest
-from server.pages.product import account
-from server.pages.uncounted import known_counts
+from server.pages.plan_panel import plan_account
 
 
 async def show(request: PageRequest) -> Response:
@@ -24,8 +24,8 @@ async def show(request: PageRequest) -> Response:
     given = request.http.query_params
     language, after = given.get("language") or None, given.get("after") or None
     narrowed = {"language": language} if language else {}
-    answer = await request.run("home.language" if language else "home", after=after, **narrowed)
-    board = answer.data["leaderboard"]
+    result = await request.run("home.language" if language else "home", after=after, **narrowed)
+    board = result.data["leaderboard"]
     info = board["pageInfo"]
     # An id is any client's text: the first page shows what the shop has named.
     titled = [rank for rank in board["nodes"] if rank["product"]["title"]]
@@ -38,7 +38,7 @@ async def show(request: PageRequest) -> Response:
         after=after,
         canonical=_address(language, after),
         older=_address(language, info["endCursor"]) if info["hasNextPage"] else None,
-        account=account(board["plan"], answer),
+        account=plan_account(board["plan"], result),
     )
 
 
@@ -58,7 +58,7 @@ def _languages(ranks: list[dict[str, Any]]) -> list[str]:
     """Return the languages of the products shown, the most frequent first."""
     counts: Counter[str] = Counter()
     for rank in ranks:
-        known_counts(rank["product"])
+        fill_statistics(rank["product"])
         for one in rank["product"]["statistics"]["languages"]:
             counts[one["language"]] += one["count"]
     return sorted(counts, key=lambda tag: (-counts[tag], tag))

@@ -29,6 +29,8 @@ LOCALES: Mapping[str, Locale] = {
 SOURCE = "en"
 """The language of the code, which needs no catalogue."""
 
+TEMPLATES = ROOT / "server/pages/templates"
+
 CATALOGUES = ROOT / "server/pages/locales"
 
 _SMALL = 201

@@ -15,10 +15,10 @@ from server.auth.authenticator import DemoAccount, InvalidTokenError, KeysUnavai
 from server.http.errors import failure
 from server.http.graphql import GraphQLView
 from server.http.request import read_body
-from server.pages import formats, i18n, operations, rendering, sessions
-from server.pages.faults import KEYS_AWAY, PageFault, told_of
+from server.pages import formats, i18n, rendering, sessions
+from server.pages.faults import KEYS_AWAY, PageFault, flaw_message
 from server.pages.i18n import gettext, gettext_noop
-from server.pages.operations import Answer
+from server.pages.page_documents import DocumentResult, run_document
 from server.pages.sessions import Session
 
 LANGUAGES = [(tag, formats.LANGUAGES[tag]) for tag in i18n.LOCALES]
@@ -70,9 +70,9 @@ class PageRequest:
         query = "&".join(part for part in parts if not part.startswith("lang="))
         return f"{path}?{query}" if query else path
 
-    async def run(self, name: str, **variables: Any) -> Answer:
+    async def run(self, name: str, **variables: Any) -> DocumentResult:
         """Run one of the pages' documents as whoever asks; PageFault tells its errors."""
-        return await operations.run(self.view.schema, self.session.context, name, variables)
+        return await run_document(self.view.schema, self.session.context, name, variables)
 
     async def form(self) -> dict[str, str]:
         """Return the fields of a form post, lines ended by a line feed.
@@ -122,7 +122,7 @@ class PageRequest:
             "viewer": self.session.username,
             "demo_user": self.demo and self.demo.username,
             "form_key": self.session.form_key,
-            "ended": self.session.ended and told_of(self.session.ended),
+            "ended": self.session.ended and flaw_message(self.session.ended),
             "notice": gettext(notice) if notice else None,
             "picture_origins": tuple(self.http.app.state.settings.picture_origins),
             "loading": self.http.app.state.loading(),
@@ -168,7 +168,7 @@ def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = Non
                 request = PageRequest(http, view, await sessions.open_session(view, http), demo)
                 return await handler(request)
             except InvalidTokenError as error:
-                return fault_page(anonymous, PageFault(401, told_of(error.flaw)))
+                return fault_page(anonymous, PageFault(401, flaw_message(error.flaw)))
             except KeysUnavailableError:
                 return fault_page(anonymous, PageFault(503, gettext(KEYS_AWAY)))
             except PageFault as fault:

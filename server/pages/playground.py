@@ -1,15 +1,17 @@
 """``/playground``: one page of comments by two plans, ours and the articles', side by side.
 
-Both are carried out, each as one operation of the API with its limits. A page reads four lists at
-most: the two, and up to two that count the rows before it. Each stands in 60 partitions at most, so
-that all of it stays within what one request may cost (``schema.execution.cost.MAX_REQUESTS``).
+The server carries out both, each as one operation of the API with its limits. A page reads four
+lists at most: the two, and up to two that count the rows before it. Each list has 60 partitions at
+most, so all of them stay within one request's limit (``schema.execution.cost.MAX_REQUESTS``).
 """
 
 import hashlib
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
+from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,15 +19,124 @@ from starlette.responses import Response
 from schema.execution.processor_time import charged
 from server.http.graphiql import FILE_HEADERS
 from server.http.request import read_body
-from server.pages import i18n, plan_drawing, rendering
+from server.pages import i18n, plan_panel, rendering
+from server.pages.addresses import RATINGS, SIZE, Filters
 from server.pages.faults import PageFault
-from server.pages.operations import Answer
+from server.pages.i18n import gettext
+from server.pages.page_documents import DocumentResult, fill_statistics
 from server.pages.page_request import PageRequest
-from server.pages.playground_choice import BASES, LARGEST, Choice, beginning, examples
-from server.pages.uncounted import known_counts
+
+PATH = "/playground"
+
+LARGEST = 100
+"""Rows of a page, as in the API."""
+
+DEEPEST = 200
+"""Rows before a page that its number may skip: they are read to be counted, 100 at a time."""
+
+BASES = {"all": "ROW_LOCATIONS", "counts": "COUNTS", "nothing": "NOTHING"}
+"""What our plan may go by: the address's word, and the API's."""
 
 LARGEST_DRAWING = 2_000
 """Rows and key ranges of a posted plan: more take over 10 ms, and their dots run together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A list, a page of it, and what to plan that page by."""
+
+    product: str = ""
+    filters: Filters = field(default_factory=Filters)
+    size: int = SIZE
+    page: int = 1
+    after: str = ""
+    """The cursor that the page begins at, instead of a number."""
+    by: str = "all"
+
+    @classmethod
+    def of(cls, given: QueryParams) -> "Choice":
+        """Return the choice of an address; PageFault for what is none."""
+        by = given.get("by") or "all"
+        if by not in BASES:
+            sentence = gettext("A plan goes by %(names)s.", names=", ".join(BASES))
+            raise PageFault(400, sentence)
+        after = given.get("after", "").strip()
+        size = _number(given.get("size", ""), SIZE, LARGEST)
+        deepest = DEEPEST // max(1, size) + 1
+        return cls(
+            given.get("product", "").strip(),
+            Filters.of(given),
+            size,
+            1 if after else _number(given.get("page", ""), 1, deepest),
+            after,
+            by,
+        )
+
+    @property
+    def before(self) -> int:
+        """How many rows lie before the page by its number."""
+        return (self.page - 1) * self.size
+
+    @property
+    def query(self) -> str:
+        """The query string with its question mark: the same choice has one spelling."""
+        stated = {
+            "product": self.product,
+            "size": "" if self.size == SIZE else str(self.size),
+            "page": "" if self.page == 1 else str(self.page),
+            "by": "" if self.by == "all" else self.by,
+            "after": self.after,
+        }
+        return self.filters.query(**{name: value for name, value in stated.items() if value})
+
+    @property
+    def address(self) -> str:
+        """The address of the playground with this choice."""
+        return PATH + self.query
+
+    def variables(self) -> dict[str, Any]:
+        """Return the arguments that name the list."""
+        return {"productId": self.product, **self.filters.variables()}
+
+
+def beginning(product: str, languages: Sequence[str]) -> Choice:
+    """Return a choice that shows what plans differ in: some ratings of one language."""
+    return Choice(product, Filters((1, 4, 5), tuple(languages[:1])))
+
+
+def examples(choice: Choice, languages: Sequence[str]) -> list[tuple[str, Choice]]:
+    """Return choices worth a look at the same product, each with its name."""
+    first = tuple(languages[:1])
+    start = Choice(choice.product, by=choice.by)
+
+    def of(ratings: tuple[int, ...], *chosen: str, oldest: bool = False) -> Choice:
+        return replace(start, filters=Filters(ratings, tuple(sorted(chosen)), oldest=oldest))
+
+    return [
+        (gettext("Three ratings of a language"), of((1, 4, 5), *first)),
+        (gettext("Four ratings of any language"), of((1, 2, 3, 4))),
+        (gettext("Two ratings of three languages"), of((1, 2), *languages[:3])),
+        (gettext("Languages that nobody wrote in"), of((1, 2), *first, "eo", "tlh", "vo")),
+        (gettext("Oldest first"), of((2, 3), oldest=True)),
+        (gettext("Page 8"), replace(of((1, 4, 5), *first), page=8)),
+        (gettext("Nothing known"), replace(of((1, 4, 5), *first), by="nothing")),
+        (gettext("All ratings"), of(RATINGS, *first)),
+    ]
+
+
+def _number(value: str, usual: int, most: int) -> int:
+    """Return a number of an address, ``usual`` where it is empty."""
+    if not value:
+        return usual
+    if value not in map(str, range(1, most + 1)):
+        sentence = gettext(
+            "%(value)s is out of reach here: choose a number from 1 to %(most)s, or go on from a "
+            "cursor.",
+            value=repr(value[:20]),
+            most=most,
+        )
+        raise PageFault(400, sentence)
+    return int(value)
 
 
 async def draw(request: Request) -> Response:
@@ -40,7 +151,7 @@ async def draw(request: Request) -> Response:
     with charged(), i18n.speaking(i18n.SOURCE):
         try:
             plan = orjson.loads(body)
-            plan_drawing.check(plan)
+            plan_panel.check(plan)
         except (LookupError, TypeError, ValueError):
             raise HTTPException(
                 400,
@@ -57,7 +168,7 @@ async def draw(request: Request) -> Response:
             )
         facts = {
             "plan": {"itemsRead": rows, "residual": plan["residual"]},
-            "drawing": plan_drawing.lanes_of(plan),
+            "drawing": plan_panel.lanes_of(plan),
             "key": f"plan-{hashlib.sha256(body).hexdigest()[:12]}-",
         }
         drawing = rendering.render("playground.drawing.html", facts)
@@ -70,8 +181,8 @@ async def show(request: PageRequest) -> Response:
         return request.render("playground.off.html", 404)
     choice = Choice.of(request.http.query_params)
     if choice.product:
-        answer = await request.run("playground.languages", productId=choice.product)
-        languages = _languages(answer.data["product"])
+        result = await request.run("playground.languages", productId=choice.product)
+        languages = _languages(result.data["product"])
     else:
         choice, languages = await _start(request)
     status, facts = 200, dict[str, Any](sides=[])
@@ -94,8 +205,8 @@ async def show(request: PageRequest) -> Response:
 
 async def _start(request: PageRequest) -> tuple[Choice, list[str]]:
     """Return a first choice and the languages of its product, which has the most fives."""
-    answer = await request.run("playground.start")
-    for rank in answer.data["leaderboard"]["nodes"]:
+    result = await request.run("playground.start")
+    for rank in result.data["leaderboard"]["nodes"]:
         languages = _languages(rank["product"])
         return beginning(rank["product"]["productId"], languages), languages
     return Choice(), []
@@ -129,23 +240,23 @@ async def _depth(request: PageRequest, choice: Choice) -> str | None:
     after, left = None, choice.before
     while left:
         first = min(left, LARGEST)
-        answer = await request.run(
+        result = await request.run(
             "playground.depth", **choice.variables(), first=first, after=after
         )
-        end = answer.data["product"]["comments"]["pageInfo"]["endCursor"]
+        end = result.data["product"]["comments"]["pageInfo"]["endCursor"]
         if end is None:
             break
         after, left = end, left - first
     return after
 
 
-def _side(key: str, answer: Answer) -> dict[str, Any]:
-    plan = answer.data["product"]["comments"]["plan"]
+def _side(key: str, result: DocumentResult) -> dict[str, Any]:
+    plan = result.data["product"]["comments"]["plan"]
     return {
         "key": key,
         "plan": plan,
-        "drawing": plan_drawing.drawn(plan),
-        "graphiql": answer.graphiql,
+        "drawing": plan_panel.draw_plan(plan),
+        "graphiql": result.graphiql,
     }
 
 
@@ -184,7 +295,7 @@ def _at(choice: Choice, cursor: str) -> str:
 
 def _languages(product: dict[str, Any]) -> list[str]:
     """Return a product's languages, the most frequent first."""
-    known_counts(product)
+    fill_statistics(product)
     counted = product["statistics"]["languages"]
     counted = sorted(counted, key=lambda one: (-one["count"], one["language"]))
     return [one["language"] for one in counted]

@@ -1,14 +1,23 @@
-"""Templates to responses: escaped HTML, a strict policy, and a validator for repeated requests."""
+"""Renders templates: escaped HTML, security headers, and an ETag for repeated requests.
+
+A template is compiled once for each language. A page has some hundred messages and fills values
+into a few of them, so messages are translated when a template is compiled, not at each request.
+"""
 
 import hashlib
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
+import jinja2
 import orjson
+from jinja2 import nodes
+from jinja2.visitor import NodeTransformer
+from markupsafe import Markup
 
 from server.http.graphiql import ROOT
-from server.pages import i18n, static_files, templates
+from server.pages import addresses, formats, i18n, plan_panel, static_files
 
 _POLICY = (
     "default-src 'none'",
@@ -23,24 +32,33 @@ _POLICY = (
 
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": "; ".join(_POLICY),
-    # Forms within the site tell their origin by it; other sites learn nothing.
+    # Forms of this site send their origin with it; other sites learn nothing.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "Vary": "Cookie, Authorization, Accept-Language",
 }
-"""On every page. No inline script or style is allowed: widths are SVG attributes."""
+"""The headers of every page. Inline scripts and styles are forbidden: widths are SVG attributes."""
+
+_INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
+
+_PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 
 
 @cache
 def headers(picture_origins: tuple[str, ...]) -> dict[str, str]:
-    """Return the headers of a page that may show pictures of some origins beside our own."""
+    """Return the headers of a page that may show pictures of these origins besides our own."""
     policy = HEADERS["Content-Security-Policy"]
     allowed = policy.replace("img-src 'self'", " ".join(["img-src 'self'", *picture_origins]))
     return {**HEADERS, "Content-Security-Policy": allowed}
 
 
+def render(template: str, facts: dict[str, Any]) -> str:
+    """Return the HTML of a template, in the language in force."""
+    return environment(i18n.spoken()).get_template(template).render(facts)
+
+
 def _digest_of_files() -> bytes:
-    """Return a hash of what makes pages out of facts, which changes with a release."""
+    """Return a hash of the files that pages are made of; it changes with a release."""
     files = ("server/pages/templates/**/*.*", "server/pages/locales/**/*.po", "server/pages/*.py")
     paths = sorted(path for pattern in files for path in ROOT.glob(pattern))
     found = [path.read_bytes() for path in paths]
@@ -50,18 +68,113 @@ def _digest_of_files() -> bytes:
 _FILES = _digest_of_files()
 
 
-def render(template: str, facts: dict[str, Any]) -> str:
-    """Return the HTML of a template, in the language in force."""
-    return templates.template(template).render(facts)
-
-
 def etag(template: str, facts: dict[str, Any]) -> str:
-    """Return the validator of a page made of ``facts`` in the language in force.
+    """Return the ETag of a page made of ``facts`` in the language in force.
 
-    It is weak, as the account of the reading is left out: each reading costs and takes something
-    else, and says the same.
+    It is a weak one, because it leaves out the panel of the plan: each read has other costs and
+    times, and shows the same list.
     """
-    said = {name: fact for name, fact in facts.items() if name != "account"}
+    shown = {name: fact for name, fact in facts.items() if name != "account"}
     page = f"{template} {i18n.spoken()} ".encode()
-    digest = hashlib.sha256(_FILES + page + orjson.dumps(said))
+    digest = hashlib.sha256(_FILES + page + orjson.dumps(shown))
     return f'W/"{digest.hexdigest()[:32]}"'
+
+
+class _Environment(jinja2.Environment):
+    """Jinja's environment, fitted to indented HTML templates and data from JSON."""
+
+    def preprocess(self, source: str, name: str | None = None, filename: str | None = None) -> str:
+        """Remove the indentation, which is an eighth of a page."""
+        return _INDENTATION.sub("", super().preprocess(source, name, filename))
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """Look into a dict for ``obj.attribute`` first: Jinja looks there after an exception."""
+        if type(obj) is dict and attribute in obj:
+            return obj[attribute]
+        return super().getattr(obj, attribute)
+
+    def _generate(self, source: nodes.Template, *args: Any, **options: Any) -> str:
+        return super()._generate(_Translation().visit(source), *args, **options)
+
+
+class _Translation(NodeTransformer):
+    """Replaces the messages of a template's tree by their translations."""
+
+    def visit_Call(self, node: nodes.Call) -> nodes.Expr:  # noqa: N802 - Jinja's name
+        self.generic_visit(node)
+        name = getattr(node.node, "name", None)
+        if name in {"_", "gettext"} and not node.kwargs:
+            return nodes.Const(_translated(node) % {}, lineno=node.lineno)
+        if name == "ngettext":  # as a filter, which Jinja calls more directly than a function
+            one, many, count = node.args
+            return nodes.Filter(
+                count, "counted", [one, many], node.kwargs, None, None, lineno=node.lineno
+            )
+        return node
+
+    def visit_Output(self, node: nodes.Output) -> nodes.Output:  # noqa: N802 - Jinja's name
+        self.generic_visit(node)
+        node.nodes = [part for one in node.nodes for part in _parts(one)]
+        return node
+
+
+def _parts(node: nodes.Expr) -> Iterator[nodes.Expr]:
+    """Yield the output of a node: of a message, its texts and the values between them."""
+    if not isinstance(node, nodes.Call) or getattr(node.node, "name", "") not in {"_", "gettext"}:
+        yield node
+        return
+    values = {one.key: one.value for one in node.kwargs}
+    for place, part in enumerate(_PLACEHOLDER.split(_translated(node))):
+        if place % 2:
+            yield values[part]
+        elif part:
+            yield nodes.Const(Markup(part) % {}, lineno=node.lineno)  # noqa: S704 - ours
+
+
+def _translated(node: nodes.Call) -> Markup:
+    (message,) = node.args
+    return Markup(i18n.gettext(message.as_const()))  # noqa: S704 - ours, not a visitor's
+
+
+def _counted(n: int, one: str, many: str, /, **values: Any) -> Markup:
+    return Markup(i18n.ngettext(one, many, n)) % values  # noqa: S704 - ours, not a visitor's
+
+
+@cache
+def environment(tag: str) -> jinja2.Environment:
+    """Return the environment of the templates in a language of ``LOCALES``."""
+    environment = _Environment(
+        loader=jinja2.FileSystemLoader(i18n.TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+        extensions=["jinja2.ext.i18n"],
+    )
+    environment.policies["ext.i18n.trimmed"] = True
+    # tojson writes <, > and & as \u003c and so on: no text ends a script element early.
+    as_json = {"json.dumps_function": lambda value: orjson.dumps(value).decode()}
+    environment.policies.update(as_json | {"json.dumps_kwargs": {}})
+    environment.install_gettext_callables(  # type: ignore[attr-defined] # the extension's
+        i18n.gettext, i18n.ngettext, newstyle=True, pgettext=i18n.pgettext, npgettext=i18n.npgettext
+    )
+    environment.filters.update(
+        formats.FILTERS,
+        author_path=addresses.author_path,
+        comment_path=addresses.comment_path,
+        counted=_counted,
+        product_path=addresses.product_path,
+    )
+    environment.globals.update(
+        lang=tag,
+        dir=i18n.LOCALES[tag].text_direction,
+        files=f"/static/pages/{static_files.DIGEST}",
+        picture_address=addresses.picture_address,
+        plan_caption=plan_panel.caption,
+        plan_reason=plan_panel.reason,
+        plural_forms=i18n.plural_forms,
+        product_name=formats.product_name,
+        rooted=addresses.rooted,
+    )
+    return environment

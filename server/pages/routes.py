@@ -13,7 +13,7 @@ from server.auth.authenticator import DemoAccount
 from server.http import graphiql
 from server.http.errors import http_failure
 from server.http.graphql import GraphQLView
-from server.pages import author, comment, crawlers, home, playground, product, signing, static_files
+from server.pages import comment, crawlers, home, playground, product, signing, static_files
 from server.pages.page_request import endpoint
 from server.settings import Settings
 
@@ -25,7 +25,7 @@ _ROUTES = (
     ("POST", "/products/{product_id:path}", product.add),
     ("GET", "/comments/{comment_id:path}", comment.show),
     ("POST", "/comments/{comment_id:path}", comment.change),
-    ("GET", "/authors/{username:path}", author.show),
+    ("GET", "/authors/{username:path}", comment.show_author),
     ("GET", "/playground", playground.show),
     ("GET", "/sign-in", signing.show),
     ("POST", "/sign-in", signing.sign_in),

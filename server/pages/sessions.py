@@ -18,10 +18,16 @@ from server.auth.authenticator import InvalidTokenError, TokenFlaw
 from server.http.graphql import GraphQLView
 from server.http.middleware import is_own
 from server.pages import i18n
+from server.pages.faults import PageFault, flaw_message
+from server.pages.i18n import gettext, gettext_noop
 
 COOKIE = "marginalia_jwt"
 
 LANGUAGE_COOKIE = "marginalia_lang"
+
+OTHER_SESSION = gettext_noop(
+    "This form was made before you signed in here: look it over and send it again."
+)
 
 _YEAR = 365 * 86_400
 
@@ -141,6 +147,15 @@ def from_here(request: Request) -> bool:
         return site in {"same-origin", "none"}
     origin = request.headers.get("origin")
     return origin is None or is_own(origin, request.headers.get("host"))
+
+
+def require_own(session: Session, fields: dict[str, str]) -> None:
+    """Raise PageFault unless a form without typed fields is this session's own."""
+    if session.username is None:
+        ended = session.ended and flaw_message(session.ended)
+        raise PageFault(401, ended or gettext("Sign in first."))
+    if not session.made(fields.get("form_key", "")):
+        raise PageFault(403, gettext(OTHER_SESSION))
 
 
 def _path(request: Request) -> str:

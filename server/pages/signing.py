@@ -9,8 +9,7 @@ from dal.limits import MAX_JWT
 from server.auth.authenticator import InvalidTokenError
 from server.pages import sessions
 from server.pages.addresses import local
-from server.pages.comment_forms import require_own
-from server.pages.faults import PageFault, told_of
+from server.pages.faults import PageFault, flaw_message
 from server.pages.formats import number
 from server.pages.i18n import gettext
 from server.pages.page_request import LANGUAGES, PageRequest
@@ -37,7 +36,7 @@ async def sign_in(request: PageRequest) -> Response:
     try:
         context = await request.view.context(f"Bearer {jwt}")
     except InvalidTokenError as error:
-        return _form(request, following, told_of(error.flaw))
+        return _form(request, following, flaw_message(error.flaw))
     assert context.viewer is not None  # noqa: S101 - a header was given
     response = request.to(local(following))
     sessions.keep(response, request.http, jwt)
@@ -58,7 +57,7 @@ async def sign_out(request: PageRequest) -> Response:
     """Forget the JWT."""
     fields = await request.form()
     if request.session.username is not None:
-        require_own(request.session, fields)
+        sessions.require_own(request.session, fields)
     response = request.to(local(fields.get("next", "/")))
     sessions.forget(response, request.http)
     return response

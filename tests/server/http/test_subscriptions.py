@@ -20,7 +20,7 @@ from server.app import create_app
 from server.auth import authenticator
 from server.auth.authenticator import Authenticator, make_token
 from server.http import connections, subscriptions, websocket
-from server.pages.operations import DOCUMENTS
+from server.pages.page_documents import DOCUMENTS
 from server.settings import Settings
 from tests.conftest import Clients, fresh_table
 from tests.dal.live.listening import comment

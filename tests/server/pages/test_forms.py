@@ -10,7 +10,7 @@ from starlette.types import ASGIApp
 from dal.client.table import Table
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
-from server.pages.comment_forms import OTHER_SESSION
+from server.pages.sessions import OTHER_SESSION
 from tests.server.pages.conftest import COMMENT, Parsed, client_of, jwt_of, opened, stored
 
 TYPED = {"rating": "4", "language": "en", "title": "Typed title", "text": "Typed\r\ntext"}

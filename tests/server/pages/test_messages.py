@@ -14,7 +14,7 @@ from babel.messages.pofile import read_po
 from jinja2 import nodes
 
 from server.pages import i18n
-from server.pages.templates import environment
+from server.pages.rendering import environment
 from tests.server.pages.messages import TRANSLATED, merged, modules, templates
 
 _PLACEHOLDER, _TAG = re.compile(r"%\(\w+\)s|%%"), re.compile(r"</?\w+")

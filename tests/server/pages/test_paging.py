@@ -8,7 +8,7 @@ from dal.entities.comment import comment_position
 from dal.query.pagination import encode_cursor
 from dal.statistics.counter_items import item_key
 from dal.statistics.counts import StatisticsKey
-from server.pages.paging import SIZE, cursor_of_previous, first_size
+from server.pages.addresses import SIZE, cursor_of_previous, first_size
 from tests.bulk import fill
 from tests.server.pages.conftest import Parsed, numbered, opened, stored
 

@@ -15,9 +15,8 @@ from dal.limits import MAX_REQUESTS, MAX_SEGMENTS
 from dal.repositories.comments import CommentRepository
 from server.app import create_app
 from server.auth.authenticator import Authenticator
-from server.pages.operations import DOCUMENTS
-from server.pages.playground import LARGEST_DRAWING
-from server.pages.playground_choice import DEEPEST, LARGEST
+from server.pages.page_documents import DOCUMENTS
+from server.pages.playground import DEEPEST, LARGEST, LARGEST_DRAWING
 from server.settings import Settings
 from tests.schema.execution.test_cost import cost_of
 from tests.server.pages.conftest import (

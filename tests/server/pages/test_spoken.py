@@ -13,7 +13,7 @@ from schema.execution.errors import CODES
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.pages import i18n
-from server.pages.comment_forms import CommentForm
+from server.pages.comment import CommentForm
 from server.pages.faults import fault_of
 from server.settings import Settings
 from tests.server.pages.conftest import (
@@ -101,7 +101,7 @@ FAULTS = {
     ),
     "no cursor": ("GET", "/products/told?after=x", {}, b""),
     "no comment": ("GET", "/comments/none", {}, b""),
-    "no list by author": ("GET", "/authors/ann", {}, b""),
+    "no list by author": ("GET", "/authors/silent", {}, b""),
     "nothing": ("GET", "/nothing", {"Accept": "text/html"}, b""),
 }
 
@@ -180,6 +180,6 @@ def test_every_user_error_has_words_of_the_form(code: str, field: list[str] | No
     error = {"field": field, "message": "The API's words.", "code": code}
     for tag in TRANSLATED:
         with i18n.speaking("en"):
-            english = CommentForm().faults([error])
+            english = CommentForm().messages([error])
         with i18n.speaking(tag):
-            assert CommentForm().faults([error])[""] not in {english[""], "The API's words."}
+            assert CommentForm().messages([error])[""] not in {english[""], "The API's words."}

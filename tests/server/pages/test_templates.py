@@ -5,7 +5,7 @@ import pytest
 from markupsafe import Markup
 
 from server.pages import i18n
-from server.pages.templates import environment, template
+from server.pages.rendering import environment
 
 SAID = (
     '{{ _("Newest first") }}',
@@ -46,10 +46,10 @@ def test_what_is_written_in_a_template_is_no_visitors() -> None:
 
 def test_a_template_is_compiled_once_for_each_language() -> None:
     with i18n.speaking("de"):
-        german = template("base.html")
-        assert template("base.html") is german
+        german = environment(i18n.spoken()).get_template("base.html")
+        assert environment(i18n.spoken()).get_template("base.html") is german
     with i18n.speaking("fr"):
-        assert template("base.html") is not german
+        assert environment(i18n.spoken()).get_template("base.html") is not german
 
 
 def test_indentation_is_left_out_and_no_other_space() -> None:

@@ -47,7 +47,7 @@ async def page(
 @pytest.fixture
 async def folder(table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data directory with the exported comments, and all the time there is to ask of it."""
-    monkeypatch.setattr("server.pages.trend.PATIENCE", 10.0)
+    monkeypatch.setattr("server.pages.product.TREND_TIMEOUT", 10.0)
     store = DuckDBStore(tmp_path / "analytics" / table.name)
     await store.fill(write_export(tmp_path / "e.parquet", COMMENTS), EXPORTED)
     await store.close()
@@ -119,7 +119,7 @@ async def test_a_page_does_not_wait_for_a_slow_drawing(
         raise AssertionError
 
     monkeypatch.setattr(DuckDBStore, "ask", ask)
-    monkeypatch.setattr("server.pages.trend.PATIENCE", 0.05)
+    monkeypatch.setattr("server.pages.product.TREND_TIMEOUT", 0.05)
     began = time.monotonic()
     answer = await page(table, folder)
     assert time.monotonic() - began < 30

@@ -1,4 +1,4 @@
-"""The plan as a drawing: a dot for each row that was read, and the same figures as the API's."""
+"""The plan's panel: a dot for each row that was read, and the API's figures and reasons."""
 
 import re
 from collections import Counter
@@ -16,12 +16,14 @@ from dal.client.table import Table
 from dal.entities.comment import COMMENT
 from dal.query.pagination import Page, Slice
 from dal.query.plan import PlanBasis
-from dal.query.trace import Trace
+from dal.query.trace import Reason, ReasonCode, SegmentStatistics, Trace
 from dal.repositories.comments import Selection
 from dal.repositories.orders import OrderRepository
+from dal.table.ranges import UNBOUNDED, Range
 from resolvers import plans
-from server.pages.operations import DOCUMENTS
-from server.pages.plan_drawing import WIDTH, drawn
+from server.pages import i18n, plan_panel
+from server.pages.page_documents import DOCUMENTS
+from server.pages.plan_panel import WIDTH, draw_plan
 from tests import oracle
 from tests.dal.known import KnownProduct
 from tests.server.pages.conftest import Parsed, invalid_html, numbered, opened, stored
@@ -90,7 +92,7 @@ async def test_dots_are_the_rows_read_and_filled_ones_those_shown(
 def same(page: Page[Any]) -> dict[str, Any]:
     """Check that a drawing has the numbers of the reading, and return it."""
     plan = told(page)
-    drawing = drawn(plan)
+    drawing = draw_plan(plan)
     assert len(drawing["dots"]) == page.stats.items_read
     assert len(drawing["drops"]) == len(page.edges)
     lanes = Counter(dot["y"] for dot in drawing["dots"])
@@ -187,7 +189,7 @@ def test_a_dot_says_what_became_of_its_row() -> None:
     rows = [
         row(str(n), outcome=outcome, refill=refill) for n, (outcome, refill) in enumerate(outcomes)
     ]
-    drawing = drawn(plan_of(*rows))
+    drawing = draw_plan(plan_of(*rows))
     assert [dot["kind"] for dot in drawing["dots"]] == [
         "shown",
         "shown refilled",
@@ -200,18 +202,18 @@ def test_a_dot_says_what_became_of_its_row() -> None:
 
 
 def test_a_row_in_two_ranges_stands_at_one_place_in_both() -> None:
-    drawing = drawn(plan_of(row("a"), row("a", 1, "AROUND"), row("b")))
+    drawing = draw_plan(plan_of(row("a"), row("a", 1, "AROUND"), row("b")))
     first, again, second = drawing["dots"]
     assert first["x"] == again["x"] < second["x"]
     assert first["y"] < again["y"]
 
 
 def test_a_skipped_range_takes_less_room_and_a_second_plan_has_a_heading() -> None:
-    plain = drawn(plan_of(row("a")))
-    skipped = drawn(plan_of(row("a"), skipped="The counts say: no row."))
+    plain = draw_plan(plan_of(row("a")))
+    skipped = draw_plan(plan_of(row("a"), skipped="The counts say: no row."))
     assert skipped["lanes"][1]["skipped"] == "The counts say: no row."
     assert skipped["height"] < plain["height"]
-    again = drawn(plan_of(row("a"), rest=1))
+    again = draw_plan(plan_of(row("a"), rest=1))
     assert [lane["heading"] for lane in again["lanes"]] == [
         "",
         "Planned anew for the rest: byLangAndRating",
@@ -220,17 +222,17 @@ def test_a_skipped_range_takes_less_room_and_a_second_plan_has_a_heading() -> No
 
 def test_the_axis_has_dates_where_the_list_is_by_date() -> None:
     at = "2024-0{}-02T00:00:00.000000Z#x"
-    assert drawn(plan_of(row(at.format(3)), row(at.format(1))))["ends"] == [
+    assert draw_plan(plan_of(row(at.format(3)), row(at.format(1))))["ends"] == [
         "2 March 2024",
         "2 January 2024",
     ]
-    assert drawn(plan_of(row("000012#1")))["ends"] == []
-    assert drawn(plan_of())["ends"] == []
+    assert draw_plan(plan_of(row("000012#1")))["ends"] == []
+    assert draw_plan(plan_of())["ends"] == []
 
 
 @pytest.mark.parametrize("count", [0, 1, 21, 400])
 def test_dots_are_large_enough_to_see_however_many_there_are(count: int) -> None:
-    drawing = drawn(plan_of(*(row(f"{n:03}") for n in range(count))))
+    drawing = draw_plan(plan_of(*(row(f"{n:03}") for n in range(count))))
     assert 2 <= drawing["radius"] <= 5
 
 
@@ -262,3 +264,50 @@ async def test_who_has_no_plan_has_no_sheet_and_who_has_one_asks_no_more(
     assert any(given.get("id") == "plan" for _, given in page.elements)
     assert Parsed((await client.get("/sign-in")).text).account == {}
     assert all(field in DOCUMENTS["product.comments"] for field in plans.TRACED)
+
+
+_SEVERAL = ("language", "rating")
+
+
+def _reason_text(reason: Reason) -> str:
+    return plan_panel.reason({"reasonCode": reason.code.name, "reasonValues": reason.values})
+
+
+@pytest.mark.parametrize("code", ReasonCode)
+def test_a_reason_is_the_apis_own_in_english_and_whole_in_each_language(code: ReasonCode) -> None:
+    places = code.value.count("{}")
+    reason = Reason(code, (1200, _SEVERAL, "byLang", 60)[:places])
+    assert _reason_text(reason) == str(reason).replace("1200", "1,200")
+    for tag in i18n.LOCALES.keys() - {i18n.SOURCE}:
+        with i18n.speaking(tag):
+            told = _reason_text(reason)
+        assert told != _reason_text(reason)
+        assert [name in told for name in ("language", "byLang", "60")] == [
+            places > least for least in (1, 2, 3)
+        ]
+
+
+def test_values_are_texts_and_several_names_are_one() -> None:
+    assert Reason(ReasonCode.MORE_OF_BOTH, (3, 1, 25, _SEVERAL)).values == [
+        *"31",
+        "25",
+        "language, rating",
+    ]
+
+
+@pytest.mark.parametrize("sort_keys", [UNBOUNDED, Range(low="b", high="a")])
+def test_why_a_key_range_was_skipped_is_a_message(sort_keys: Range) -> None:
+    segment = SegmentStatistics("P#1", sort_keys, 20, skipped=True)
+    assert segment.skip_reason in plan_panel.SKIPPED
+    with i18n.speaking("de"):
+        told = plan_panel.skip_reason({"skipReason": segment.skip_reason})
+    assert told not in {None, segment.skip_reason}
+    assert plan_panel.skip_reason({"skipReason": None}) is None
+
+
+def test_a_caption_leaves_out_what_did_not_happen() -> None:
+    counts = {"shown": 1, "filtered": 0, "around": 0}
+    assert plan_panel.caption(counts, 1, []) == "1 row read: 1 shown."
+    counts = {"shown": 20, "filtered": 4, "around": 1}
+    told = "25 rows read: 20 shown, 1 read ahead and 4 dropped by language and rating."
+    assert plan_panel.caption(counts, 25, _SEVERAL) == told

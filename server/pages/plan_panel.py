@@ -1,18 +1,19 @@
-"""A page's plan as a drawing: a lane for each key range, a dot for each row, and the list below.
+"""The panel of a page's plan: its drawing, the optimizer's reasons, and the counts of rows.
 
-All lanes share one axis, the order of the list. Each row that was read takes one step of it, so
-that no two dots meet: comments come in bursts, and many have one date. Lengths are in units of the
-drawing's own, which is as wide as ``WIDTH`` and is shown at about a pixel a unit.
+The drawing has a lane for each key range, a dot for each row, and the list below. All lanes share
+one axis, the order of the list. Each row takes one step of the axis, not its date's place: comments
+come in bursts and many have one date, so dots would lie on each other.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Any
 
-from server.pages import plan_words
-from server.pages.formats import day
-from server.pages.i18n import gettext
+from server.pages.formats import day, listed, number
+from server.pages.i18n import gettext, gettext_noop, ngettext
+from server.pages.page_documents import DocumentResult
 
 WIDTH = 400
 _MARGIN = 8
@@ -28,9 +29,25 @@ _LEAST, _LARGEST = 2.2, 4.2
 Plan = Mapping[str, Any]
 
 
-def drawn(plan: Plan) -> dict[str, Any]:
+def plan_account(
+    plan: dict[str, Any] | None, result: DocumentResult, playground: str | None = None
+) -> dict[str, Any] | None:
+    """Return what the plan's panel shows; None unless the server explains.
+
+    ``playground`` is the address of the same list in the playground.
+    """
+    return plan and {
+        "plan": plan,
+        "drawing": draw_plan(plan),
+        "took": result.took,
+        "graphiql": result.graphiql,
+        "playground": playground,
+    }
+
+
+def draw_plan(plan: Plan) -> dict[str, Any]:
     """Return a plan as the API answers it: its lanes, its key ranges and what other plans take."""
-    segments = [_counted(plan, number) for number in range(len(plan["segments"]))]
+    segments = [_counted(plan, place) for place in range(len(plan["segments"]))]
     return {**lanes_of(plan), "segments": segments, "ways": _ways(plan)}
 
 
@@ -108,14 +125,15 @@ def _lanes(plan: Plan) -> Iterator[dict[str, Any]]:
     """Yield the lane of each segment; the first of a further plan says what that one is for."""
     segments = iter(plan["segments"])
     for step in plan["steps"]:
-        heading = plan_words.heading(step)
+        words = _HEADINGS.get(step["purpose"])  # the first plan has no heading
+        heading = gettext(words, index=step["index"]) if words else ""
         for _ in range(step["segments"]):
             segment = next(segments)
             yield {
                 "heading": heading,
                 "label": segment["partitionKey"],
                 "read": segment["itemsRead"],
-                "skipped": plan_words.skip_reason(segment),
+                "skipped": skip_reason(segment),
             }
             heading = ""
 
@@ -152,11 +170,11 @@ def _counts(rows: Sequence[Plan]) -> dict[str, int]:
     }
 
 
-def _counted(plan: Plan, number: int) -> dict[str, Any]:
+def _counted(plan: Plan, place: int) -> dict[str, Any]:
     """Return a segment with how many of its rows were shown and how many were dropped."""
-    counts = _counts([row for row in plan["rows"] if row["segment"] == number])
-    segment = plan["segments"][number]
-    return {**segment, "shown": counts["shown"], "skipped": plan_words.skip_reason(segment)}
+    counts = _counts([row for row in plan["rows"] if row["segment"] == place])
+    segment = plan["segments"][place]
+    return {**segment, "shown": counts["shown"], "skipped": skip_reason(segment)}
 
 
 def _ways(plan: Plan) -> list[dict[str, Any]]:
@@ -174,3 +192,84 @@ def _ways(plan: Plan) -> list[dict[str, Any]]:
         {"name": name, "requests": requests, "capacity": units, "most": (queries, capacity)}
         for name, requests, units in ways
     ]
+
+
+_REASONS: Mapping[str, str] = {
+    "ONLY_INDEX": gettext_noop("The only index that answers."),
+    "LEAST_BY_COUNTS": gettext_noop("The least cost, by how many rows there are."),
+    "LEAST_BY_LOCATIONS": gettext_noop(
+        "The least cost, by where these rows stood when they were last read."
+    ),
+    "NOTHING_TO_READ": gettext_noop("There is nothing to read."),
+    "NOTHING_TO_WEIGH": gettext_noop(
+        "One key range with just these rows: there is nothing to weigh."
+    ),
+    "NOTHING_KNOWN": gettext_noop("Nothing is known of the rows: the least is left to filter."),
+    "MORE_RANGES": gettext_noop("Dearer: %(ranges)s key ranges instead of %(fewer)s."),
+    "MORE_ROWS": gettext_noop("Dearer: about %(rows)s rows read and dropped by %(names)s."),
+    "MORE_OF_BOTH": gettext_noop(
+        "Dearer: %(ranges)s key ranges instead of %(fewer)s "
+        "and about %(rows)s rows read and dropped by %(names)s."
+    ),
+    "MORE_TO_READ": gettext_noop("Dearer: more to read."),
+    "NO_CHEAPER": gettext_noop("No cheaper."),
+    "NONE_PASSES": gettext_noop("No row is expected to pass: it would read them all."),
+    "UNWEIGHED_ROWS": gettext_noop("Not weighed: more is left to filter than by %(index)s."),
+    "UNWEIGHED_RANGES": gettext_noop("Not weighed: it has more key ranges than %(index)s."),
+    "DIVIDED": gettext_noop("It is divided by %(names)s, which nobody asked for."),
+    "HOLDS_OTHERS": gettext_noop("It holds only rows whose %(field)s is %(values)s."),
+    "LACKS": gettext_noop("Its rows do not carry %(names)s."),
+    "LAGS": gettext_noop("It may lag the table, and this list must not."),
+    "TOO_MANY_RANGES": gettext_noop("It takes %(ranges)s key ranges; the most is %(most)s."),
+}
+"""The API's sentences by their codes; its values fill them in the order that they have here."""
+
+_NAME = re.compile(r"%\((\w+)\)s")
+
+SKIPPED = (gettext_noop("No key lies in the range."), gettext_noop("The counts say: no row."))
+"""Why a key range was not read, in the API's words, which are the ids of their translations."""
+
+_HEADINGS: Mapping[str, str] = {
+    "REST": gettext_noop("Planned anew for the rest: %(index)s"),
+    "FLAGS": gettext_noop("What lies around the page: %(index)s"),
+}
+
+
+def reason(alternative: Mapping[str, Any]) -> str:
+    """Return why an index was chosen, or why not."""
+    sentence = _REASONS[alternative["reasonCode"]]
+    names = _NAME.findall(sentence)
+    values = map(_value_text, alternative["reasonValues"])
+    return gettext(sentence, **dict(zip(names, values, strict=True)))
+
+
+def skip_reason(segment: Mapping[str, Any]) -> str | None:
+    """Return why a key range was not read; None where it was."""
+    why: str | None = segment["skipReason"]
+    return why and gettext(why)
+
+
+def caption(counts: Mapping[str, int], read: int, residual: Iterable[str]) -> str:
+    """Return how many rows were read, and what became of them."""
+    shown, filtered, around = counts["shown"], counts["filtered"], counts["around"]
+    parts = [ngettext("%(count)s shown", "%(count)s shown", shown, count=number(shown))]
+    if around:
+        ahead = ngettext(
+            "%(count)s read ahead", "%(count)s read ahead", around, count=number(around)
+        )
+        parts.append(ahead)
+    if filtered:
+        dropped = ngettext(
+            "%(count)s dropped by %(filters)s",
+            "%(count)s dropped by %(filters)s",
+            filtered,
+            count=number(filtered),
+            filters=listed(residual),
+        )
+        parts.append(dropped)
+    rows = ngettext("%(count)s row read", "%(count)s rows read", read, count=number(read))
+    return gettext("%(rows)s: %(parts)s.", rows=rows, parts=listed(parts))
+
+
+def _value_text(value: str) -> str:
+    return number(int(value)) if value.isdecimal() else listed(value.split(", "))

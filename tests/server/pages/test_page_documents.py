@@ -5,7 +5,7 @@ from graphql import parse
 
 from schema.execution.compiled.coercion import has_variables
 from schema.execution.fragments import nodes_of
-from server.pages.operations import DOCUMENTS
+from server.pages.page_documents import DOCUMENTS
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
