@@ -141,7 +141,7 @@ async def _serve(
         _on_signal(lambda number: server.handle_exit(number, None))
         _on_hangup(_refuse_to_replace, server.end)
         store.died.add_done_callback(lambda _: server.end())
-        async with signals.sampling(store.table, server.load):
+        async with signals.sampling(store.table, server.admission):
             if demo is not None:
                 await stack.enter_async_context(demo.beside())
             with watched(end=settings.ends_when_blocked):

@@ -22,7 +22,7 @@ from server.engine.data_directory import DataDirectory
 from server.http.admission import Admission
 from server.http.connections import Connection, Connections, max_connections, raise_descriptor_limit
 from server.http.websocket import PING_EVERY, WebSocketProtocol
-from server.observability.signals import OFF, Load, Signals
+from server.observability.signals import OFF, Signals
 from server.settings import Settings
 
 GRACE = 10
@@ -87,15 +87,13 @@ class HttpServer(uvicorn.Server):
     """
 
     def __init__(self, app: ASGIApp, settings: Settings, greeting: str) -> None:
-        admission = self._admission = Admission(
-            app, settings.max_concurrency, settings.trusted_proxies
-        )
+        self.admission = Admission(app, settings.max_concurrency, settings.trusted_proxies)
         self._connections = Connections(
-            admission, _most_connections(settings), request_timeout=settings.request_timeout
+            self.admission, _most_connections(settings), request_timeout=settings.request_timeout
         )
         self._opening: set[asyncio.Task[object]] = set()
         config = uvicorn.Config(
-            admission,
+            self.admission,
             http=Connection,
             ws=WebSocketProtocol,
             ws_max_size=MAX_SOCKET_MESSAGE,
@@ -112,10 +110,6 @@ class HttpServer(uvicorn.Server):
         )
         super().__init__(config)
         self._greeting = greeting
-
-    def load(self) -> Load:
-        """Return how busy it is now."""
-        return Load(self._admission.running, self._admission.waiting, self._admission.refused)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept the connections of one listener, then greet."""

@@ -41,7 +41,7 @@ from schema.scalars import SCALARS
 from server.http.admission import Clients
 from server.http.middleware import is_allowed, matching, request_id_of
 from server.http.request import operation_of, preferred
-from server.observability.labels import route_of
+from server.observability.signals import route_of
 from server.pages import i18n
 from server.pages.addresses import Filters
 from server.pages.faults import PageFault

@@ -1,7 +1,7 @@
 """The access log: a line for each request, of text or of JSON, written a few times a second.
 
-A line through ``logging`` costs as much as a fifth of a page; these are put together here, and go
-to the same place. They hold no address, no query string, no header and no user.
+A line through ``logging`` costs as much as a fifth of a page. Therefore lines are collected here
+and written together, to the same stream. They hold no address, query string, header or user.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ import orjson
 from server.logs import LogFormat
 
 EVERY = 0.2
-"""Seconds from a line to its writing; a server that is killed loses as much."""
+"""Seconds until a line is written; a killed server loses the lines of that time."""
 
 
 class AccessLog:
-    """Keeps lines for a moment, then writes them together."""
+    """Collects lines for a moment, then writes them together."""
 
     def __init__(self, log_format: LogFormat, stream: TextIO | None = None) -> None:
-        self._json = log_format == "json"
+        self._line = _json if log_format == "json" else _text
         self._stream = stream
         self._kept: list[tuple[float, dict[str, object]]] = []
 
@@ -36,19 +36,20 @@ class AccessLog:
         self._kept.append((time.time(), fields))
 
     def flush(self) -> None:
-        """Write what is kept."""
+        """Write all collected lines."""
         kept, self._kept = self._kept, []
-        line = _json if self._json else _text
         stream = self._stream or sys.stderr
-        for piece in _pieces(line(datetime.fromtimestamp(at, UTC), of) for at, of in kept):
+        lines = (self._line(datetime.fromtimestamp(at, UTC), fields) for at, fields in kept)
+        for piece in _pieces(lines):
             stream.write(piece)
             stream.flush()
 
 
 def _pieces(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines together, as far as a pipe takes them undivided: other workers write to it too.
+    """Yield lines joined up to ``PIPE_BUF`` bytes; a longer line alone.
 
-    A line that is longer goes alone.
+    Workers share the pipe of standard error, and POSIX writes no more than ``PIPE_BUF`` bytes to a
+    pipe in one piece: https://pubs.opengroup.org/onlinepubs/9699919799/functions/write.html
     """
     piece, size = "", 0
     for line in lines:
@@ -68,14 +69,12 @@ def _json(at: datetime, fields: dict[str, object]) -> str:
 
 
 def _text(at: datetime, fields: dict[str, object]) -> str:
-    fields = dict(fields)
-    first = [fields.pop(name) for name in ("method", "path", "status")]
-    first[1] = quote(str(first[1]), safe="/:@~")
-    request_id = fields.pop("request_id")
-    said = [*map(str, first), *(f"{name}={_word(value)}" for name, value in fields.items())]
+    rest = dict(fields)
+    method, path, status, request_id = map(rest.pop, ("method", "path", "status", "request_id"))
+    values = [
+        f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
+        for name, value in rest.items()
+    ]
     when = f"{at:%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03}"
-    return f"{when} INFO [{request_id}] {' '.join(said)}\n"
-
-
-def _word(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    shown = quote(str(path), safe="/:@~")
+    return f"{when} INFO [{request_id}] {method} {shown} {status} {' '.join(values)}\n"

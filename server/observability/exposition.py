@@ -1,7 +1,7 @@
-"""Where Prometheus scrapes: a port that is not part of the API.
+"""The port that Prometheus scrapes, apart from the API's.
 
-It listens on 127.0.0.1 unless the settings say otherwise, and answers from a thread, so that a busy
-event loop shows.
+It listens on 127.0.0.1 unless the settings name another address. A thread serves it, so that a
+scrape also works while the event loop is busy.
 """
 
 import os
@@ -12,18 +12,23 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from dal.instrumentation import FOLLOWER_INSTRUMENTS, STORE_INSTRUMENTS
 from server.errors import CommandError, installing
+from server.observability.observation import Observation
 from server.settings import Settings
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # an extra
     from prometheus_client import Metric
 
+    from server.observability.metrics import Metrics
+
 DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable by which ``prometheus_client`` finds the files of all processes. It reads the
-variable when it is imported; workers inherit it."""
+"""The variable with the directory in which ``prometheus_client`` keeps the files of all processes.
+The package reads it when it is imported, and workers inherit it:
+https://prometheus.github.io/client_python/multiprocess/"""
 
 _TRACES = ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http")
-"""Other packages bring OpenTelemetry's API alone."""
+"""Other packages install OpenTelemetry's API, but not these."""
 
 
 def check_packages(settings: Settings) -> None:
@@ -32,26 +37,26 @@ def check_packages(settings: Settings) -> None:
         ("--metrics-port", settings.metrics_port is not None, ("prometheus_client",)),
         ("--trace-url", settings.trace_url is not None, _TRACES),
     ):
-        if wanted and not all(map(_installed, packages)):
+        if wanted and not all(map(_is_installed, packages)):
             raise CommandError(
                 f"{option} needs a package that is not installed: run "
                 f"{installing('observability')}."
             )
 
 
-def _installed(package: str) -> bool:
+def _is_installed(package: str) -> bool:
     try:
         return find_spec(package) is not None
-    except ModuleNotFoundError:  # nor the package that it is a part of
+    except ModuleNotFoundError:  # its parent package is not installed
         return False
 
 
 @contextmanager
 def exposed(settings: Settings) -> Iterator[str | None]:
-    """Answer scrapes until the block ends, if the settings want metrics; yields the URL.
+    """Serve scrapes until the block ends, if the settings ask for metrics; yield the URL.
 
-    This process and the workers that start in the block keep their metrics in a directory of ours.
-    CommandError for a port that cannot be opened.
+    This process and the workers that it starts in the block keep their metrics in a temporary
+    directory. CommandError for a port that cannot be opened.
     """
     if settings.metrics_port is None:
         yield None
@@ -59,14 +64,14 @@ def exposed(settings: Settings) -> Iterator[str | None]:
     with TemporaryDirectory(prefix="marginalia-metrics-") as directory:
         os.environ[DIRECTORY] = directory
         try:
-            with _answering(settings.metrics_host, settings.metrics_port, Path(directory)) as url:
+            with _served(settings.metrics_host, settings.metrics_port, Path(directory)) as url:
                 yield url
         finally:
             del os.environ[DIRECTORY]
 
 
 @contextmanager
-def _answering(host: str, port: int, directory: Path) -> Iterator[str]:
+def _served(host: str, port: int, directory: Path) -> Iterator[str]:
     from prometheus_client import CollectorRegistry, start_http_server  # noqa: PLC0415 - an extra
 
     registry = CollectorRegistry()
@@ -87,7 +92,7 @@ def _answering(host: str, port: int, directory: Path) -> Iterator[str]:
 
 
 class _Processes:
-    """The sums of all processes; the gauges of those that are gone go with them."""
+    """Sums the metrics of all processes; a process that has ended leaves its counts alone."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -95,32 +100,49 @@ class _Processes:
     def collect(self) -> Iterable["Metric"]:
         from prometheus_client import multiprocess  # noqa: PLC0415 - as above
 
+        # uvicorn's supervisor does not report a dead worker, so each scrape looks for them.
         for pid in {int(file.stem.rpartition("_")[2]) for file in self._directory.glob("*.db")}:
-            if not _runs(pid):
-                with suppress(FileNotFoundError):  # another scrape has removed them
+            if not _is_running(pid):
+                with suppress(FileNotFoundError):  # another scrape has removed the files
                     multiprocess.mark_process_dead(pid, self._directory)  # type: ignore[no-untyped-call]
         collector = multiprocess.MultiProcessCollector(None, self._directory)  # type: ignore[no-untyped-call]
         found: Iterable[Metric] = collector.collect()  # type: ignore[no-untyped-call]
         return found
 
 
-def _runs(pid: int) -> bool:
+def _is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except OSError:  # none has this id, or a process of another user has it now
+    except OSError:  # no process has this id, or a process of another user has it now
         return False
     return True
 
 
 @contextmanager
 def followed(settings: Settings) -> Iterator[str | None]:
-    """Show the metrics of a follower that runs in this block, if the settings want that."""
+    """Serve the metrics of a follower that runs in the block, if the settings ask for them."""
     check_packages(settings)
     with exposed(settings) as url:
         if url is None:
             yield None
             return
-        from server.observability.metrics import Metrics, following  # noqa: PLC0415 - an extra
+        from server.observability.metrics import Metrics  # noqa: PLC0415 - an extra
 
         with following(Metrics()):
             yield url
+
+
+@contextmanager
+def following(metrics: "Metrics") -> Iterator[None]:
+    """Count the records that followers apply in the block, and their requests to DynamoDB."""
+    from server.observability.metrics import FollowerMetrics  # noqa: PLC0415 - an extra
+
+    observation = Observation(metrics)
+    store = STORE_INSTRUMENTS.set(observation)
+    follower = FOLLOWER_INSTRUMENTS.set(FollowerMetrics(metrics, observation.write))
+    try:
+        yield
+    finally:
+        FOLLOWER_INSTRUMENTS.reset(follower)
+        STORE_INSTRUMENTS.reset(store)
+        observation.write()

@@ -1,38 +1,32 @@
 """The metrics of one process; each is on the dashboard or in an alert.
 
 ``prometheus_client`` keeps each value in a file of the directory that ``PROMETHEUS_MULTIPROC_DIR``
-names, and ``exposition`` sums up the files of all processes. Labels take few values: no product, no
-user and no text of a client is one. Only a server that shows metrics imports this module.
+names, and ``exposition`` adds up the files of all processes. Only a server or a follower that
+exposes metrics imports this module.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
 from dal.client.table import Table
-from dal.instrumentation import FOLLOWER_INSTRUMENTS, STORE_INSTRUMENTS
-from server.observability.observation import Observation
-
-if TYPE_CHECKING:
-    from server.observability.signals import Load
 
 FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Seconds: from a page of one Query next to the server to a request's deadline."""
+"""Bounds in seconds, from a page of one Query with DynamoDB nearby to a request's deadline."""
 
 EVERY = 1.0
-"""Seconds between two looks at the state of a server; Prometheus scrapes every few seconds."""
+"""Seconds between two samples of a server's state; Prometheus scrapes every few seconds."""
 
 Metric = TypeVar("Metric", bound=MetricWrapperBase)
 
 
 class Series(dict[tuple[str, ...], Metric]):
-    """The series of a metric by their labels: ``labels()`` takes as long as an increment."""
+    """The series of a metric by their labels: ``Metric.labels()`` takes as long as an increment."""
 
     def __init__(self, metric: Metric) -> None:
         super().__init__()
@@ -45,11 +39,11 @@ class Series(dict[tuple[str, ...], Metric]):
 
 
 class Metrics:
-    """What requests count. None of these metrics has a series before something was counted."""
+    """Metrics of requests. A series exists once something was counted in it."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        """The metrics of this process alone."""
+        """The metrics of this process only."""
         self.http_requests = self._counter(
             "marginalia_http_requests",
             "Requests by route and status. Status `none`: the client left. Route `refused`: the "
@@ -100,20 +94,31 @@ class Metrics:
         return Series(Counter(name, text, labels, registry=self.registry))
 
 
-class StateSampler:
-    """Looks every second at the state of a serving process: queues, the circuit, the event loop.
+class Load(Protocol):
+    """How busy a serving process is."""
 
-    It also writes what ``background`` has counted: its work belongs to no request.
+    @property
+    def running(self) -> int:
+        """Requests that run."""
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait for their turn."""
+
+    refused: int
+    """Requests refused since the start."""
+
+
+class StateSampler:
+    """Samples the state of a serving process every second: queues, circuit breaker, event loop.
+
+    It also calls ``write``, which adds the counts of work outside requests.
     """
 
     def __init__(
-        self,
-        metrics: Metrics,
-        background: Observation,
-        table: Table,
-        load: "Callable[[], Load]",
+        self, metrics: Metrics, write: Callable[[], None], table: Table, load: Load
     ) -> None:
-        self._metrics, self._background = metrics, background
+        self._metrics, self._write = metrics, write
         self._table, self._load = table, load
         self._refused = 0
         registry = metrics.registry
@@ -147,37 +152,40 @@ class StateSampler:
         ).set(time.time())
 
     async def run(self) -> None:
-        """Look again and again until cancelled, and at the end."""
+        """Sample until cancelled, and once more at the end."""
         loop = asyncio.get_running_loop()
         late = 0.0
         try:
             while True:
-                self.look(late)
+                self.sample(late)
                 due = loop.time() + EVERY
                 await asyncio.sleep(EVERY)
                 late = max(0.0, loop.time() - due)
         finally:
-            self.look(late)
+            self.sample(late)
 
-    def look(self, late: float) -> None:
-        """Set the gauges; the event loop was ``late`` by some seconds."""
-        load = self._load()
-        self._running.set(load.running)
-        self._waiting.set(load.waiting)
+    def sample(self, late: float) -> None:
+        """Set the gauges; ``late`` is the event loop's delay in seconds."""
+        self._running.set(self._load.running)
+        self._waiting.set(self._load.waiting)
         self._circuit.set(self._table.circuit_open)
         self._late.set(late)
-        self._metrics.http_requests["refused", "503"].inc(load.refused - self._refused)
-        self._refused = load.refused
-        self._background.write()
+        refused = self._load.refused
+        self._metrics.http_requests["refused", "503"].inc(refused - self._refused)
+        self._refused = refused
+        self._write()
 
 
 class FollowerMetrics:
-    """The metrics of ``stats follow``, as a ``FollowerInstruments``."""
+    """The metrics of ``stats follow``; implements ``FollowerInstruments``.
 
-    def __init__(self, metrics: Metrics, store: Observation) -> None:
-        self._store = store
+    After each round it calls ``write``, which adds the counts of requests to DynamoDB.
+    """
+
+    def __init__(self, metrics: Metrics, write: Callable[[], None]) -> None:
+        self._write = write
         self._behind = 0.0
-        """Seconds of the shard that was furthest behind in this round."""
+        """Lag of the slowest shard in this round, in seconds."""
         self._counted_until = Gauge(
             "marginalia_follower_counted_until_timestamp_seconds",
             "Until when `stats follow` has counted all changes, in Unix time.",
@@ -186,26 +194,12 @@ class FollowerMetrics:
         )
 
     def applied(self, made: datetime | None, now: datetime) -> None:
-        """Note how old the newest of the records is."""
+        """Note the age of a shard's newest record."""
         if made is not None:
             self._behind = max(self._behind, (now - made).total_seconds())
 
     def round(self, now: datetime, *, left: bool) -> None:
-        """Show how far behind the round has found the counters."""
+        """Show until when all changes are counted."""
         self._counted_until.set(now.timestamp() - (self._behind if left else 0.0))
         self._behind = 0.0
-        self._store.write()
-
-
-@contextmanager
-def following(metrics: Metrics) -> Iterator[None]:
-    """Count what followers in this block apply, and their requests to DynamoDB."""
-    observation = Observation(metrics)
-    store = STORE_INSTRUMENTS.set(observation)
-    follower = FOLLOWER_INSTRUMENTS.set(FollowerMetrics(metrics, observation))
-    try:
-        yield
-    finally:
-        FOLLOWER_INSTRUMENTS.reset(follower)
-        STORE_INSTRUMENTS.reset(store)
-        observation.write()
+        self._write()

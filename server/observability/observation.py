@@ -1,8 +1,12 @@
-"""What is observed of one piece of work: its operations, requests to DynamoDB, plans and costs."""
+"""One observation for each request: its operations, plans, requests to DynamoDB and their capacity.
+
+Labels of metrics take few values: an access pattern, an outcome, an operation's name of the first
+fifty. No product, user or text of a client is a label.
+"""
 
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar, Token
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from graphql import GraphQLError
 from strawberry.types import ExecutionResult
 
+from dal import errors
 from dal.account import consumed, is_write
 from dal.instrumentation import (
     READ_INSTRUMENTS,
@@ -22,17 +27,61 @@ from dal.instrumentation import (
 )
 from schema.build import ExecutableSchema
 from schema.execution.execute import SizedResult
-from server.observability.labels import OperationNames, outcome_of, pattern_of
 
 if TYPE_CHECKING:  # an extra
     from prometheus_client import Counter
 
     from server.observability.metrics import Metrics
 
-Named = Callable[[Result], tuple[str, str]]
+OTHER = "other"
 
-_pattern: ContextVar[str | None] = ContextVar("access_pattern", default=None)
-"""The access pattern of the plan that is read."""
+OPERATIONS = 50
+"""Names of operations outside registered documents that get a label; clients may send any number
+of names."""
+
+_MAX_NAME = 60
+"""Characters of such a name."""
+
+_PATTERNS = {
+    "COMMENT": "AP4",
+    "PRODUCT": "statistics",
+    "USER": "A1",
+    "ORDER": "A3",
+    "ORG": "T1",
+    "TICKET": "T3",
+    "DOCUMENTS": "documents",
+    "MARKER": "health",
+    "IDEMPOTENCY": "idempotency",
+    "STREAM": "stream",
+    "COUNTING": "maintenance",
+}
+"""Access patterns of items that are read by their key, by the prefix of their partition key."""
+
+_WRITES = {
+    "AP4": "comments",
+    "A1": "users",
+    "A3": "orders",
+    "T1": "organizations",
+    "T3": "tickets",
+}
+
+_OUTCOMES: Mapping[type[errors.DalError], str] = {
+    errors.ThrottledError: "throttled",
+    errors.StoreUnavailableError: "unavailable",
+    errors.ConflictError: "conflict",
+    errors.ConditionFailedError: "condition_failed",
+    errors.StoreFullError: "full",
+    errors.StoreDamagedError: "damaged",
+    errors.CredentialsExpiredError: "credentials_expired",
+    errors.StoreRefusedError: "refused",
+    errors.NoTableError: "refused",
+}
+
+NameOf = Callable[[Result], tuple[str, str]]
+"""Returns the name and the type of an operation by its result."""
+
+_plan_pattern: ContextVar[str | None] = ContextVar("access_pattern", default=None)
+"""The access pattern of the plan that is being read."""
 
 _current: ContextVar["Observation | None"] = ContextVar("observation", default=None)
 
@@ -40,28 +89,24 @@ _current: ContextVar["Observation | None"] = ContextVar("observation", default=N
 class Observation:
     """Counts for the metrics and for a line of the access log.
 
-    It is a ``StoreInstruments`` and a ``ReadInstruments``. As a context manager it observes the
-    work in its block, and the tasks that start there. The metrics get the counts by ``write``, as
-    an increment takes longer than the rest of what is done here for a request to DynamoDB.
+    It implements ``StoreInstruments`` and ``ReadInstruments``. As a context manager it observes the
+    work in its block and in tasks that start there. ``write`` adds the counts to the metrics: an
+    increment there takes longer than all other counting for a request to DynamoDB.
     """
 
     def __init__(self, metrics: "Metrics | None") -> None:
         self._metrics = metrics
         self._counts: dict[Counter, float] = defaultdict(float)
-        """What the metrics have not got yet."""
+        """Counts that are not yet in the metrics."""
         self.operations: list[str] = []
         """Names of GraphQL operations; a page may run several."""
         self.codes: list[str] = []
-        """Codes of the errors in their answers."""
+        """Codes of the errors in the response."""
         self.requests = 0
         self.read_units = 0.0
         self.write_units = 0.0
+        self.trace_id: str | None = None
         self._tokens: tuple[Token[Any], ...] = ()
-
-    @property
-    def trace_id(self) -> str | None:
-        """The trace that it is a part of; None without one."""
-        return None
 
     def __enter__(self) -> None:
         self._tokens = (STORE_INSTRUMENTS.set(self), READ_INSTRUMENTS.set(self), _current.set(self))
@@ -71,17 +116,16 @@ class Observation:
             token.var.reset(token)
 
     def write(self) -> None:
-        """Add what was counted since the last time to the metrics."""
-        if self._counts:
-            for series, amount in self._counts.items():
-                series.inc(amount)
-            self._counts.clear()
+        """Add the counts since the last call to the metrics."""
+        for series, amount in self._counts.items():
+            series.inc(amount)
+        self._counts.clear()
 
-    async def operation(self, executing: Awaitable[Result], named: Named[Result]) -> Result:
-        """Await an operation; ``named`` returns its name and type by its result."""
+    async def operation(self, executing: Awaitable[Result], name_of: NameOf[Result]) -> Result:
+        """Await an operation, and note its name and duration."""
         began = time.perf_counter()
         result = await executing
-        name, kind = named(result)
+        name, kind = name_of(result)
         self.operations.append(name)
         if self._metrics is not None:
             seconds = time.perf_counter() - began
@@ -89,7 +133,7 @@ class Observation:
         return result
 
     def failed(self, code: str) -> None:
-        """Count an error in an answer."""
+        """Count an error in a response."""
         self.codes.append(code)
         if self._metrics is not None:
             self._counts[self._metrics.errors[code,]] += 1
@@ -99,26 +143,23 @@ class Observation:
         self.requests += 1
         outcome = "ok"
         try:
-            answer = await send()
+            response = await send()
         except BaseException as error:
             outcome = outcome_of(error)
             raise
         finally:
             if self._metrics is not None:
                 self._counts[self._metrics.store_requests[operation, outcome]] += 1
-        self._spent(operation, arguments, answer)
-        return answer
-
-    def _spent(self, operation: str, arguments: dict[str, Any], answer: dict[str, Any]) -> None:
-        units, written = consumed(answer), is_write(operation)
+        units, written = consumed(response), is_write(operation)
         if written:
             self.write_units += units
         else:
             self.read_units += units
         if self._metrics is not None and units:
-            pattern = _pattern.get() or pattern_of(operation, arguments)
+            pattern = _plan_pattern.get() or pattern_of(operation, arguments)
             capacity = self._metrics.capacity["write" if written else "read", pattern]
             self._counts[capacity] += units
+        return response
 
     def retried(self, operation: str) -> None:
         """Do nothing: each attempt is counted with its outcome."""
@@ -126,13 +167,13 @@ class Observation:
     async def plan(
         self, plan: ObservedPlan, counts: Sequence[SegmentCounts], reading: Awaitable[Result]
     ) -> Result:
-        """Count a plan and its refills; requests meanwhile are of its access pattern."""
+        """Count a plan and its refills; its requests to DynamoDB have its access pattern."""
         before = len(counts)
-        token = _pattern.set(plan.access_pattern)
+        token = _plan_pattern.set(plan.access_pattern)
         try:
             return await reading
         finally:
-            _pattern.reset(token)
+            _plan_pattern.reset(token)
             if self._metrics is not None:
                 plans = self._metrics.plans[plan.access_pattern, plan.index.name or "table"]
                 self._counts[plans] += 1
@@ -148,7 +189,7 @@ class Observation:
 
 
 def note_errors(errors: Iterable[GraphQLError]) -> None:
-    """Count the errors of an answer, as its client sees them."""
+    """Count the errors of a response, as its client sees them."""
     observation = _current.get()
     if observation is not None:
         for error in errors:
@@ -156,7 +197,7 @@ def note_errors(errors: Iterable[GraphQLError]) -> None:
 
 
 class ObservedSchema(ExecutableSchema):
-    """Executes operations, and passes their names, durations and errors to the observation."""
+    """Executes operations, and reports their names, durations and errors to the observation."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -170,10 +211,10 @@ class ObservedSchema(ExecutableSchema):
         observation = _current.get()
         if observation is None:
             return executing
-        return observation.operation(executing, partial(self._named, query or ""))
+        return observation.operation(executing, partial(self._name_of, query or ""))
 
-    def _named(self, text: str, result: ExecutionResult) -> tuple[str, str]:
-        """Return the label of an operation, and its type; ``none`` where there was none to run."""
+    def _name_of(self, text: str, result: ExecutionResult) -> tuple[str, str]:
+        """Return the label of an operation and its type; ``none`` if no operation was chosen."""
         operation = result.operation if isinstance(result, SizedResult) else None
         if operation is None:
             return "none", "none"
@@ -183,6 +224,64 @@ class ObservedSchema(ExecutableSchema):
         return label, operation.node.operation.value
 
     def _told(self, errors: list[GraphQLError]) -> list[GraphQLError]:
-        told = super()._told(errors)
-        note_errors(told)
-        return told
+        shown = super()._told(errors)
+        note_errors(shown)
+        return shown
+
+
+class OperationNames:
+    """The names of operations as labels."""
+
+    def __init__(self) -> None:
+        self._others: set[str] = set()
+
+    def label(self, name: str | None, *, trusted: bool) -> str:
+        """Return an operation's name; ``other`` if it is not registered and beyond the first 50."""
+        if name is None:
+            return "anonymous"
+        if trusted or name in self._others:
+            return name
+        if len(self._others) < OPERATIONS and len(name) <= _MAX_NAME:
+            self._others.add(name)
+            return name
+        return OTHER
+
+
+def outcome_of(error: BaseException) -> str:
+    """Return the outcome of a failed request; an attempt that takes too long is cancelled."""
+    if isinstance(error, errors.DalError):
+        return _OUTCOMES.get(type(error), OTHER)
+    return "cancelled"
+
+
+def pattern_of(operation: str, arguments: Mapping[str, Any]) -> str:
+    """Return the access pattern of a request outside a plan, by the keys of its items.
+
+    A write of several items has the pattern of the first item that clients write: its counters are
+    counted with it.
+    """
+    if operation == "scan":
+        return "scan"
+    if operation == "query":
+        partitions = iter([arguments["ExpressionAttributeValues"].get(":p", {}).get("S", "")])
+    else:
+        partitions = _partitions(arguments)
+    found = (_PATTERNS.get(one.partition("#")[0], OTHER) for one in partitions)
+    if not is_write(operation):
+        return next(found, OTHER)
+    patterns = list(found)
+    of_clients = (_WRITES[one] for one in patterns if one in _WRITES)
+    return f"write {next(of_clients, patterns[0] if patterns else OTHER)}"
+
+
+def _partitions(value: Any) -> Iterator[str]:
+    """Yield the partition keys of all items and keys in a request's arguments."""
+    if isinstance(value, list):
+        for one in value:
+            yield from _partitions(one)
+    elif isinstance(value, dict):
+        if "PK" in value:
+            yield value["PK"].get("S", "")
+        else:
+            for one in value.values():
+                yield from _partitions(one)

@@ -1,14 +1,14 @@
-"""Traces by OpenTelemetry: which requests get one, its spans, and where they go.
+"""Traces by OpenTelemetry: which requests get one, its spans, and the collector.
 
-A span takes 20 microseconds, so few requests get a trace: a part of those without a
-``traceparent``, and those whose caller samples its trace; a few per second in all. A span says what
-was done and at what cost, never for whom: it has no usernames, tokens, texts, variables or messages
-of errors. Of keys it has the fields in ``_SHOWN`` alone.
+A span takes 20 microseconds, so few requests get a trace: a fraction of those without a
+``traceparent``, those whose caller samples its trace, and a few per second in all. A span records
+an operation and its cost, but no usernames, tokens, texts, variables and messages of errors, and of
+keys only the fields in ``_KEY_FIELDS``.
 """
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -38,26 +38,25 @@ from opentelemetry.trace import (
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from opentelemetry.trace.span import INVALID_SPAN_CONTEXT
 from opentelemetry.util.types import AttributeValue
-from starlette.types import Scope
 
 from dal.account import consumed, is_write
 from dal.instrumentation import ObservedPlan, ObservedSegment, Result, SegmentCounts, Send
 from schema.execution.compiled.fields import FIELD_INSTRUMENTS
-from server.observability.observation import Named, Observation
+from server.observability.observation import NameOf, Observation
 
 if TYPE_CHECKING:
     from server.observability.metrics import Metrics  # another extra
 
 MOST_TRACES = 5
-"""Traces a second of one process: of some ten spans each, they take 0.3 % of it."""
+"""Traces a second of one process: with some ten spans each, they take 0.3 % of its time."""
 
 EXPORT_TIMEOUT = 3
-"""Seconds that a collector has to take some spans."""
+"""Seconds for the collector to accept a batch of spans."""
 
 MOST_SPANS = 200
-"""Spans of one trace; an operation may look up thousands of things."""
+"""Spans of one trace; an operation may look up thousands of items."""
 
-_SHOWN = frozenset({"product", "language", "rating", "status"})
+_KEY_FIELDS = frozenset({"product", "language", "rating", "status"})
 
 _NONE = NonRecordingSpan(INVALID_SPAN_CONTEXT)
 
@@ -69,12 +68,12 @@ Attributes = Mapping[str, AttributeValue]
 
 
 def otlp(url: str) -> SpanProcessor:
-    """Return what sends spans to a collector at ``url`` every few seconds, from a thread."""
-    return BatchSpanProcessor(_ToldExporter(url))
+    """Return a processor whose thread sends spans to a collector at ``url`` every few seconds."""
+    return BatchSpanProcessor(_QuietExporter(url))
 
 
-class _ToldExporter(SpanExporter):
-    """Says once that the collector is away, where the library says it with every batch."""
+class _QuietExporter(SpanExporter):
+    """Logs once that the collector is away; the library logs it with every batch."""
 
     def __init__(self, url: str) -> None:
         logging.getLogger("opentelemetry.exporter").setLevel(logging.CRITICAL)
@@ -98,42 +97,38 @@ class _ToldExporter(SpanExporter):
 
 
 class LimitedSampler(Sampler):
-    """Samples some requests without a trace and all that callers trace, but few a second."""
+    """Samples a fraction of the requests without a trace and all with one, but few a second."""
 
     def __init__(self, sample: float, clock: Callable[[], float]) -> None:
-        self._begun_here = TraceIdRatioBased(sample)
+        self._without_trace = TraceIdRatioBased(sample)
         self._left = float(MOST_TRACES)
         self._clock = clock
-        self._looked = clock()
+        self._filled = clock()
 
     def should_sample(
         self, parent_context: Context | None, trace_id: int, name: str, *args: Any, **options: Any
     ) -> SamplingResult:
         """Return whether a request gets a trace."""
         caller = get_current_span(parent_context).get_span_context()
-        sampler = ALWAYS_ON if caller.is_valid else self._begun_here
+        sampler = ALWAYS_ON if caller.is_valid else self._without_trace
         result = sampler.should_sample(parent_context, trace_id, name, *args, **options)
-        if result.decision is not Decision.DROP and not self._may():
+        if result.decision is Decision.DROP:
+            return result
+        now = self._clock()  # a token bucket that holds the traces of one second
+        self._left = min(MOST_TRACES, self._left + (now - self._filled) * MOST_TRACES)
+        self._filled = now
+        if self._left < 1:
             return SamplingResult(Decision.DROP)
+        self._left -= 1
         return result
 
-    def _may(self) -> bool:
-        """Return whether there were few traces in the last second."""
-        now = self._clock()
-        self._left = min(MOST_TRACES, self._left + (now - self._looked) * MOST_TRACES)
-        self._looked = now
-        if self._left < 1:
-            return False
-        self._left -= 1
-        return True
-
     def get_description(self) -> str:
-        """Return what it is."""
-        return f"LimitedSampler({self._begun_here.get_description()})"
+        """Return a name for the SDK's logs."""
+        return f"LimitedSampler({self._without_trace.get_description()})"
 
 
 class Tracing:
-    """Begins traces, and hands their spans to a processor; ``sample`` is from 0 to 1."""
+    """Begins traces and passes their spans to a processor; ``sample`` is a fraction from 0 to 1."""
 
     def __init__(
         self,
@@ -151,24 +146,26 @@ class Tracing:
         self._provider.add_span_processor(processor)
         self._tracer = self._provider.get_tracer("marginalia")
 
-    def begin(self, scope: Scope, metrics: "Metrics | None") -> "TracedObservation | None":
+    def begin(
+        self, headers: Iterable[tuple[bytes, bytes]], metrics: "Metrics | None"
+    ) -> "TracedObservation | None":
         """Return an observation of a request that makes spans; None if it gets no trace."""
         caller = None
-        for name, value in scope["headers"]:
+        for name, value in headers:
             if name == b"traceparent":
                 caller = _PROPAGATOR.extract({"traceparent": value.decode("latin-1")}, Context())
         span = self._tracer.start_span("request", caller, SpanKind.SERVER)
         return TracedObservation(metrics, self._tracer, span) if span.is_recording() else None
 
     def close(self) -> None:
-        """Send what is left; it waits for the collector, but not for long."""
+        """Send the remaining spans; ``EXPORT_TIMEOUT`` bounds the wait for the collector."""
         self._provider.shutdown()
 
 
 class TracedObservation(Observation):
-    """An observation that also makes spans, below the one of the request.
+    """An observation that also makes spans, as children of the request's span.
 
-    It is a ``FieldInstruments`` too.
+    It implements ``FieldInstruments`` too.
     """
 
     def __init__(self, metrics: "Metrics | None", tracer: Tracer, request: Span) -> None:
@@ -176,21 +173,28 @@ class TracedObservation(Observation):
         self._tracer = tracer
         self._left = MOST_SPANS
         self.request = request
-
-    @property
-    def trace_id(self) -> str | None:
-        """The trace's id in hexadecimal digits."""
-        return f"{self.request.get_span_context().trace_id:032x}"
+        self.trace_id = f"{request.get_span_context().trace_id:032x}"
 
     def __enter__(self) -> None:
         super().__enter__()
         self._tokens += FIELD_INSTRUMENTS.set(self), attach(set_span_in_context(self.request))
 
-    def ended(self, name: str, attributes: Attributes, *, failed: bool) -> None:
-        """End the request's span, saying what it was and whether the server has failed in it."""
-        self.request.update_name(name)
-        self.request.set_attributes(dict(attributes))
-        if failed:
+    def end(self, method: str, route: str, status: str, request_id: str) -> None:
+        """End the request's span, with the response's status and the request's cost."""
+        self.request.update_name(f"{method} {route}")
+        self.request.set_attributes(
+            {
+                "http.request.method": method,
+                "marginalia.route": route,
+                "http.response.status_code": int(status) if status.isdigit() else 0,
+                "marginalia.request_id": request_id,
+                "marginalia.dynamodb.requests": self.requests,
+                "marginalia.read_units": self.read_units,
+                "marginalia.write_units": self.write_units,
+                "marginalia.error_codes": self.codes,
+            }
+        )
+        if status.startswith("5"):
             self.request.set_status(StatusCode.ERROR)
         self.request.end()
 
@@ -198,7 +202,7 @@ class TracedObservation(Observation):
     def span(
         self, name: str, attributes: Attributes, kind: SpanKind = SpanKind.INTERNAL
     ) -> Iterator[Span]:
-        """Surround a part of the work; beyond ``MOST_SPANS`` it goes without a span of its own."""
+        """Make a span for the block; beyond ``MOST_SPANS`` only count it in the request's span."""
         self._left -= 1
         if self._left < 0:
             self.request.set_attribute("marginalia.spans_left_out", -self._left)
@@ -216,25 +220,25 @@ class TracedObservation(Observation):
             detach(token)
             span.end()
 
-    async def operation(self, executing: Awaitable[Result], named: Named[Result]) -> Result:
-        """Surround an operation of GraphQL."""
+    async def operation(self, executing: Awaitable[Result], name_of: NameOf[Result]) -> Result:
+        """Make a span for a GraphQL operation."""
         with self.span("operation", {}) as span:
-            result = await super().operation(executing, named)
-            name, kind = named(result)
+            result = await super().operation(executing, name_of)
+            name, kind = name_of(result)
             span.update_name(f"{kind} {name}")
             span.set_attribute("graphql.operation.name", name)
             span.set_attribute("graphql.operation.type", kind)
             return result
 
     async def field(self, type_name: str, name: str, result: Awaitable[Any]) -> Any:
-        """Surround a field of GraphQL, with all that is below it."""
+        """Make a span for a GraphQL field, which includes the fields below it."""
         with self.span(f"{type_name}.{name}", {"graphql.field.name": name}):
             return await result
 
     async def plan(
         self, plan: ObservedPlan, counts: Sequence[SegmentCounts], reading: Awaitable[Result]
     ) -> Result:
-        """Surround the reading of a plan."""
+        """Make a span for a plan that is read."""
         before = len(counts)
         with self.span(f"plan {plan.access_pattern}", _of_plan(plan)) as span:
             try:
@@ -252,9 +256,9 @@ class TracedObservation(Observation):
     async def segment(
         self, segment: ObservedSegment, counts: SegmentCounts, reading: Awaitable[Result]
     ) -> Result:
-        """Surround the reading of a segment's next rows."""
+        """Make a span for reading the next rows of a segment."""
         rows, requests = counts.items_read, counts.requests
-        fields = sorted(f"{name}={value}" for name, value in segment.key if name in _SHOWN)
+        fields = sorted(f"{name}={value}" for name, value in segment.key if name in _KEY_FIELDS)
         attributes: dict[str, AttributeValue] = {
             "marginalia.segment.key": " ".join(fields),
             "marginalia.segment.refill": requests > 0,
@@ -268,18 +272,18 @@ class TracedObservation(Observation):
                 span.set_attribute("marginalia.segment.requests", counts.requests - requests)
 
     async def call(self, operation: str, arguments: dict[str, Any], send: Send) -> dict[str, Any]:
-        """Surround one attempt at an operation of DynamoDB."""
+        """Make a span for one attempt at an operation of DynamoDB."""
         name = operation.title().replace("_", "")
         with self.span(f"DynamoDB {name}", _of_call(name, arguments), SpanKind.CLIENT) as span:
-            answer = await super().call(operation, arguments, send)
+            response = await super().call(operation, arguments, send)
             units = "write_units" if is_write(operation) else "read_units"
-            span.set_attribute(f"marginalia.{units}", consumed(answer))
+            span.set_attribute(f"marginalia.{units}", consumed(response))
             if not is_write(operation):
-                span.set_attribute("aws.dynamodb.count", _rows_of(answer))
-        return answer
+                span.set_attribute("aws.dynamodb.count", _rows_of(response))
+        return response
 
     def retried(self, operation: str) -> None:
-        """Note another attempt in the span of who asks."""
+        """Add an event to the current span."""
         super().retried(operation)
         get_current_span().add_event("retry", {"db.operation.name": operation})
 
@@ -314,10 +318,10 @@ def _of_call(name: str, arguments: Mapping[str, Any]) -> Attributes:
     return known
 
 
-def _rows_of(answer: dict[str, Any]) -> int:
-    """Return how many items an answer holds or has counted."""
-    if "Count" in answer:
-        return int(answer["Count"])
-    if "Responses" in answer:
-        return sum(map(len, answer["Responses"].values()))
-    return int("Item" in answer)
+def _rows_of(response: dict[str, Any]) -> int:
+    """Return how many items a response contains or counts."""
+    if "Count" in response:
+        return int(response["Count"])
+    if "Responses" in response:
+        return sum(map(len, response["Responses"].values()))
+    return int("Item" in response)

@@ -52,7 +52,7 @@ async def _serve(config: WorkerConfig, channel: socket.socket) -> None:
         async with application(settings, table, secret, broker, signals) as app:
             server = _WorkerServer(app, settings, channel)
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.ask_to_drain)
-            async with signals.sampling(table, server.load):
+            async with signals.sampling(table, server.admission):
                 with watched(end=settings.ends_when_blocked):
                     await server.serve(sockets=[channel])
 

@@ -10,9 +10,7 @@ from prometheus_client import Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
 from dal.client.table import Table
-from server.observability.metrics import FollowerMetrics, Metrics, StateSampler
-from server.observability.observation import Observation
-from server.observability.signals import Load
+from server.observability.metrics import FollowerMetrics, Load, Metrics, StateSampler
 from tests.engines import ROOT
 
 _NAME = re.compile(r"\bmarginalia_[a-z_]+[a-z]\b")
@@ -22,9 +20,9 @@ ALERTS = (ROOT / "deploy/prometheus/alerts.yaml").read_text("utf-8")
 
 
 def every_metric() -> list[MetricWrapperBase]:
-    metrics, work = Metrics(), Observation(None)
-    StateSampler(metrics, work, cast(Table, None), lambda: Load(0, 0, 0))
-    FollowerMetrics(metrics, work)
+    metrics = Metrics()
+    StateSampler(metrics, lambda: None, cast(Table, None), cast(Load, None))
+    FollowerMetrics(metrics, lambda: None)
     return cast(list[MetricWrapperBase], list(metrics.registry._collector_to_names))
 
 

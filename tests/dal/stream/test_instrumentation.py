@@ -4,7 +4,8 @@ from datetime import timedelta
 
 from dal.client.table import Table
 from dal.stream.records import Record, made_at
-from server.observability.metrics import Metrics, following
+from server.observability.exposition import following
+from server.observability.metrics import Metrics
 from tests.dal.stream.fakes import START, FakeStreams, shard_of
 from tests.dal.stream.histories import made
 from tests.dal.stream.test_follower import Clock, follower_of

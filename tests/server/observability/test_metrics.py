@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 from graphql import GraphQLError
@@ -13,10 +13,9 @@ from dal import errors
 from dal.client.table import Table
 from dal.statistics import maintenance_mode
 from dal.stores import Stores
-from server.observability.labels import OPERATIONS, OperationNames
 from server.observability.metrics import Metrics, StateSampler
-from server.observability.observation import Observation, note_errors
-from server.observability.signals import Load, Signals
+from server.observability.observation import OPERATIONS, Observation, OperationNames, note_errors
+from server.observability.signals import Signals
 from server.settings import Settings
 from tests.bulk import fill
 from tests.calls import calls_of
@@ -154,7 +153,7 @@ async def test_what_is_off_is_not_there(table: Table) -> None:
             called.append(found)
             assert len(answer["data"]["product"]["comments"]["nodes"]) == 3
             assert (await client.get("/metrics")).status_code == 404
-    assert {"ObservedApp.__call__", "Observation.call", "Observation.write"} <= called[0]
+    assert {"_ObservedApp.__call__", "Observation.call", "Observation.write"} <= called[0]
     assert called[1] == set()
 
 
@@ -179,15 +178,16 @@ def observing_calls() -> Iterator[set[str]]:
 async def test_the_state_of_a_server_is_looked_at(table: Table) -> None:
     metrics = Metrics()
     background = Observation(metrics)
-    loads = iter([Load(running=3, waiting=2, refused=7), Load(running=0, waiting=1, refused=9)])
-    sampler = StateSampler(metrics, background, table, lambda: next(loads))
-    sampler.look(0.25)
+    load = SimpleNamespace(running=3, waiting=2, refused=7)
+    sampler = StateSampler(metrics, background.write, table, load)
+    sampler.sample(0.25)
     found = scraped(metrics)
     assert by(found, "marginalia_requests", "state") == {"running": 3, "waiting": 2}
     assert value(found, "marginalia_event_loop_late_seconds") == 0.25
     table._gate._breaker._next_probe = 1.0
     background.failed("INTERNAL")
-    sampler.look(0.0)
+    load.running, load.waiting, load.refused = 0, 1, 9
+    sampler.sample(0.0)
     found = scraped(metrics)
     assert by(found, "marginalia_requests", "state") == {"running": 0, "waiting": 1}
     assert by(found, "marginalia_http_requests_total", "route") == {"refused": 9}

@@ -2,7 +2,8 @@
 
 import pytest
 
-from server.observability.labels import OTHER, outcome_of, pattern_of, route_of
+from server.observability.observation import OTHER, outcome_of, pattern_of
+from server.observability.signals import route_of
 
 
 @pytest.mark.parametrize(
