@@ -5,13 +5,14 @@ from typing import Annotated
 
 import strawberry
 
-from dal.analytics.periods import Interval, Span
 from dal.analytics.questions import (
     AT_LEAST,
+    Interval,
     MovedBy,
     Movers,
     MoversQuestion,
     Source,
+    Span,
     Trend,
     TrendQuestion,
 )

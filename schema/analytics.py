@@ -59,7 +59,7 @@ class Trend:
 
 @strawberry.type(description="A period that includes `start` and excludes `end`.")
 class Period:
-    """Shows dal.analytics.periods.Period."""
+    """Shows dal.analytics.questions.Period."""
 
     start: datetime = strawberry.field(description="Start of the period, inclusive.")
     end: datetime = strawberry.field(description="End of the period, exclusive.")

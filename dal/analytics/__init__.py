@@ -1,1 +1,1 @@
-"""Questions about all comments at once, answered by a columnar store beside the table."""
+"""Questions about all comments, run on a columnar store next to the table."""

@@ -1,7 +1,7 @@
-"""The same questions on a ClickHouse server, by its HTTP interface.
+"""The questions on a ClickHouse server, through its HTTP interface.
 
-Releases from 18.16 on will do: no function, type or clause is used that is younger. Its dates go
-from 1970 to 2105, by the second; comments of other years are left out.
+Works with every release since 18.16. ClickHouse's DateTime covers 1970 to 2105 in seconds; comments
+of other years are left out.
 """
 
 import re
@@ -16,23 +16,23 @@ import duckdb
 import httpx
 import orjson
 
-from dal.analytics import dialects, queries
-from dal.analytics.dialects import END, FIRST
+from dal.analytics import sql as questions_sql
 from dal.analytics.errors import (
     NOT_FILLED,
     AnalyticsFailedError,
     AnalyticsMissingError,
     AnalyticsUnavailableError,
 )
+from dal.analytics.sql import END, FIRST
 from dal.analytics.store import Export, Question, Result
 
 SECONDS = 60.0
-"""For one request; a question has a deadline of its own."""
+"""Timeout of a request. Questions have a shorter deadline in ``service``."""
 
-REPLACED = "Another refresh replaced this one: run it again."
+REPLACED = "Another refresh has replaced this one: run it again."
 
 BATCH = 50_000
-"""Rows of an export that one request inserts."""
+"""Rows per INSERT request."""
 
 _COLUMNS = "id String, product_id String, rating UInt8, language String, created_at DateTime('UTC')"
 _STATE = (
@@ -40,14 +40,14 @@ _STATE = (
     "ENGINE = ReplacingMergeTree(number) ORDER BY name"
 )
 _NO_TABLE = re.compile(r"Code: 60\b")
-"""Followed by a comma in old releases, by a full stop in today's."""
+"""UNKNOWN_TABLE. A comma follows in old releases, a full stop in new ones."""
 
 
 class ClickHouseStore:
     """Comments in the tables of a ClickHouse database whose names begin with ``prefix``.
 
-    ``url`` is that of its HTTP interface, with a name and a password where it needs them, and
-    ``?database=`` for another one than the user's own.
+    ``url`` is the address of the HTTP interface, with user and password if required, and with
+    ``?database=`` for another database than the user's default.
     """
 
     name = "ClickHouse"
@@ -58,7 +58,7 @@ class ClickHouseStore:
         self._client = httpx.AsyncClient(timeout=SECONDS)
 
     async def export(self) -> Export | None:
-        """Return the export that the tables hold."""
+        """Return the current export of the tables."""
         try:
             answer = await self._select(
                 f"SELECT argMax(text, number) FROM {self._prefix}_state GROUP BY name"
@@ -68,7 +68,7 @@ class ClickHouseStore:
         return next((Export.decode(text) for (text,) in answer["data"]), None)
 
     async def ask(self, question: Question, export: Export) -> Result:
-        """Answer a question of an export, or of a later one that replaced it meanwhile."""
+        """Run a question on an export, or on a later one that has replaced it."""
         try:
             return await self._ask(question, export)
         except _NoTableError:
@@ -79,12 +79,12 @@ class ClickHouseStore:
             raise AnalyticsMissingError(NOT_FILLED) from error
 
     async def _ask(self, question: Question, export: Export) -> Result:
-        sql = dialects.clickhouse(question(queries.comments(export.name)))
+        sql = questions_sql.clickhouse(question(questions_sql.comments(export.name)))
         answer = await self._select(sql)
         return Result(answer["data"], sql, answer["statistics"]["rows_read"])
 
     async def fill(self, parquet: Path, began: datetime) -> Export:
-        """Insert an export into its own table, then let that count and drop the others."""
+        """Insert an export into a new table, make it the current one, and drop the others."""
         try:
             return await self._fill(parquet, began)
         except _NoTableError as error:
@@ -107,7 +107,7 @@ class ClickHouseStore:
         return export
 
     async def _drop_outdated(self, kept: str) -> None:
-        """Drop the exports before ``kept``."""
+        """Drop the tables of all exports but ``kept``."""
         tables = await self._select(
             "SELECT name FROM system.tables WHERE database = currentDatabase() "
             f"AND match(name, '^{self._prefix}_base_[0-9a-f]{{16}}$') AND name != '{kept}'"
@@ -125,19 +125,18 @@ class ClickHouseStore:
             await self._do(f"INSERT INTO {table} FORMAT JSONEachRow", lines)
 
     async def _select(self, sql: str) -> dict[str, Any]:
-        said = await self._do(f"{sql} FORMAT JSONCompact")
-        return dict(orjson.loads(said))
+        return dict(orjson.loads(await self._do(f"{sql} FORMAT JSONCompact")))
 
     async def _do(self, sql: str, rows: bytes = b"") -> bytes:
-        """Do one statement; AnalyticsFailedError has what the server said against it."""
+        """Run one statement; raise AnalyticsFailedError with the server's message if it fails."""
         url = self._url.copy_merge_params({"query": sql}) if rows else self._url
         try:
             answer = await self._client.post(url, content=rows or sql.encode())
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            said = str(error) or type(error).__name__
+            reason = str(error) or type(error).__name__
             raise AnalyticsFailedError(
-                f"ClickHouse at {self._url.host} does not answer ({said}): start it, or correct "
-                "--analytics-url."
+                f"ClickHouse at {self._url.host} cannot be reached ({reason}): start it, or "
+                "correct --analytics-url."
             ) from error
         if answer.is_success:
             return answer.content
@@ -149,11 +148,11 @@ class ClickHouseStore:
 
 
 class _NoTableError(Exception):
-    """A table is not there: nothing was ever filled, or an export was replaced."""
+    """A table does not exist: the store was never filled, or the export was replaced."""
 
 
 def _exported(parquet: Path) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows of an exported file that ClickHouse has dates for."""
+    """Yield batches of an exported file, without comments outside of ClickHouse's dates."""
     with duckdb.connect(":memory:") as database:
         database.execute("SET TimeZone = 'UTC'")
         found = database.execute(

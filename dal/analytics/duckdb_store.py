@@ -1,10 +1,11 @@
-"""The embedded store: DuckDB over Parquet files in the data directory.
+"""The embedded store: DuckDB over a Parquet file in the data directory, run in threads.
 
-DuckDB keeps nothing of its own; each question reads the files there are. It runs in a few threads
-beside the event loop.
+A folder has the Parquet file of the export and ``base.json``, which names it. Every file is written
+under a temporary name and renamed, so a file with its final name is complete.
 """
 
 import asyncio
+import os
 import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,27 +16,28 @@ from typing import Any, TypeVar
 import duckdb
 import orjson
 
-from dal.analytics import dialects, queries
-from dal.analytics.directory import AnalyticsDirectory, publish
+from dal.analytics import sql as questions_sql
 from dal.analytics.errors import AnalyticsFailedError
 from dal.analytics.store import Export, Question, Result
 
 THREADS = 2
-"""Questions that are answered at once, and the threads of DuckDB's own for all of them."""
+"""Questions that run at once, and DuckDB's threads for all of them together."""
 
 MEMORY = "1GB"
-"""The most that DuckDB takes; a question of more spills to disk, beside the files."""
+"""DuckDB's memory limit. A question that needs more spills to disk, next to the files."""
 
 ATTEMPTS = 3
-"""Files may be replaced between their listing and their reading."""
+"""Attempts to read the export, since a refresh can replace its file at any moment."""
 
-_NO_ROOM = ("No space left", "quota exceeded", "File too large")
+_DISK_FULL = ("No space left", "quota exceeded", "File too large")
 
-Answer = TypeVar("Answer")
+T = TypeVar("T")
+
+_CURRENT = "base.json"
 
 
 class DuckDBStore:
-    """Comments in the files of one folder; any number of processes may ask and refill."""
+    """Comments in the files of one folder. Any number of processes can query and refill it."""
 
     name = "DuckDB"
 
@@ -45,7 +47,7 @@ class DuckDBStore:
         settings: dict[str, Any] = {
             "threads": THREADS,
             "memory_limit": MEMORY,
-            # Of its own: DuckDB's names in there are the same in every process.
+            # DuckDB uses the same file names in every process: each needs its own folder.
             "temp_directory": str(path / f"spilled-{secrets.token_hex(8)}"),
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
@@ -53,50 +55,50 @@ class DuckDBStore:
         self._database = duckdb.connect(":memory:", config=settings)
 
     async def export(self) -> Export | None:
-        """Return the export in the folder."""
+        """Return the current export of the folder."""
         return await self._run(lambda _: self._directory.export())
 
     async def ask(self, question: Question, export: Export) -> Result:
-        """Answer a question of an export, or of a later one that replaced it meanwhile."""
+        """Run a question on an export, or on a later one that has replaced it."""
         return await self._run(lambda cursor: self._ask(cursor, question, export))
 
     async def fill(self, parquet: Path, began: datetime) -> Export:
-        """Keep what questions need of an export, sorted by product so that one reads few groups."""
+        """Store the questions' columns, sorted by product so that a trend reads few row groups."""
         return await self._run(lambda cursor: self._fill(cursor, parquet, began))
 
     async def close(self) -> None:
-        """End the threads and DuckDB."""
+        """Stop the threads and DuckDB."""
         self._pool.shutdown(cancel_futures=True)
         self._database.close()
 
-    async def _run(self, work: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
-        """Do ``work`` in a thread; who is cancelled interrupts it."""
+    async def _run(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        """Run ``work`` in a thread. Cancellation interrupts it."""
         with self._database.cursor() as cursor:
-            running = self._pool.submit(_told, work, cursor)
+            running = self._pool.submit(_converting_errors, work, cursor)
             try:
                 return await asyncio.wrap_future(running)
             except asyncio.CancelledError:
                 if not running.cancel():
                     cursor.interrupt()
-                    # The cursor may not be closed under the thread, which ends at once now.
+                    # Closing a cursor that a thread uses crashes; the interrupted thread ends soon.
                     await asyncio.to_thread(running.exception)
                 raise
 
     def _ask(self, cursor: duckdb.DuckDBPyConnection, question: Question, export: Export) -> Result:
         for _ in range(ATTEMPTS - 1):
             try:
-                return self._answer(cursor, question, export)
+                return self._run_sql(cursor, question, export)
             except duckdb.IOException:  # the file was replaced
                 export = self._directory.export() or export
-        return self._answer(cursor, question, export)
+        return self._run_sql(cursor, question, export)
 
-    def _answer(
+    def _run_sql(
         self, cursor: duckdb.DuckDBPyConnection, question: Question, export: Export
     ) -> Result:
         file = _quoted(self._directory.file_of(export))
         cursor.execute("SET enable_profiling = 'no_output'")
         cursor.execute(f"CREATE OR REPLACE TEMP VIEW base AS FROM read_parquet({file})")
-        sql = dialects.duckdb(question(queries.comments("base")))
+        sql = questions_sql.duckdb(question(questions_sql.comments("base")))
         return Result(cursor.execute(sql).fetchall(), sql, _rows_read(cursor))
 
     def _fill(self, cursor: duckdb.DuckDBPyConnection, parquet: Path, began: datetime) -> Export:
@@ -114,27 +116,27 @@ class DuckDBStore:
         return export
 
 
-def _told(
-    work: Callable[[duckdb.DuckDBPyConnection], Answer], cursor: duckdb.DuckDBPyConnection
-) -> Answer:
-    """Do ``work``; DuckDB's errors and those of files become AnalyticsFailedError."""
+def _converting_errors(
+    work: Callable[[duckdb.DuckDBPyConnection], T], cursor: duckdb.DuckDBPyConnection
+) -> T:
+    """Run ``work``; raise AnalyticsFailedError for errors of DuckDB and of files."""
     try:
         return work(cursor)
     except (duckdb.Error, OSError, orjson.JSONDecodeError) as error:
-        said = str(error).partition("\n")[0]
-        if any(words in said for words in _NO_ROOM):
+        reason = str(error).partition("\n")[0]
+        if any(words in reason for words in _DISK_FULL):
             raise AnalyticsFailedError(
-                f"Analytics has no room for its files ({said}): make room and try again; what was "
-                "there still counts."
+                f"The disk of the analytics files is full ({reason}): free some space and try "
+                "again. The previous data is still in use."
             ) from error
         raise AnalyticsFailedError(
-            f"Analytics cannot use its files ({said}): `marginalia analytics refresh` makes them "
-            "again."
+            f"The analytics files cannot be read or written ({reason}): run `marginalia analytics "
+            "refresh` to create them again."
         ) from error
 
 
 def _rows_read(cursor: duckdb.DuckDBPyConnection) -> int:
-    """Return how many rows the scans of the last query passed on."""
+    """Return the number of rows that the last query scanned."""
     profile = orjson.loads(cursor.get_profiling_information(format="json"))
     return int(profile["query"]["total_rows_scanned"])
 
@@ -142,3 +144,42 @@ def _rows_read(cursor: duckdb.DuckDBPyConnection) -> int:
 def _quoted(path: Path) -> str:
     text = str(path.absolute()).replace("'", "''")
     return f"'{text}'"
+
+
+class AnalyticsDirectory:
+    """The folder of one embedded store. The first export creates it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def export(self) -> Export | None:
+        """Return the current export; None before the first."""
+        try:
+            return Export.decode((self.path / _CURRENT).read_bytes())
+        except FileNotFoundError:
+            return None
+
+    def file_of(self, export: Export) -> Path:
+        """Return the Parquet file of an export."""
+        return self.path / export.name
+
+    def new_file(self) -> Path:
+        """Return the path for a new export, to write before ``put``."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        return self.path / f"base-{secrets.token_hex(8)}.parquet"
+
+    def put(self, export: Export) -> None:
+        """Make an export the current one, and delete the files of earlier ones."""
+        before = set(self.path.glob("base-*.parquet*"))
+        part = self.path / f"{_CURRENT}.{secrets.token_hex(4)}.part"
+        part.write_bytes(export.encode())
+        publish(part, self.path / _CURRENT)
+        for old in before - {self.file_of(export)}:
+            old.unlink(missing_ok=True)
+
+
+def publish(part: Path, path: Path) -> None:
+    """Rename a file after the disk has all of it."""
+    with part.open("rb+") as file:
+        os.fsync(file.fileno())
+    part.replace(path)

@@ -1,26 +1,26 @@
-"""Why a question about all comments is not answered; each message says what to do."""
+"""Errors of the analytics store. Each message says what to do."""
 
 from dal.errors import DalError
 
 
 class AnalyticsUnavailableError(DalError):
-    """The analytics store is not installed, not filled, away, or too slow; all else goes on."""
+    """The analytics store is missing, empty, unreachable or too slow. Other fields still work."""
 
 
 class AnalyticsMissingError(AnalyticsUnavailableError):
-    """The store is not installed or not filled; the message is a command: not for clients."""
+    """The store is not installed or has no data. The message is for operators, not for clients."""
 
 
 class AnalyticsFailedError(AnalyticsUnavailableError):
-    """The store fails in words of its engine, with its paths and hosts: not for clients."""
+    """The store's engine failed. The message has its paths and hosts, so clients do not see it."""
 
 
 NOT_SET_UP = "This server has no analytics store."
 NOT_INSTALLED = (
-    "Analytics is an extra: install it with `.venv/bin/pip install -c constraints.txt -e "
-    "'.[analytics]'`, then run `marginalia analytics refresh`."
+    "Analytics is not installed: run `.venv/bin/pip install -c constraints.txt -e "
+    "'.[analytics]'`, then `marginalia analytics refresh`."
 )
-NOT_FILLED = "Analytics has no data yet: `marginalia analytics refresh` fills it."
-BUSY = "Analytics has too many questions to answer: ask again in some seconds."
-AWAY = "Analytics is away: ask again later."
-SLOW = "Analytics took too long to answer: ask of a shorter time, or again later."
+NOT_FILLED = "Analytics has no data yet: run `marginalia analytics refresh`."
+BUSY = "Analytics is busy: try again in a few seconds."
+AWAY = "Analytics is temporarily unavailable: try again later."
+SLOW = "Analytics took too long: use a shorter period, or try again later."

@@ -1,21 +1,109 @@
-"""What can be asked of all comments, and the answers; instants are aware and in UTC."""
+"""Questions about all comments and their results. Instants are aware and in UTC.
+
+Periods are days, weeks that start on Monday (ISO 8601) and months, each with a number.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from dal.analytics.periods import Interval, Period, Span
+from dal.errors import InvalidArgumentError
+from dal.limits import MAX_POINTS
 from dal.model import RATINGS, Product
 
 AT_LEAST = 5
-"""Comments that a product needs in both periods for its average to count as moved: of fewer, one
-comment moves it a star."""
+"""Comments that a product needs in both periods to be ranked by average. With fewer, a single
+comment can move the average by a star."""
+
+
+class Interval(StrEnum):
+    """Length of a period."""
+
+    DAY = "DAY"
+    WEEK = "WEEK"
+    MONTH = "MONTH"
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Instants from ``start`` (inclusive) to ``end`` (exclusive)."""
+
+    start: datetime
+    end: datetime
+
+
+def number_of(interval: Interval, instant: datetime) -> int:
+    """Return the number of an instant's period. Adjacent periods have adjacent numbers."""
+    instant = instant.astimezone(UTC)
+    match interval:
+        case Interval.DAY:
+            return instant.toordinal() - 1
+        case Interval.WEEK:
+            return (instant.toordinal() - 1) // 7  # day 1 of Python's calendar is a Monday
+        case Interval.MONTH:
+            return (instant.year - 1) * 12 + instant.month - 1
+
+
+def start_of(interval: Interval, number: int) -> datetime:
+    """Return the start of a period; the calendar's end for a later one."""
+    try:
+        match interval:
+            case Interval.DAY:
+                return datetime.fromordinal(number + 1).replace(tzinfo=UTC)
+            case Interval.WEEK:
+                return datetime.fromordinal(number * 7 + 1).replace(tzinfo=UTC)
+            case Interval.MONTH:
+                return datetime(number // 12 + 1, number % 12 + 1, 1, tzinfo=UTC)
+    except ValueError:
+        return datetime.max.replace(tzinfo=UTC)
+
+
+def period(interval: Interval, number: int) -> Period:
+    """Return the period with a number."""
+    return Period(start_of(interval, number), start_of(interval, number + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Consecutive periods with the numbers ``first`` to ``last``; None is an open end."""
+
+    interval: Interval
+    first: int | None = None
+    last: int | None = None
+
+    @classmethod
+    def of(cls, interval: Interval, start: datetime | None, end: datetime | None) -> "Span":
+        """Return the periods that overlap the instants from ``start`` to ``end`` (exclusive).
+
+        Raises InvalidArgumentError if there is none, or more than a trend may have.
+        """
+        if start is not None and end is not None and start >= end:
+            raise InvalidArgumentError("from", "`from` must be earlier than `to`.")
+        first = None if start is None else number_of(interval, start)
+        last = None if end is None else number_of(interval, _before(end))
+        if first is not None and last is not None:
+            refuse_many(interval, last - first + 1)
+        return cls(interval, first, last)
+
+
+def refuse_many(interval: Interval, points: int) -> None:
+    """Raise InvalidArgumentError if ``points`` exceeds MAX_POINTS."""
+    if points > MAX_POINTS:
+        raise InvalidArgumentError(
+            "from",
+            f"`from` to `to` has {points:,} points by {interval}; the maximum is {MAX_POINTS}: "
+            "use a shorter period or a longer interval.",
+        )
+
+
+def _before(end: datetime) -> datetime:
+    return end - timedelta(microseconds=1) if end > datetime.min.replace(tzinfo=UTC) else end
 
 
 @dataclass(frozen=True, slots=True)
 class TrendQuestion:
-    """The comments of a product over time, in some languages or in any."""
+    """A product's comments over time. ``languages`` None includes all languages."""
 
     product_id: str
     span: Span
@@ -23,7 +111,7 @@ class TrendQuestion:
 
 
 class MovedBy(StrEnum):
-    """What of a product moves."""
+    """Measure by which products are ranked."""
 
     AVERAGE = "AVERAGE"
     VOLUME = "VOLUME"
@@ -31,9 +119,9 @@ class MovedBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MoversQuestion:
-    """The products that moved most between the period of ``earlier`` and that of ``later``.
+    """The products with the largest change between the periods of ``earlier`` and ``later``.
 
-    None is the period before ``later``'s, and the last one that is over.
+    Defaults: ``later`` is the last complete period, ``earlier`` the period before ``later``.
     """
 
     interval: Interval
@@ -46,7 +134,7 @@ class MoversQuestion:
 
 @dataclass(frozen=True, slots=True)
 class RatingCount:
-    """How many comments have one rating."""
+    """Number of comments with one rating."""
 
     rating: int
     count: int
@@ -54,14 +142,14 @@ class RatingCount:
 
 @dataclass(frozen=True, slots=True)
 class TrendPoint:
-    """The comments that were made in the period from ``start`` on; ``counts`` are by rating."""
+    """Comments created in the period that starts at ``start``, counted by rating from 1 to 5."""
 
     start: datetime
     counts: Sequence[int] = (0,) * len(RATINGS)
 
     @property
     def count(self) -> int:
-        """Of all ratings."""
+        """Number of comments of all ratings."""
         return sum(self.counts)
 
     @property
@@ -72,14 +160,14 @@ class TrendPoint:
 
     @property
     def ratings(self) -> list[RatingCount]:
-        """All five, 5 first."""
+        """Counts of the five ratings, 5 first."""
         pairs = zip(RATINGS, self.counts, strict=True)
         return [RatingCount(rating, count) for rating, count in pairs][::-1]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The store and SQL of an answer, and what it took; ``rows_exported`` are all rows there."""
+    """Store, SQL and duration of a result. ``rows_exported`` counts all rows of the export."""
 
     store: str
     sql: str
@@ -90,7 +178,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """A product's points without gaps: all comments up to ``as_of`` are surely in."""
+    """A product's points without gaps. Includes every comment written before ``as_of``."""
 
     interval: Interval
     points: Sequence[TrendPoint]
@@ -100,7 +188,7 @@ class Trend:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The comments of a product in a period."""
+    """Number of a product's comments in a period, and the sum of their stars."""
 
     count: int
     stars: int
@@ -113,7 +201,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Mover:
-    """A product that moved."""
+    """A product with its totals of both periods."""
 
     product: Product
     earlier: Totals
@@ -122,7 +210,7 @@ class Mover:
 
 @dataclass(frozen=True, slots=True)
 class Movers:
-    """The products that moved most, the one that did first; of equals the lesser id."""
+    """The products with the largest change first; ties are ordered by product id."""
 
     earlier: Period
     later: Period

@@ -1,4 +1,4 @@
-"""Answers questions by a store, within bounds: so many at once, for so long, each once."""
+"""Opens a store and runs questions on it, with limits on number and duration, and a cache."""
 
 import asyncio
 import time
@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any
 
 from cachetools import LRUCache
@@ -13,28 +14,27 @@ from cachetools import LRUCache
 from dal.analytics.errors import (
     BUSY,
     NOT_FILLED,
+    NOT_INSTALLED,
     NOT_SET_UP,
     SLOW,
     AnalyticsMissingError,
     AnalyticsUnavailableError,
 )
-from dal.analytics.periods import (
-    Period,
-    Span,
-    number_of,
-    period,
-    refuse_many,
-    start_of,
-)
 from dal.analytics.questions import (
     Mover,
     Movers,
     MoversQuestion,
+    Period,
     Source,
+    Span,
     Totals,
     Trend,
     TrendPoint,
     TrendQuestion,
+    number_of,
+    period,
+    refuse_many,
+    start_of,
 )
 from dal.analytics.store import AnalyticsStore, Export, Question
 from dal.errors import InvalidArgumentError
@@ -42,18 +42,18 @@ from dal.limits import MAX_POINTS, MAX_WAITING_QUESTIONS
 from dal.model import Product
 
 DEADLINE = 5.0
-"""Seconds that a question may take."""
+"""Seconds after which a question fails."""
 
 KEPT = 1000
-"""Answers that are kept while the store holds the same."""
+"""Cached results; an entry is valid for one export."""
 
 OpenStore = Callable[[], Awaitable[AnalyticsStore]]
 
 
 class Analytics:
-    """The questions over one store, which is opened for the first; without one, none is answered.
+    """Questions to one store, which the first question opens.
 
-    Every question raises AnalyticsUnavailableError where the store cannot answer it.
+    Every question raises AnalyticsUnavailableError if there is no store or the store fails.
     """
 
     def __init__(self, open_store: OpenStore | None = None) -> None:
@@ -64,47 +64,47 @@ class Analytics:
         self._kept: LRUCache[object, Any] = LRUCache(KEPT)
 
     async def trend(self, question: TrendQuestion) -> Trend:
-        """Return a product's comments over time, in whole periods without a gap.
+        """Return a product's comments over time, in whole periods without gaps.
 
-        An open end is the last period with a comment; an open beginning the first one, and no more
-        than a trend may have before the end. InvalidArgumentError where there are more.
+        An open end is the last period with a comment. An open start is the first such period, at
+        most MAX_POINTS before the end. Raises InvalidArgumentError for more points than that.
         """
-        async with self._asking() as asked:
-            key = question, asked.export
+        async with self._opened() as opened:
+            key = question, opened.export
             if key not in self._kept:
-                self._kept[key] = await _trend(asked, question)
+                self._kept[key] = await _trend(opened, question)
             return self._kept[key]  # type: ignore[no-any-return]
 
     async def movers(self, question: MoversQuestion) -> Movers:
-        """Return the products that moved most between two periods.
+        """Return the products with the largest change between two periods.
 
-        InvalidArgumentError unless the earlier one lies before the later one.
+        Raises InvalidArgumentError unless the earlier period precedes the later one.
         """
-        async with self._asking() as asked:
-            key = question, asked.export
+        async with self._opened() as opened:
+            key = question, opened.export
             if key not in self._kept:
-                self._kept[key] = await _movers(asked, question)
+                self._kept[key] = await _movers(opened, question)
             return self._kept[key]  # type: ignore[no-any-return]
 
     async def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         if self._store is not None:
             await self._store.close()
 
     @asynccontextmanager
-    async def _asking(self) -> AsyncIterator["_Asked"]:
+    async def _opened(self) -> AsyncIterator["_OpenExport"]:
         if self._running >= MAX_WAITING_QUESTIONS:
             raise AnalyticsUnavailableError(BUSY)
         self._running += 1
         try:
             async with asyncio.timeout(DEADLINE):
-                yield await self._asked()
+                yield await self._open_export()
         except TimeoutError:
             raise AnalyticsUnavailableError(SLOW) from None
         finally:
             self._running -= 1
 
-    async def _asked(self) -> "_Asked":
+    async def _open_export(self) -> "_OpenExport":
         if self._open is None:
             raise AnalyticsUnavailableError(NOT_SET_UP)
         async with self._opening:
@@ -113,18 +113,44 @@ class Analytics:
         export = await self._store.export()
         if export is None:
             raise AnalyticsMissingError(NOT_FILLED)
-        return _Asked(self._store, export)
+        return _OpenExport(self._store, export)
+
+
+async def open_store(directory: Path, table: str, url: str | None) -> AnalyticsStore:
+    """Open the store of one table: ClickHouse at ``url``, or DuckDB in a data directory.
+
+    Raises AnalyticsMissingError if its packages are not installed.
+    """
+    return await asyncio.to_thread(_opened, directory, table, url)
+
+
+def folder_of(directory: Path, table: str) -> Path:
+    """Return the folder of DuckDB's files for a table, in a data directory."""
+    return directory / "analytics" / table
+
+
+def _opened(directory: Path, table: str, url: str | None) -> AnalyticsStore:
+    try:
+        if url is not None:
+            from dal.analytics.clickhouse_store import ClickHouseStore  # noqa: PLC0415 - an extra
+
+            return ClickHouseStore(url, table)
+        from dal.analytics.duckdb_store import DuckDBStore  # noqa: PLC0415 - an extra
+
+        return DuckDBStore(folder_of(directory, table))
+    except ImportError:
+        raise AnalyticsMissingError(NOT_INSTALLED) from None
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A store with the export that it held when the question came."""
+class _OpenExport:
+    """A store, with its export at the start of the question."""
 
     store: AnalyticsStore
     export: Export
 
     async def rows(self, question: Question) -> tuple[Sequence[Sequence[Any]], Source]:
-        """Return the rows of a question, and where they come from."""
+        """Return the rows of a question and their source."""
         started = time.perf_counter()
         result = await self.store.ask(question, self.export)
         took = (time.perf_counter() - started) * 1000
@@ -133,16 +159,16 @@ class _Asked:
         )
 
 
-async def _trend(asked: _Asked, question: TrendQuestion) -> Trend:
-    from dal.analytics import queries  # noqa: PLC0415 - sqlglot takes a tenth of a second to import
+async def _trend(opened: _OpenExport, question: TrendQuestion) -> Trend:
+    from dal.analytics import sql  # noqa: PLC0415 - importing sqlglot takes 0.1 s
 
     span = question.span
     bounds = (
         None if span.first is None else start_of(span.interval, span.first),
         None if span.last is None else start_of(span.interval, span.last + 1),
     )
-    rows, source = await asked.rows(
-        lambda comments: queries.trend(
+    rows, source = await opened.rows(
+        lambda comments: sql.trend(
             comments, question.product_id, span.interval, bounds, question.languages
         )
     )
@@ -154,11 +180,11 @@ async def _trend(asked: _Asked, question: TrendQuestion) -> Trend:
         TrendPoint(start_of(span.interval, number), *[counts[number]] if number in counts else ())
         for number in _numbers(span, counts)
     ]
-    return Trend(span.interval, points, asked.export.began, source)
+    return Trend(span.interval, points, opened.export.began, source)
 
 
 def _numbers(span: Span, found: dict[int, Any]) -> range:
-    """Return the numbers of a trend's points."""
+    """Return the period numbers of a trend's points."""
     last = max(found, default=None) if span.last is None else span.last
     first = span.first
     if last is None:
@@ -169,12 +195,12 @@ def _numbers(span: Span, found: dict[int, Any]) -> range:
     return range(first, last + 1)
 
 
-async def _movers(asked: _Asked, question: MoversQuestion) -> Movers:
-    from dal.analytics import queries  # noqa: PLC0415 - as above
+async def _movers(opened: _OpenExport, question: MoversQuestion) -> Movers:
+    from dal.analytics import sql  # noqa: PLC0415 - as above
 
-    periods = _periods(question, asked.export.began)
-    rows, source = await asked.rows(
-        lambda comments: queries.movers(
+    periods = _periods(question, opened.export.began)
+    rows, source = await opened.rows(
+        lambda comments: sql.movers(
             comments, question.by, periods, limit=question.limit, at_least=question.at_least
         )
     )
@@ -182,7 +208,7 @@ async def _movers(asked: _Asked, question: MoversQuestion) -> Movers:
         Mover(Product(product_id), Totals(*map(int, sums[:2])), Totals(*map(int, sums[2:])))
         for product_id, *sums in rows
     ]
-    return Movers(*periods, products, asked.export.began, source)
+    return Movers(*periods, products, opened.export.began, source)
 
 
 def _periods(question: MoversQuestion, as_of: datetime) -> tuple[Period, Period]:
@@ -196,14 +222,14 @@ def _periods(question: MoversQuestion, as_of: datetime) -> tuple[Period, Period]
     if earlier >= later:
         raise InvalidArgumentError(
             "from",
-            f"from must lie in an earlier {interval} than to: they are instants within the two "
-            "periods that are compared.",
+            f"`from` must be in an earlier {interval} than `to`: each is an instant within one "
+            "of the two periods to compare.",
         )
     return period(interval, earlier), period(interval, later)
 
 
 def _instant(start: str | date | datetime) -> datetime:
-    """Return when a period of a row begins: a date, or the text of one, in UTC."""
+    """Return the start of a row's period, which the engine returns as a date or as text."""
     if isinstance(start, str):
         start = datetime.fromisoformat(start)
     return datetime(start.year, start.month, start.day, tzinfo=UTC)

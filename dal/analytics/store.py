@@ -1,4 +1,4 @@
-"""What an analytics store does: it holds the rows of one export, and answers questions of them."""
+"""The protocol of an analytics store, which holds one export and runs questions on it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -9,16 +9,16 @@ from typing import Any, Protocol
 import orjson
 
 Question = Callable[[Any], Any]
-"""From the relation of all comments to an expression of sqlglot; see ``dal.analytics.queries``."""
+"""Function from the relation of all comments to a sqlglot expression; see ``dal.analytics.sql``."""
 
 Row = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """An export: when it began, its name in the store, and the number of its rows.
+    """An export: its start, its name in the store, and its number of rows.
 
-    Every change before ``began`` is in it.
+    It includes every change before ``began``.
     """
 
     began: datetime
@@ -38,7 +38,7 @@ class Export:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The rows of a question, its SQL, and how many rows were read for it."""
+    """Rows of a question, its SQL, and the number of rows that the engine scanned."""
 
     rows: Sequence[Row]
     sql: str
@@ -46,20 +46,20 @@ class Result:
 
 
 class AnalyticsStore(Protocol):
-    """A columnar store; every method raises AnalyticsUnavailableError where it cannot."""
+    """A columnar store. Every method can raise AnalyticsUnavailableError."""
 
     @property
     def name(self) -> str:
-        """The engine's name."""
+        """Name of the engine."""
 
     async def export(self) -> Export | None:
-        """Return the export that it holds; None before the first."""
+        """Return the current export; None before the first."""
 
     async def ask(self, question: Question, export: Export) -> Result:
-        """Answer a question of an export, or of a later one if that is gone."""
+        """Run a question on an export, or on a later one that has replaced it."""
 
     async def fill(self, parquet: Path, began: datetime) -> Export:
-        """Replace the export by a Parquet file, at once for all later questions."""
+        """Replace the export by a Parquet file for all later questions."""
 
     async def close(self) -> None:
         """Close files and connections."""

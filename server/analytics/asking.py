@@ -4,8 +4,7 @@ from functools import partial
 from importlib.util import find_spec
 
 from dal.analytics.errors import NOT_FILLED, NOT_INSTALLED, AnalyticsMissingError
-from dal.analytics.opening import folder_of, open_store
-from dal.analytics.service import Analytics
+from dal.analytics.service import Analytics, folder_of, open_store
 from dal.analytics.store import AnalyticsStore
 from server.settings import Settings
 

@@ -11,13 +11,14 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from dal.analytics.periods import Interval, Span
 from dal.analytics.questions import (
     AT_LEAST,
+    Interval,
     MovedBy,
     Mover,
     Movers,
     MoversQuestion,
+    Span,
     Totals,
     Trend,
     TrendQuestion,

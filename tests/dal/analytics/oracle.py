@@ -8,8 +8,7 @@ from pathlib import Path
 import duckdb
 import orjson
 
-from dal.analytics.periods import Interval
-from dal.analytics.questions import MovedBy
+from dal.analytics.questions import Interval, MovedBy
 from dal.model import Comment
 
 Point = tuple[datetime, tuple[int, ...]]

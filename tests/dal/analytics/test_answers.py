@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dal.analytics.periods import Interval, Span
-from dal.analytics.questions import MovedBy, MoversQuestion, TrendQuestion
+from dal.analytics.questions import Interval, MovedBy, MoversQuestion, Span, TrendQuestion
 from dal.analytics.service import Analytics
 from dal.analytics.store import AnalyticsStore
 from dal.model import Comment

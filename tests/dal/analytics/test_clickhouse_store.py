@@ -9,10 +9,10 @@ import httpx
 import pytest
 
 from dal.analytics import clickhouse_store as clickhouse_module
-from dal.analytics import queries
+from dal.analytics import sql
 from dal.analytics.clickhouse_store import ClickHouseStore
 from dal.analytics.errors import AnalyticsUnavailableError
-from dal.analytics.periods import Interval
+from dal.analytics.questions import Interval
 from tests.dal.analytics import oracle
 from tests.dal.analytics.test_answers import EXPORTED
 from tests.dal.analytics.test_duckdb_store import COMMENT, counts, filled
@@ -68,7 +68,7 @@ async def test_a_refresh_that_another_one_overtakes_says_so(
             yield batch
 
     monkeypatch.setattr(clickhouse_module, "_exported", overtaken)
-    with pytest.raises(AnalyticsUnavailableError, match="Another refresh replaced this one"):
+    with pytest.raises(AnalyticsUnavailableError, match="Another refresh has replaced this one"):
         await filled(clickhouse_store, tmp_path)
 
 
@@ -92,7 +92,7 @@ async def test_bounds_beyond_its_dates_hold_all_that_it_has(
     async def found(*years: int) -> list[int]:
         start, end = (datetime(year, 1, 1, tzinfo=UTC) for year in years)
         result = await clickhouse_store.ask(
-            lambda relation: queries.trend(relation, "p", Interval.MONTH, (start, end), None),
+            lambda relation: sql.trend(relation, "p", Interval.MONTH, (start, end), None),
             export,
         )
         return [int(row[-1]) for row in result.rows]

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dal.analytics.periods import Interval, Span
-from dal.analytics.questions import Trend, TrendQuestion
+from dal.analytics.questions import Interval, Span, Trend, TrendQuestion
 from dal.client.table import Table, TableAddress
 from dal.model import Comment
 from dal.stores import Stores

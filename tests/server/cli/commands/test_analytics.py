@@ -30,7 +30,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 @pytest.fixture(scope="module", autouse=True)
 def refreshed(store: tuple[str, str]) -> None:
-    with pytest.raises(DalError, match=r"`marginalia analytics refresh` fills it"):
+    with pytest.raises(DalError, match=r"run `marginalia analytics refresh`"):
         run("analytics", "trend", "42", *store)
     run("analytics", "refresh", *store)
 
@@ -92,11 +92,11 @@ def test_the_password_of_a_server_is_not_printed() -> None:
     ("arguments", "sentence"),
     [
         (("trend", "42", "--interval", "day", "--from", "1020-01-01", "--to", "2020-01-01"), "400"),
-        (("trend", "42", "--from", "2020-01-01", "--to", "2020-01-01"), "must lie before"),
+        (("trend", "42", "--from", "2020-01-01", "--to", "2020-01-01"), "must be earlier than"),
         (("trend", "42", "--language", "no language"), "BCP 47"),
         (("movers", "--from", "2020-01-01", "--to", "2020-01-02"), "earlier MONTH"),
         (("trend", "42", "--analytics-url", "nowhere"), "is no URL"),
-        (("trend", "42", "--analytics-url", "http://127.0.0.1:1"), "does not answer"),
+        (("trend", "42", "--analytics-url", "http://127.0.0.1:1"), "cannot be reached"),
     ],
 )
 def test_what_cannot_be_asked_is_one_sentence(

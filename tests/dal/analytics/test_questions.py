@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.analytics.periods import Interval, Span, number_of, period
+from dal.analytics.questions import Interval, Span, number_of, period
 from dal.errors import InvalidArgumentError
 from dal.limits import MAX_POINTS
 from tests.dal.analytics import oracle
@@ -59,5 +59,5 @@ def test_a_span_holds_its_instants_or_is_refused(
 
 def test_a_thousand_years_by_day_are_refused_with_the_most() -> None:
     start, end = datetime(1020, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, tzinfo=UTC)
-    with pytest.raises(InvalidArgumentError, match=r"365,243 points by DAY; the most is 400"):
+    with pytest.raises(InvalidArgumentError, match=r"365,243 points by DAY; the maximum is 400"):
         Span.of(Interval.DAY, start, end)

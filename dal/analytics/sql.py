@@ -1,17 +1,24 @@
-"""The questions as SQL: each is one expression, which sqlglot writes in a store's dialect.
+"""The SQL of each question: one sqlglot expression, rendered in DuckDB's or ClickHouse's dialect.
 
 A store shows the comments as a relation of product_id, rating, language and created_at, in UTC.
-Only what every engine has is used: sums, CASE, and DATE_TRUNC with weeks from Monday.
+The expressions use only features that all engines have: sums, CASE, and DATE_TRUNC with weeks from
+Monday.
 """
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 
 from sqlglot import exp, select
 
-from dal.analytics.periods import Interval, Period
-from dal.analytics.questions import MovedBy
+from dal.analytics.questions import Interval, MovedBy, Period
 from dal.model import RATINGS
+
+FIRST, END = datetime(1970, 1, 5, tzinfo=UTC), datetime(2105, 12, 31, tzinfo=UTC)
+"""Range of ClickHouse's DateTime: its first Monday, and the last day in every release."""
+
+_STARTS = {"DAY": "toStartOfDay", "WEEK": "toMonday", "MONTH": "toStartOfMonth"}
+
+_SECOND = "%Y-%m-%d %H:%M:%S"
 
 COLUMNS = ("product_id", "rating", "language", "created_at")
 
@@ -19,7 +26,7 @@ _PRODUCT, _RATING, _LANGUAGE, _CREATED = map(exp.column, COLUMNS)
 
 
 def comments(base: str) -> exp.Subquery:
-    """Return the relation of all comments of an export."""
+    """Return the relation of all comments of the export in table ``base``."""
     return select(*COLUMNS).from_(base).subquery("comments")
 
 
@@ -30,7 +37,7 @@ def trend(
     period: tuple[datetime | None, datetime | None],
     languages: Iterable[str] | None,
 ) -> exp.Select:
-    """Return a row for each period with comments: its start, and the count of each rating."""
+    """Return a question for a row per period with comments: its start, and the count by rating."""
     start = exp.DateTrunc(  # type: ignore[no-untyped-call]
         this=_CREATED.copy(), unit=exp.Literal.string(interval)
     )
@@ -55,7 +62,7 @@ def movers(
     limit: int,
     at_least: int,
 ) -> exp.Select:
-    """Return the products that moved most: id, count and stars earlier, count and stars later."""
+    """Return a question for the largest changes: id, then count and stars of both periods."""
     within = [exp.and_(*_within(one.start, one.end)) for one in periods]
     names = ("earlier", "later")
     sums = [
@@ -75,7 +82,7 @@ def movers(
         move: exp.Expression = exp.Abs(this=later_count - count)
         enough: list[exp.Expression] = []
     else:
-        # One division of whole numbers: equal moves are equal to the last digit, on any engine.
+        # A single division of integers gives equal changes equal results on every engine.
         crosswise = exp.Abs(this=exp.paren(later_stars * count) - exp.paren(stars * later_count))
         move = exp.Div(this=crosswise, expression=exp.paren(later_count * count))
         enough = [one >= at_least for one in (count, later_count)]
@@ -102,3 +109,31 @@ def _within(start: datetime | None, end: datetime | None) -> list[exp.Expression
 def _instant(instant: datetime) -> exp.Cast:
     text = instant.replace(tzinfo=None, microsecond=0).isoformat(" ")
     return exp.cast(exp.Literal.string(text), exp.DataType.Type.TIMESTAMP)
+
+
+def duckdb(question: exp.Query) -> str:
+    """Return a question as DuckDB's SQL."""
+    return question.sql(dialect="duckdb")
+
+
+def clickhouse(question: exp.Query) -> str:
+    """Return a question as ClickHouse's SQL, with functions of all releases since 18.16."""
+    return question.transform(_older).sql(dialect="clickhouse")
+
+
+def _older(node: exp.Expression) -> exp.Expression:
+    if isinstance(node, exp.DateTrunc):
+        return exp.Anonymous(this=_STARTS[node.unit.name], expressions=[node.this])
+    if isinstance(node, exp.Cast) and node.is_type(exp.DataType.Type.TIMESTAMP):
+        # Texts of equal width compare like instants. The tables have no comment outside the range.
+        text = min(max(node.this.name, f"{FIRST:{_SECOND}}"), f"{END:{_SECOND}}")
+        return exp.Anonymous(
+            this="toDateTime", expressions=[*map(exp.Literal.string, (text, "UTC"))]
+        )
+    if isinstance(node, exp.Abs):
+        return exp.Anonymous(
+            this="abs", expressions=[node.this]
+        )  # function names are case-sensitive in ClickHouse
+    if isinstance(node, exp.Ordered):
+        node.set("nulls_first", None)
+    return node
