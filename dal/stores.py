@@ -2,9 +2,8 @@
 
 from dal.client.table import Table
 from dal.repositories.comments import CommentRepository
-from dal.repositories.documents import DocumentRepository
+from dal.repositories.documents import DocumentRepository, MarkerRepository
 from dal.repositories.leaderboard import LeaderboardRepository
-from dal.repositories.markers import MarkerRepository
 from dal.repositories.orders import OrderRepository
 from dal.repositories.organizations import OrganizationRepository
 from dal.repositories.products import ProductRepository

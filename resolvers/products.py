@@ -10,9 +10,8 @@ from dal.model import Comment, OrderLine, Product, ProductDetails, rules
 from dal.query.pagination import Page
 from dal.query.plan import PlanBasis
 from dal.repositories.comments import NEGATIVE, POSITIVE, Selection
-from dal.statistics.counts import CommentStatistics
-from dal.statistics.facets import CommentFacets
-from dal.statistics.facets import facets as facets_of
+from dal.statistics.counts import CommentFacets, CommentStatistics
+from dal.statistics.counts import facets as facets_of
 from resolvers.connections import (
     CommentOrder,
     CommentOrderBy,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import strawberry
 
-from dal.statistics.facets import CommentFacets as Counted
+from dal.statistics.counts import CommentFacets as Counted
 from resolvers import products
 
 
@@ -26,7 +26,7 @@ class LanguageCount:
 
 @strawberry.type(description="A value of the rating filter and its count.")
 class RatingFacet:
-    """Shows dal.statistics.facets.RatingFacet."""
+    """Shows dal.statistics.counts.RatingFacet."""
 
     rating: int = strawberry.field(description="Rating from 1 to 5.")
     count: int = strawberry.field(
@@ -37,7 +37,7 @@ class RatingFacet:
 
 @strawberry.type(description="A value of the language filter and its count.")
 class LanguageFacet:
-    """Shows dal.statistics.facets.LanguageFacet."""
+    """Shows dal.statistics.counts.LanguageFacet."""
 
     language: str = strawberry.field(description="Language, as a BCP 47 tag.")
     count: int = strawberry.field(
@@ -51,7 +51,7 @@ class LanguageFacet:
     "not under its own."
 )
 class CommentFacets:
-    """Shows dal.statistics.facets.CommentFacets."""
+    """Shows dal.statistics.counts.CommentFacets."""
 
     total: int = strawberry.field(description="Number of comments that match both filters.")
     average: float | None = strawberry.field(

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from dal.client.table import Table
 from dal.deadline import Deadline, deadline
 from dal.errors import DalError
-from dal.repositories.markers import MarkerRepository
+from dal.repositories.documents import MarkerRepository
 from server.engine.data_directory import DataDirectory
 from server.errors import CommandError
 from server.http.errors import failure

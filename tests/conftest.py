@@ -21,8 +21,8 @@ from dal.analytics import service
 from dal.client import gate, retries
 from dal.client.table import Table, TableAddress, connect
 from dal.errors import StoreRefusedError
+from dal.maintenance.tables import create_table
 from dal.repositories.comments import CommentRepository
-from dal.statistics.maintenance_mode import create_table
 from dal.stores import Stores
 from schema.execution import documents
 from tests.amazon import Amazon

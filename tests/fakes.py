@@ -12,7 +12,7 @@ from dal.client.error_codes import dal_error, unreachable
 from dal.client.service import Service
 from dal.entities import INDEXES
 from dal.errors import DalError, StoreRefusedError
-from dal.statistics import maintenance_mode
+from dal.statistics import mode
 from dal.table.index import Index
 from dal.table.items import Item
 from dal.table.ranges import Range
@@ -168,7 +168,7 @@ class FaultyClient:
         self.calls: list[tuple[str, Answer]] = []
 
     async def call(self, operation: str, arguments: Answer) -> Answer:
-        if arguments.get("Key") == maintenance_mode.KEY or operation == "describe_table":
+        if arguments.get("Key") == mode.KEY or operation == "describe_table":
             return await self._client.call(operation, arguments)
         self.calls.append((operation, deepcopy(arguments)))
         if self._faults:

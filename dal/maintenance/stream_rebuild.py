@@ -1,104 +1,157 @@
-"""A rebuild for tables that other programs write to: afterwards the maintenance mode is stream.
+"""The rebuild for tables that other programs write to; afterwards the maintenance mode is stream.
 
-1. *Announce*: it says so in the table, and waits until no write of ours changes the counters any
-   more, and no follower does yet.
-2. *Scan*: it switches a new stream on, and scans the table.
-3. *Replay*: it replays the stream's records over what it scanned, until canaries that were written
+1. *Announce*: the rebuild announces itself in the table, and waits until none of our writes changes
+   the counters, nor any follower.
+2. *Scan*: the rebuild switches a new stream on, and scans the table.
+3. *Replay*: it replays the stream's records over the scanned comments, until canaries that it wrote
    after the scan have come out of each shard.
-4. *Cutover*: it writes the statistics, and how far it has read. A follower goes on from there; for
-   the Lambda handler, which knows no shard, each replayed record has a marker.
+4. *Cutover*: it writes the statistics, and checkpoints from which a follower continues. The Lambda
+   handler does not know the shard of a record, so each replayed record leaves a marker.
 
-Other programs may write all the while. Interrupted, it begins again from the start.
+Other programs may write all the while. After an interruption the rebuild begins from the start.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
+from time import monotonic, time
+from types import TracebackType
+from typing import Self, TypeAlias
+from uuid import uuid4
 
 from dal.client import admin
+from dal.client.concurrency import batched, in_parallel
 from dal.client.parallel_scan import Progress, scan_all
-from dal.client.streams import Streams
+from dal.client.streams import Shard, Streams, latest_stream
 from dal.client.table import Table
-from dal.errors import ConflictError
-from dal.maintenance.announce import WaitForWriters
-from dal.maintenance.canaries import Canaries
-from dal.maintenance.replay import Replay
+from dal.entities.comment import comment_in, is_comment
+from dal.errors import ConflictError, DalError, NoTableError, StoreUnavailableError
 from dal.statistics.counter_items import encode_all, stored_in
-from dal.statistics.counts import RatingCounts, StatisticsKey
-from dal.statistics.maintenance_mode import (
-    Maintenance,
-    MaintenanceMode,
-    MaintenanceStore,
-    check_alone,
-)
-from dal.stream.begin import begin
-from dal.stream.checkpoints import Checkpoints, label_of
-from dal.stream.follower import Follower
-from dal.stream.markers import marker
-from dal.table.items import Item
+from dal.statistics.counts import RatingCounts, RatingDeltas, StatisticsKey, deltas
+from dal.statistics.mode import MaintenanceMode, MaintenanceStore, WaitForWriters, check_alone
+from dal.stream.checkpoints import Checkpoint, Checkpoints, label_of, marker
+from dal.stream.follower import FULL, Follower
+from dal.stream.records import Record, changes_of, sequence_of
+from dal.table.index import EXPIRES
+from dal.table.items import Item, primary_key
 
 _PAUSE = 0.2
-"""Seconds between rounds: a shard may be read five times a second."""
+"""Seconds between rounds: DynamoDB allows five reads of a shard in a second."""
+
+_LOOK_EVERY = 0.5
+"""Seconds between two descriptions of a stream that is being switched on."""
+
+CANARIES_PER_SHARD = 32
+
+_CANARY = "CANARY#"
+_CANARY_SECONDS = 24 * 3600
+"""After this time DynamoDB deletes the canaries that an interrupted rebuild has left."""
+
+_DELETIONS_AT_ONCE = 16
+"""Canaries that are deleted in parallel: one transaction of all would consume twice as much."""
 
 
 async def rebuild(
-    table: Table, streams: Streams, wait_for_writers: WaitForWriters, seen: Progress
+    table: Table, streams: Streams, wait_for_writers: WaitForWriters, progress: Progress
 ) -> None:
     """Make the statistics exact, and leave them to followers of the table's new stream.
 
-    Raises NoTransactionsError on an endpoint without them, on which no follower works, and any
-    DalError; run again, it begins from the start.
+    Raises NoTransactionsError on an endpoint without transactions, where no follower works, and any
+    DalError; called again, the rebuild begins from the start.
     """
     await admin.check_transactions(table)
-    maintenance = MaintenanceStore(table)
-    announced = await _announce(maintenance, wait_for_writers)
-    arn, before = await begin(table, streams)
-    replay = Replay(streams.now(), before)
-    stale = await _scan(table, replay, seen)
-    scanned = streams.now()
-    await _catch_up(table, streams, arn, replay)
-    if await maintenance.read() != announced:
-        raise ConflictError(
-            "Another command changed the maintenance mode of this table: run this again."
-        )
-    zeros = dict.fromkeys(stale, RatingCounts())
-    counts = {**zeros, **replay.counts()}
-    await table.put_many(list(encode_all(counts)))
-    await table.put_many([marker(label_of(arn), event) for event in set(replay.events)])
-    await Checkpoints(table, label_of(arn)).begin(replay.reached.values(), scanned)
-    await maintenance.announce(announced, rebuilding=False, complete=True)
-
-
-async def _announce(maintenance: MaintenanceStore, wait_for_writers: WaitForWriters) -> Maintenance:
-    """Announce a rebuild into stream mode, and wait until every writer acts on it."""
-    read = await maintenance.read()
+    store = MaintenanceStore(table)
+    read = await store.read()
     check_alone(read, replace(read, rebuilding=True))
     if read.mode is MaintenanceMode.TRANSACTIONAL:
-        # Before our writes stop changing the counters, nobody may trust a zero any more.
-        read = await maintenance.announce(read, complete=False)
+        # A count of zero must not prove anything once our writes do not change the counters.
+        read = await store.announce(read, complete=False)
         await wait_for_writers()
-    announced = await maintenance.announce(
+    announced = await store.announce(
         read, mode=MaintenanceMode.STREAM, generation=read.generation + 1, rebuilding=True
     )
     await wait_for_writers()
-    return announced
 
+    arn, before = await begin(table, streams)
+    replay = Replay(streams.now(), before)
+    stored: set[StatisticsKey] = set()
 
-async def _scan(table: Table, replay: Replay, seen: Progress) -> set[StatisticsKey]:
-    """Remember every comment; return the keys of the statistics items."""
-    found = set[StatisticsKey]()
-
-    def take(items: Sequence[Item]) -> None:
+    def remember(items: Sequence[Item]) -> None:
         for item in items:
             replay.remember(item, item)
-        found.update(one.key for one in stored_in(items))
+        stored.update(one.key for one in stored_in(items))
 
-    await scan_all(table, seen, take)
-    return found
+    await scan_all(table, progress, remember)
+    scanned = streams.now()
+    await _catch_up(table, streams, arn, replay)
+    if await store.read() != announced:
+        raise ConflictError(
+            "Another command changed the maintenance mode of this table: run this again."
+        )
+
+    # A statistics item of a product without comments becomes zero.
+    counts = dict.fromkeys(stored, RatingCounts()) | replay.counts()
+    await table.put_many(list(encode_all(counts)))
+    await table.put_many([marker(label_of(arn), event) for event in set(replay.events)])
+    await Checkpoints(table, label_of(arn)).begin(replay.reached.values(), scanned)
+    await store.announce(announced, rebuilding=False, complete=True)
 
 
-async def _catch_up(table: Table, streams: Streams, arn: str, replay: Replay) -> None:
-    """Replay every record that was made before now, until canaries prove it."""
+async def begin(table: Table, streams: Streams) -> tuple[str, list[Checkpoint]]:
+    """Switch a new stream on; return its ARN, and checkpoints after its first records.
+
+    Followers of an earlier stream end by themselves.
+    """
+    arn = await admin.renew_stream(table)
+    shards = await _shards(streams, arn)
+    # The embedded engine copies the records of the earlier stream into the new one, and only there
+    # an open shard has an end. Amazon's new streams begin empty.
+    parents = {shard.parent for shard in shards}
+    kept = [one.shard_id for one in shards if one.last is not None and one.shard_id not in parents]
+    return arn, [Checkpoint(shard, await _latest(streams, arn, shard)) for shard in kept]
+
+
+async def _shards(streams: Streams, arn: str) -> Sequence[Shard]:
+    """Return the shards of a stream that was just switched on, once it is active and has some."""
+    end = monotonic() + admin.ACTIVE_SECONDS
+    while monotonic() < end:
+        with suppress(NoTableError):  # reads of a new stream are eventually consistent
+            stream = await streams.describe(arn)
+            if stream.enabled and stream.shards:
+                return stream.shards
+        await asyncio.sleep(_LOOK_EVERY)
+    raise StoreUnavailableError(
+        "The table's stream does not become active: look at it in DynamoDB, then run this again."
+    )
+
+
+async def _latest(streams: Streams, arn: str, shard: str) -> str | None:
+    """Return the sequence number of a shard's last record, by reading the shard.
+
+    The embedded engine's description compares these numbers as text, where 9 is after 10.
+    """
+    latest, iterator = None, await streams.iterator(arn, shard, after=None)
+    while True:
+        answer = await streams.records(iterator)
+        if not answer.records or answer.iterator is None:
+            return latest
+        latest, iterator = sequence_of(answer.records[-1]), answer.iterator
+        if len(answer.records) < FULL:  # others may go on writing
+            return latest
+
+
+async def end(table: Table) -> None:
+    """Switch the table's stream off if it has checkpoints: other programs' streams have none."""
+    arn = latest_stream(await admin.describe(table))
+    if arn is not None and await Checkpoints(table, label_of(arn)).watermark() is not None:
+        await admin.end_stream(table)
+
+
+async def _catch_up(table: Table, streams: Streams, arn: str, replay: "Replay") -> None:
+    """Replay every record that was made before this call, until canaries prove it."""
     follower = Follower(streams, arn, replay)
     async with Canaries(table) as canaries:
         await canaries.release(1)
@@ -111,3 +164,171 @@ async def _catch_up(table: Table, streams: Streams, arn: str, replay: Replay) ->
                 await canaries.release(sum(one.shard_id not in replay.done for one in shards))
             if not follower.behind:
                 await asyncio.sleep(_PAUSE)
+
+
+_Contribution: TypeAlias = frozenset[tuple[StatisticsKey, RatingDeltas]]
+"""The counts that one comment adds to the counters."""
+
+
+class Replay:
+    """The counts of a table's comments, by a scan and the records made since the scan began.
+
+    The replay remembers the contribution of each comment to the counters; the new image of a record
+    replaces it. The order in which the scan saw other programs' writes does not matter: after every
+    record from before the scan's end, the replay holds the comments as of the last record read.
+    Comments of one product, language and rating share a contribution, so a comment takes about 250
+    bytes of memory, and four million take 1 GB.
+
+    A ``Sink`` of a follower, and its own ``CheckpointStore``.
+    """
+
+    def __init__(self, began: datetime, before: Iterable[Checkpoint]) -> None:
+        self.reached = {one.shard: one for one in before}
+        self.events: list[str] = []
+        """The ids of the records that were applied."""
+        self.canaries: dict[str, str] = {}
+        """The canaries that have come: partition key to shard."""
+        self._began = began
+        self._contributions: dict[str, _Contribution] = {}
+        self._shared: dict[_Contribution, _Contribution] = {}
+
+    def remember(self, key: Item, image: Item | None) -> None:
+        """Remember what an item is now; None: the item was deleted."""
+        if not is_comment(key):
+            return
+        comment = comment_in(image)
+        if comment is None:
+            self._contributions.pop(key["PK"]["S"], None)
+        else:
+            contribution = frozenset(deltas(None, comment).items())
+            self._contributions[key["PK"]["S"]] = self._shared.setdefault(
+                contribution, contribution
+            )
+
+    def counts(self) -> dict[StatisticsKey, RatingCounts]:
+        """Return what the statistics must be."""
+        sums: dict[StatisticsKey, RatingCounts] = {}
+        for contribution, comments in Counter(self._contributions.values()).items():
+            for key, counts in contribution:
+                sums[key] = sums.get(key, RatingCounts()) + counts * comments
+        return sums
+
+    @property
+    def done(self) -> set[str]:
+        """The closed shards whose records were all applied."""
+        return {shard for shard, checkpoint in self.reached.items() if checkpoint.done}
+
+    @property
+    def checkpoints(self) -> "Replay":
+        """The replay itself."""
+        return self
+
+    async def check(self) -> None:
+        """Allow every record: the rebuild has announced itself."""
+
+    async def apply(self, held: Checkpoint, records: Sequence[Record]) -> Checkpoint:
+        """Remember the new images of records."""
+        if not records:
+            return held
+        for record in records:
+            key = record["dynamodb"]["Keys"]
+            self.remember(key, record["dynamodb"].get("NewImage"))
+            if is_canary(key):
+                self.canaries[key["PK"]["S"]] = held.shard
+        self.events += [change.event for change in changes_of(records)]
+        return await self.skip(held, sequence_of(records[-1]))
+
+    async def skip(self, held: Checkpoint, sequence: str) -> Checkpoint:
+        """Move the checkpoint over records that change nothing."""
+        self.reached[held.shard] = replace(held, sequence=sequence)
+        return self.reached[held.shard]
+
+    async def finish(self, held: Checkpoint) -> Checkpoint:
+        """Mark a closed shard whose records were all applied."""
+        self.reached[held.shard] = replace(held, done=True)
+        return self.reached[held.shard]
+
+    async def read(self, shards: Sequence[str]) -> dict[str, Checkpoint]:
+        """Return the checkpoint of each shard."""
+        return {shard: self.reached.get(shard, Checkpoint(shard)) for shard in shards}
+
+    async def watermark(self) -> datetime | None:
+        """Return when the stream began."""
+        return self._began
+
+    async def raise_watermark(self, instant: datetime) -> None:
+        """Do nothing: the rebuild stores the watermark at its end."""
+
+
+def is_canary(key: Item) -> bool:
+    """Return whether a key is a canary's."""
+    return str(key["PK"]["S"]).startswith(_CANARY)
+
+
+class Canaries:
+    """Items whose records prove how far a stream was read; deleted at the end of the block.
+
+    The records of a shard come in the order of their writes: after a canary's record, every earlier
+    record of its shard was read. DynamoDB chooses the shard of a record by the item's key, so
+    canaries get random keys, and are released until each open shard has shown one. All must come:
+    a missing one went into a shard that is not listed yet. There are 32 for each listed shard, so
+    that a shard which is not listed, even half as wide as the others, gets none only once in ten
+    million times.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._released: set[str] = set()
+
+    async def release(self, shards: int) -> None:
+        """Write as many canaries as so many open shards need in total, and at least one more."""
+        missing = max(1, CANARIES_PER_SHARD * shards - len(self._released))
+        names = {f"{_CANARY}{uuid4().hex}" for _ in range(missing)}
+        expires = {EXPIRES: {"N": str(int(time()) + _CANARY_SECONDS)}}
+        self._released |= names
+        await self._table.put_many([primary_key(name) | expires for name in names])
+
+    def have_come(self, shown: Mapping[str, str]) -> bool:
+        """Return whether all canaries are among ``shown``: partition key to shard."""
+        return self._released <= shown.keys()
+
+    def prove(
+        self, shown: Mapping[str, str], done: Collection[str], shards: Sequence[Shard]
+    ) -> bool:
+        """Return whether every record from before the first release was read.
+
+        ``done`` are the shards that were read to their end, and ``shards`` all that are listed.
+        """
+        parents = {shard.shard_id: shard.parent for shard in shards}
+        reached = {shown[name] for name in self._released if name in shown}
+
+        def reached_or_later(shard: str | None) -> bool:
+            """Return whether a shard, or one that it follows, has shown a canary."""
+            while shard is not None and shard not in reached:
+                shard = parents.get(shard)
+            return shard is not None
+
+        enough = CANARIES_PER_SHARD * sum(one not in done for one in parents)
+        return (
+            bool(shards)
+            and self.have_come(shown)
+            and len(self._released) >= enough
+            and all(
+                reached_or_later(one) or (one in done and one in parents.values())
+                for one in parents
+            )
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        deletions = [{"Delete": {"Key": primary_key(name)}} for name in self._released]
+        with suppress(DalError):  # the canaries expire
+            for some in batched(deletions, _DELETIONS_AT_ONCE):
+                await in_parallel([self._table.write([one]) for one in some])

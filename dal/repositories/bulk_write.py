@@ -1,29 +1,93 @@
-"""Bulk write: many comments, over what their ids hold, with exact counters after each transaction.
+"""Bulk writes: many objects over what the table holds under their keys, and what changed.
 
-Comments are sorted by product and language, so that a transaction of many changes few counters, and
-transactions that change the same counters follow each other while others go on beside them. The
-condition of each comment is that its id still holds what was read there. So whatever interrupts the
-writing, the comments that are in the table are counted, and the others are not. In maintenance mode
-stream each comment is a write of its own, some at a time.
+``BulkWriter`` writes comments with their counters, which are exact after each transaction. It sorts
+the comments by product and language, so that a transaction changes few counters. Transactions that
+change the same counters follow one another; others run in parallel. Each comment is written on
+condition that its id still holds what was read, so after an interruption exactly the comments in
+the table are counted. In maintenance mode stream each comment is a write of its own.
 """
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from itertools import groupby
+from typing import NamedTuple
 
-from dal.client.concurrency import in_parallel
+from dal.client.concurrency import batched, in_parallel
 from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 from dal.client.table import Table
 from dal.entities.comment import COMMENT, comment_key
 from dal.errors import ConflictError
 from dal.model import Comment
-from dal.repositories.outcome import NOTHING, Outcome, summed
 from dal.statistics.comment_changes import MOST_ACTIONS, CommentChange, TransactionBatch
 from dal.statistics.counter_transaction import CounterTransactions
-from dal.table.items import Item
+from dal.table.items import Item, key_of
 
 AT_ONCE = 2
-"""Transactions of one call."""
+"""Transactions of one call that run in parallel."""
+
+_ITEMS_AT_ONCE = 400
+"""Items that are read at once before those that differ are written."""
+
+
+class Outcome(NamedTuple):
+    """How many objects of a bulk write were new, how many changed, and how many did not."""
+
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+
+    def plus(self, other: "Outcome") -> "Outcome":
+        """Return the sum of both."""
+        return Outcome(*(mine + its for mine, its in zip(self, other, strict=True)))
+
+    @property
+    def total(self) -> int:
+        """How many objects there were."""
+        return sum(self)
+
+
+NOTHING = Outcome()
+NEW = Outcome(new=1)
+CHANGED = Outcome(changed=1)
+UNCHANGED = Outcome(unchanged=1)
+
+
+def summed(outcomes: Iterable[Outcome]) -> Outcome:
+    """Return the sum of several outcomes."""
+    return reduce(Outcome.plus, outcomes, NOTHING)
+
+
+def compared(old: object, new: object) -> Outcome:
+    """Return the outcome of writing ``new`` over ``old``; None: nothing was there."""
+    if old is None:
+        return NEW
+    return UNCHANGED if old == new else CHANGED
+
+
+async def overwrite(table: Table, objects: Sequence[Sequence[Item]]) -> Outcome:
+    """Write the items of each object that differ from what the table holds under their keys.
+
+    An object is new if its first item is. Of two items with one key the last is written. Raises
+    DalError; some of the items may be written then.
+    """
+    items = {_key(item): item for one in objects for item in one}
+    outcomes: dict[tuple[str, str], Outcome] = {}
+    for batch in batched(list(items.values()), _ITEMS_AT_ONCE):
+        held = {_key(item): item for item in await table.get_many([key_of(one) for one in batch])}
+        found = {_key(item): compared(held.get(_key(item)), item) for item in batch}
+        await table.put_many([item for item in batch if found[_key(item)] != UNCHANGED])
+        outcomes |= found
+    total = NOTHING
+    for one in {_key(one[0]): one for one in objects}.values():
+        first, *others = (outcomes[_key(item)] for item in one)
+        changed = first == UNCHANGED and {*others} - {UNCHANGED}
+        total = total.plus(CHANGED if changed else first)
+    return total
+
+
+def _key(item: Item) -> tuple[str, str]:
+    return item["PK"]["S"], item["SK"]["S"]
 
 
 class BulkWriter:
@@ -33,29 +97,29 @@ class BulkWriter:
         self._table = table
         self._writes = writes
         self._reads = True
-        """Whether comments are read first: those of the latest batch were there, or may be."""
+        """Whether comments are read first: the ids of the latest batch held comments, or may."""
 
     async def put(self, comments: Iterable[Comment]) -> Outcome:
-        """Write comments over what their ids hold, and return what became of that.
+        """Write comments over what their ids hold.
 
-        Of two with one id the last counts. A comment that is there as it is costs a read, and the
-        first of them after new ones a transaction in vain. Raises DalError; some of the comments
+        Of two with one id the last is written. An unchanged comment costs a read; the first of them
+        after new ones also costs a transaction that fails. Raises DalError; some of the comments
         may be written then.
         """
         latest = {comment.comment_id: comment for comment in comments}
         gate = asyncio.Semaphore(AT_ONCE)
 
         async def put(chain: Sequence[Sequence[Comment]]) -> Outcome:
+            outcome = NOTHING
             async with gate:
-                return summed([await self._put_in_turn(batch) for batch in chain])
+                for batch in chain:
+                    # A turn may take minutes to come, so comments are read only after it.
+                    async with self._table.pace.turn():
+                        outcome = outcome.plus(await self._put(batch))
+            return outcome
 
         longest_first = sorted(chains(latest.values()), key=len, reverse=True)
         return summed(await in_parallel([put(chain) for chain in longest_first]))
-
-    async def _put_in_turn(self, batch: Sequence[Comment]) -> Outcome:
-        # All that is read for a write is read after its turn has come, which may take minutes.
-        async with self._table.pace.turn():
-            return await self._put(batch)
 
     async def _put(self, batch: Sequence[Comment]) -> Outcome:
         left, outcome, failed = batch, NOTHING, False
@@ -64,14 +128,15 @@ class BulkWriter:
             nonlocal left, outcome, failed
             changes = await self._changes(left, read=self._reads or failed)
             outcome = outcome.plus(Outcome(unchanged=len(left) - len(changes)))
-            left = _news(changes)
+            left = [change.new for change in changes if change.new is not None]
             for together in transactions(changes):
                 done = await self._writes.write_many(together)
-                outcome = outcome.plus(_outcome(done))
+                new = sum(change.before is None for change in done)
+                outcome = outcome.plus(Outcome(new=new, changed=len(done) - new))
                 if len(done) < len(together):
                     self._reads = failed = True
-                written = {*_news(done)}
-                left = [one for one in left if one not in written]
+                written = {change.new for change in done}
+                left = [comment for comment in left if comment not in written]
             if left:
                 raise ConflictError("Others keep changing the same comments: load them again.")
 
@@ -79,49 +144,50 @@ class BulkWriter:
         return outcome
 
     async def _changes(self, comments: Sequence[Comment], *, read: bool) -> list[CommentChange]:
-        """Return the changes that make the table hold the comments, which are new if not read."""
+        """Return the changes that write the comments; unread comments are taken as new."""
         if not read:
-            return [CommentChange(None, one) for one in comments]
-        items = await self._table.get_many([comment_key(one.comment_id) for one in comments])
-        held = {item["PK"]["S"]: item for item in items}
+            return [CommentChange(None, comment) for comment in comments]
+        keys = [comment_key(comment.comment_id) for comment in comments]
+        held = {item["PK"]["S"]: item for item in await self._table.get_many(keys)}
         self._reads = bool(held)
-        pairs = [(held.get(comment_key(one.comment_id)["PK"]["S"]), one) for one in comments]
+        pairs = [
+            (held.get(key["PK"]["S"]), comment) for key, comment in zip(keys, comments, strict=True)
+        ]
         return [CommentChange(old, new) for old, new in pairs if old is None or _differs(old, new)]
 
 
-def chains(comments: Iterable[Comment]) -> list[list[list[Comment]]]:
-    """Return comments in batches of about a transaction each.
+def _differs(old: Item, new: Comment) -> bool:
+    """Return whether an item must be written; marks make no difference."""
+    held = {name: value for name, value in old.items() if name not in COMMENT.marks}
+    return held != COMMENT.encode(new)
 
-    Those of one product are in one chain of batches, as they change the same counters.
+
+def chains(comments: Iterable[Comment]) -> list[list[list[Comment]]]:
+    """Return comments in batches of about one transaction each.
+
+    The comments of one product are in one chain of batches, as they change the same counters.
     """
     found: list[list[list[Comment]]] = []
     room = 0
     ordered = sorted(comments, key=lambda one: (one.product_id, one.language))
     for _, of_product in groupby(ordered, key=lambda one: one.product_id):
-        batches = list(_batches(of_product))
-        weight = _weight(batches[-1])
-        if len(batches) == 1 and weight <= room:
+        batches: list[list[Comment]] = [[]]
+        for comment in of_product:
+            if _actions([*batches[-1], comment]) > MOST_ACTIONS:
+                batches.append([])
+            batches[-1].append(comment)
+        actions = _actions(batches[-1])
+        if len(batches) == 1 and actions <= room:
             found[-1][-1] += batches[0]
-            room -= weight
+            room -= actions
         else:
             found.append(batches)
-            room = MOST_ACTIONS - weight
+            room = MOST_ACTIONS - actions
     return found
 
 
-def _batches(of_product: Iterable[Comment]) -> Iterator[list[Comment]]:
-    """Yield the comments of one product that fit a transaction with its counters."""
-    batch: list[Comment] = []
-    for comment in of_product:
-        if _weight([*batch, comment]) > MOST_ACTIONS:
-            yield batch
-            batch = []
-        batch.append(comment)
-    yield batch
-
-
-def _weight(of_product: Sequence[Comment]) -> int:
-    """Return the actions of a transaction, with those of a rebuild's counters."""
+def _actions(of_product: Sequence[Comment]) -> int:
+    """Return the number of actions of a transaction, including a rebuild's counters."""
     return len(of_product) + 2 * len({one.language for one in of_product})
 
 
@@ -137,18 +203,3 @@ def transactions(changes: Iterable[CommentChange]) -> Iterator[list[CommentChang
         taken.append(change)
     if taken:
         yield taken
-
-
-def _outcome(done: Sequence[CommentChange]) -> Outcome:
-    new = sum(change.before is None for change in done)
-    return Outcome(new=new, changed=len(done) - new)
-
-
-def _news(batch: Sequence[CommentChange]) -> list[Comment]:
-    return [change.new for change in batch if change.new is not None]
-
-
-def _differs(old: Item, new: Comment) -> bool:
-    """Return whether an item must be written; marks make no difference."""
-    held = {name: value for name, value in old.items() if name not in COMMENT.marks}
-    return held != COMMENT.encode(new)

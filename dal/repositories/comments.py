@@ -17,15 +17,13 @@ from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, SharedReads, Slice
 from dal.query.plan import Query
-from dal.repositories.bulk_write import BulkWriter
-from dal.repositories.outcome import Outcome
+from dal.repositories.bulk_write import BulkWriter, Outcome
 from dal.statistics.boards import Boards
 from dal.statistics.comment_changes import CommentChange, CommentObserver
 from dal.statistics.counter_transaction import CounterTransactions
 from dal.statistics.counts import CommentStatistics
-from dal.statistics.maintenance_mode import MaintenanceStore
-from dal.statistics.reader import StatisticsReader
-from dal.statistics.table_statistics import ProductStatisticsProvider
+from dal.statistics.mode import MaintenanceStore
+from dal.statistics.reader import ProductStatisticsProvider, StatisticsReader
 from dal.table.items import Item
 from dal.table.ranges import between
 from dal.table.requests import Spend

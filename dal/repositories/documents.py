@@ -1,8 +1,9 @@
-"""Trusted documents: GraphQL texts under the ids that clients ask for, the same for all servers.
+"""What servers keep in the table for themselves: trusted documents, and markers of work done once.
 
-They stand in one partition, whose ids are read when a server starts; what comes up later is one
-look-up. Each text stands a second time under its SHA-256, so that a process which was never asked
-for its id knows the text too.
+A trusted document is a GraphQL text under the id that clients send. The documents are in one
+partition, whose ids a server reads at its start; a document that was added later takes one look-up.
+Each text is also stored under its SHA-256, so that a process which never received its id knows the
+text too.
 """
 
 import re
@@ -69,3 +70,22 @@ def _hash_key(digest: str) -> Item:
 
 def _hash_of(text: str) -> str:
     return sha256(text.encode()).hexdigest()
+
+
+class MarkerRepository:
+    """All access to markers."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    async def marked(self, name: str) -> bool:
+        """Return whether ``mark`` was called with this name on this table."""
+        return await self._table.get(_marker(name)) is not None
+
+    async def mark(self, name: str) -> None:
+        """Remember in the table that something was done."""
+        await self._table.write([{"Put": {"Item": _marker(name)}}])
+
+
+def _marker(name: str) -> Item:
+    return primary_key(f"MARKER#{name}")

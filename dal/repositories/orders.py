@@ -13,7 +13,7 @@ from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query
-from dal.repositories.outcome import Outcome, overwrite
+from dal.repositories.bulk_write import Outcome, overwrite
 from dal.table.items import ABSENT, Item
 from dal.table.ranges import between
 

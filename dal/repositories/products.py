@@ -9,7 +9,7 @@ from dal.client.table import Table
 from dal.entities.entity import UNREADABLE
 from dal.entities.product import decode_details, details_in, details_key, encode_details
 from dal.model import ProductDetails
-from dal.repositories.outcome import Outcome, overwrite
+from dal.repositories.bulk_write import Outcome, overwrite
 from dal.table.items import ABSENT, Item, unchanged
 
 

@@ -10,7 +10,7 @@ from dal.entities.entity import packed, unpacked
 from dal.entities.order import purchase_key
 from dal.model import Profile
 from dal.model.key_parts import escape, unescape
-from dal.repositories.outcome import Outcome, overwrite
+from dal.repositories.bulk_write import Outcome, overwrite
 from dal.table.items import ABSENT, Item, primary_key, unchanged
 
 _USER = "USER#"

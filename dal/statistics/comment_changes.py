@@ -17,7 +17,7 @@ from dal.entities import idempotency
 from dal.entities.comment import COMMENT, COUNTED, comment_in
 from dal.model import Comment
 from dal.statistics.counts import Deltas, StatisticsKey, deltas, in_generation, summed
-from dal.statistics.maintenance_mode import Maintenance, MaintenanceMode
+from dal.statistics.mode import Maintenance, MaintenanceMode
 from dal.table.items import ABSENT, Action, Item, key_of
 
 MOST_ACTIONS = 100

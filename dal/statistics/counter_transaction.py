@@ -36,7 +36,7 @@ from dal.statistics.comment_changes import (
     joined,
 )
 from dal.statistics.counts import Deltas, RatingCounts, in_generation
-from dal.statistics.maintenance_mode import Maintenance, MaintenanceMode, MaintenanceStore
+from dal.statistics.mode import Maintenance, MaintenanceMode, MaintenanceStore
 
 _NOTHING_DONE = (ConditionFailedError, ConflictError, StoreRefusedError)
 """Errors after which it is certain that nothing was written: no attempt went without an answer."""

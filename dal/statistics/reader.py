@@ -1,19 +1,29 @@
 """Reads a product's statistics: as they are now, or as they were within the last seconds."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
-from cachetools import TTLCache
+from cachetools import LRUCache, TTLCache
 
+from dal.entities.comment import ALL
+from dal.entities.entity import Row
 from dal.entities.product import details_in
 from dal.model import ProductDetails
+from dal.model.key_parts import INSTANT_LENGTH, parse_instant
+from dal.query.plan import EqualityKey, Filters, Query, filters_of
+from dal.query.protocols import LocatedPage, RangeRead, TableStatistics
+from dal.query.trace import ExecutionStatistics
 from dal.statistics import counter_items
 from dal.statistics.counter_items import SORT_KEYS, WITH_DETAILS, StoredCounts, stored_in
-from dal.statistics.counts import CommentStatistics
+from dal.statistics.counts import COUNTED_FIELDS, CommentStatistics
+from dal.statistics.mode import MaintenanceStore
+from dal.statistics.row_locations import LocatedRow, RowLocations
 from dal.table.index import TABLE
-from dal.table.items import Item
-from dal.table.ranges import Range
+from dal.table.items import Item, bytes_of
+from dal.table.ranges import UNBOUNDED, Range
 from dal.table.requests import QueryRequest, RunQuery, Spend, answers
 
 KEPT_SECONDS = 5.0
@@ -84,3 +94,172 @@ class StatisticsReader:
         """Read these products anew next time: they were written, or may have been."""
         for product_id in product_ids:
             self._kept.pop(product_id, None)
+
+
+KEPT_PRODUCTS = 10_000
+KEPT_LOCATIONS = 200_000
+"""Rows and ranges that are remembered, of all products: some 36 MB."""
+
+_SAMPLE = 8
+_WEIGHT = 0.2
+"""How many rows are measured at first, and the weight of each page's mean after that."""
+
+_COMMON = tuple(name for name in ALL.attributes if name != ALL.partition_key)
+"""What the rows of all indexes have in common; a partition key's bytes are counted as of ``all``,
+so that a product's rows are of one size whichever index they were read from."""
+
+
+_NOTHING_READ = RowLocations()
+
+
+class ProductStatistics(NamedTuple):
+    """The ``TableStatistics`` of one product's comments."""
+
+    counts: CommentStatistics
+    row_bytes: float
+    locations: RowLocations
+    oldest: str = ""
+    newest: str = ""
+    """The positions between which the comments stand, if a time was asked for."""
+
+    def cardinality(self, filters: Filters) -> int:
+        """Return how many comments pass ``filters``, or more where a field is not counted."""
+        return self.counts.cardinality(filters)
+
+    def fraction(self, within: Range) -> float:
+        """Return what part of the comments stands within a range, as if they were spread evenly."""
+        if not self.oldest:
+            return 1.0
+        first, last = _seconds(self.oldest), _seconds(self.newest)
+        start = first if within.low is None else max(first, _seconds(within.low))
+        end = last if within.high is None else min(last, _seconds(within.high))
+        return min(1.0, max(0.0, end - start) / max(1.0, last - first))
+
+    def located(
+        self, keys: Sequence[EqualityKey], span: Range, *, descending: bool, count: int
+    ) -> LocatedPage | None:
+        """Return where a page's rows stood; None unless all of them were read before."""
+        if keys and not _counted(keys[0]):
+            return None
+        return self.locations.page(keys, span, descending=descending, count=count)
+
+
+class ProductStatisticsProvider:
+    """The ``StatisticsProvider`` of comments. ``run`` is a table's ``query``."""
+
+    def __init__(
+        self, run: RunQuery, reader: StatisticsReader, maintenance: MaintenanceStore
+    ) -> None:
+        self._run = run
+        self._reader = reader
+        self._maintenance = maintenance
+        self._row_bytes: LRUCache[str, float] = LRUCache(KEPT_PRODUCTS)
+        self._extents: LRUCache[str, tuple[str, str]] = LRUCache(KEPT_PRODUCTS)
+        self.locations: LRUCache[str, RowLocations] = LRUCache(KEPT_LOCATIONS, RowLocations.weight)
+
+    async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
+        """Return statistics that may lag by seconds; None when the product has none."""
+        product = _product_of(query)
+        counts = await self._reader.recent(product, spend=spent.spend_planning)
+        if not counts.total:
+            return None
+        if product not in self._row_bytes:
+            newest = await self._sample(product, spent, _SAMPLE, descending=True)
+            self._weigh(product, [_bytes(row, product) for row in newest])
+        if query.within != UNBOUNDED and product not in self._extents:
+            newest = await self._sample(product, spent, 1, descending=True)
+            oldest = await self._sample(product, spent, 1, descending=False)
+            if newest and oldest:
+                self._extents[product] = oldest[0].position, newest[0].position
+        row_bytes = self._row_bytes.get(product)
+        if row_bytes is None:  # whatever the counts say, there is no row
+            return None
+        locations = self.locations.get(product, _NOTHING_READ)
+        extent = self._extents.get(product, ("", ""))
+        return ProductStatistics(counts, row_bytes, locations, *extent)
+
+    async def empty(
+        self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
+    ) -> Collection[EqualityKey]:
+        """Return the keys that have no comment for certain; none where counts prove nothing."""
+        if not (await self._maintenance.current()).exact:
+            return ()
+        counts = await self._reader.read(_product_of(query), consistent=True, spend=spent.spend)
+        counted = [key for key in keys if _counted(key) and counts.sound]
+        return {key for key in counted if not counts.cardinality(filters_of(key))}
+
+    def observe(self, query: Query, reads: Sequence[RangeRead]) -> None:
+        """Take note of the rows that were read: their sizes, and where they stand."""
+        product = _product_of(query)
+        locations = self.locations.get(product) or RowLocations()
+        sizes = list[int]()
+        for read in reads:
+            known = locations.among(read.key, read.range)
+            if known is not None and known[0] == sorted(row.position for row in read.rows):
+                sizes += known[1]  # most pages were read before
+                continue
+            rows = [_located(row, product) for row in read.rows]
+            sizes += [row.size for row in rows]
+            if _counted(read.key):
+                locations.note(read.key, read.range, rows)
+        self.locations[product] = locations
+        self._weigh(product, sizes)
+        self._widen(product, reads)
+
+    def _weigh(self, product: str, sizes: Sequence[int]) -> None:
+        if sizes:
+            mean = sum(sizes) / len(sizes)
+            known = self._row_bytes.get(product, mean)
+            self._row_bytes[product] = known + _WEIGHT * (mean - known)
+
+    def _widen(self, product: str, reads: Sequence[RangeRead]) -> None:
+        """Let the dates reach to rows that were written since they were looked at."""
+        if product in self._extents:
+            ends = [row.position for read in reads for row in (*read.rows[:1], *read.rows[-1:])]
+            ends += self._extents[product]
+            self._extents[product] = min(ends), max(ends)
+
+    async def _sample(
+        self, product: str, spent: ExecutionStatistics, count: int, *, descending: bool
+    ) -> Sequence[Row]:
+        """Return rows from one end of a product's comments."""
+        request = QueryRequest(
+            ALL, ALL.partition_of({"product": product}), descending=descending, limit=count
+        )
+        answer = await self._run(request)
+        spent.spend_planning(answer.capacity)
+        return [Row(item[ALL.sort_key]["S"], item, {"product": product}) for item in answer.items]
+
+
+def _product_of(query: Query) -> str:
+    (product,) = query.filters["product"]
+    return product
+
+
+def _counted(key: EqualityKey) -> bool:
+    return all(name in COUNTED_FIELDS for name, _ in key)
+
+
+def _located(row: Row, product: str) -> LocatedRow:
+    values = _values(product, row.item["language"]["S"], row.item["rating"]["N"])
+    return LocatedRow(row.position, values, _bytes(row, product))
+
+
+# The rows of a product have few values: remembered rows share them.
+@lru_cache(maxsize=10_000)
+def _values(product: str, language: str, rating: str) -> EqualityKey:
+    return frozenset({"product": product, "language": language, "rating": rating}.items())
+
+
+def _bytes(row: Row, product: str) -> int:
+    """Return a row's size as DynamoDB counts it: names and values, numbers about as written."""
+    return bytes_of(row.item, _COMMON) + _partition_bytes(product)
+
+
+@lru_cache(maxsize=1_000)
+def _partition_bytes(product: str) -> int:
+    return len(ALL.partition_key) + len(ALL.partition_of({"product": product}).encode())
+
+
+def _seconds(position: str) -> float:
+    return parse_instant(position[:INSTANT_LENGTH]).timestamp()

@@ -15,7 +15,7 @@ from dal.statistics.boards import Boards
 from dal.statistics.comment_changes import CountedWrite
 from dal.statistics.counter_transaction import commit
 from dal.statistics.counts import Deltas
-from dal.statistics.maintenance_mode import Maintenance, MaintenanceStore
+from dal.statistics.mode import Maintenance, MaintenanceStore
 from dal.stream.checkpoints import Checkpoint, Checkpoints
 from dal.stream.records import Change, Record, changes_of, parts, total
 from dal.table.items import Action

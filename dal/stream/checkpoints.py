@@ -8,10 +8,12 @@ them, ``WATERMARK`` has ``caught_up`` (S), an instant before which nothing was l
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from time import time
 
 from dal.client.table import Table
 from dal.errors import ConditionFailedError
 from dal.model.key_parts import format_instant, parse_instant
+from dal.table.index import EXPIRES
 from dal.table.items import ABSENT, Action, Item, primary_key
 
 _SHARD = "SHARD#"
@@ -103,3 +105,18 @@ class Checkpoints:
 
 def _decode(shard: str, item: Item) -> Checkpoint:
     return Checkpoint(shard, item.get("sequence", {}).get("S"), "done" in item)
+
+
+KEPT_SECONDS = 3 * 24 * 3600
+"""How long a marker is kept at least; the stream keeps its record for one day."""
+
+
+def marker(stream: str, event: str) -> Item:
+    """Return the marker of a stream's record, ``EVENT#<stream>#<event id>``."""
+    until = {"N": str(int(time()) + KEPT_SECONDS)}
+    return primary_key(f"EVENT#{stream}#{event}") | {EXPIRES: until}
+
+
+def mark(stream: str, event: str) -> Action:
+    """Return the write of a marker, on condition that there is none."""
+    return {"Put": {"Item": marker(stream, event), **ABSENT}}

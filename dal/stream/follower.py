@@ -27,7 +27,7 @@ from dal.errors import (
 )
 from dal.instrumentation import FOLLOWER_INSTRUMENTS
 from dal.statistics.boards import Boards
-from dal.statistics.maintenance_mode import MaintenanceStore
+from dal.statistics.mode import MaintenanceStore
 from dal.stream.applier import Applier
 from dal.stream.checkpoints import Checkpoint, Checkpoints, label_of
 from dal.stream.records import Record, made_at, sequence_of

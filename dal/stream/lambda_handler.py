@@ -21,10 +21,9 @@ from dal.client.streams import WHOLE_IMAGES
 from dal.client.table import Table, TableAddress, connect
 from dal.errors import ConditionFailedError, ConflictError, DalError, StoreRefusedError
 from dal.statistics.boards import Boards
-from dal.statistics.maintenance_mode import MaintenanceStore
+from dal.statistics.mode import MaintenanceStore
 from dal.stream.applier import apply_deltas
-from dal.stream.checkpoints import label_of
-from dal.stream.markers import mark
+from dal.stream.checkpoints import label_of, mark
 from dal.stream.records import Change, Record, changes_of, parts, total
 
 _log = logging.getLogger(__name__)

@@ -10,7 +10,8 @@ from dal.client import admin
 from dal.client.table import Table, TableAddress, connect
 from dal.entities import INDEXES
 from dal.errors import StoreFullError, StoreRefusedError, StoreUnavailableError
-from dal.statistics.maintenance_mode import MaintenanceStore, create_table
+from dal.maintenance.tables import create_table
+from dal.statistics.mode import MaintenanceStore
 from dal.table.definition import global_for_local, refuse_outdated
 from server.engine.data_directory import DataDirectory
 from server.engine.engine import Engine, embedded_engine

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 
-from dal.repositories.outcome import Outcome
+from dal.repositories.bulk_write import Outcome
 
 SHOWN = 3
 

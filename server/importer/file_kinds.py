@@ -20,10 +20,10 @@ from dal.model import (
     Ticket,
     TicketStatus,
 )
+from dal.repositories.bulk_write import Outcome
 from dal.repositories.comments import CommentRepository
 from dal.repositories.orders import OrderRepository
 from dal.repositories.organizations import OrganizationRepository
-from dal.repositories.outcome import Outcome
 from dal.repositories.products import ProductRepository
 from dal.repositories.tickets import TicketRepository
 from dal.repositories.users import UserRepository

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Generic
 
 from dal.errors import InvalidArgumentError
-from dal.repositories.outcome import NOTHING, Outcome, compared
+from dal.repositories.bulk_write import NOTHING, Outcome, compared
 from server.errors import CommandError
 from server.importer.column_mapping import ColumnMapping
 from server.importer.file_kinds import Put, Thing

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from time import monotonic
 from typing import Generic, Self
 
-from dal.repositories.outcome import NOTHING, Outcome
+from dal.repositories.bulk_write import NOTHING, Outcome
 from server.importer.file_kinds import Put, Thing
 
 AT_ONCE = 2

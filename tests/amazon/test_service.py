@@ -7,12 +7,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from dal.client.table import Table
-from dal.maintenance.announce import rebuild as rebuild_transactional
-from dal.maintenance.stream_rebuild import rebuild
+from dal.maintenance.rebuild import rebuild as rebuild_transactional
+from dal.maintenance.stream_rebuild import end, rebuild
 from dal.maintenance.verify import count_comments, differences, verify
 from dal.repositories.comments import CommentRepository
-from dal.statistics.maintenance_mode import MaintenanceStore
-from dal.stream.begin import end
+from dal.statistics.mode import MaintenanceStore
 from dal.stream.follower import caught_up, follow
 from tests import oracle, recount
 from tests.amazon import Amazon, settle

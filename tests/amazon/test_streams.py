@@ -9,7 +9,7 @@ from dal.client import admin
 from dal.client.streams import Streams
 from dal.client.table import Table
 from dal.errors import ChangesLostError, IteratorExpiredError, ThrottledError
-from dal.stream.begin import begin
+from dal.maintenance.stream_rebuild import begin
 from dal.stream.records import sequence_of
 from dal.table.items import primary_key
 from tests.amazon import Amazon
@@ -64,7 +64,7 @@ async def test_a_stream_that_is_enabling_has_no_shards_and_takes_no_records(
 async def test_a_rebuild_begins_once_it_is_enabled_and_has_shards(
     table: Table, amazon: Amazon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dal.stream.begin._LOOK_EVERY", 0.01)
+    monkeypatch.setattr("dal.maintenance.stream_rebuild._LOOK_EVERY", 0.01)
     amazon.streams.enabling, amazon.streams.hidden = 2, 3
     streams = amazon.client_of_streams()
     arn, before = await begin(table, streams)

@@ -11,9 +11,8 @@ from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import Query
 from dal.statistics import counter_items
 from dal.statistics.counts import deltas, summed
-from dal.statistics.maintenance_mode import Maintenance, MaintenanceStore
-from dal.statistics.reader import StatisticsReader
-from dal.statistics.table_statistics import ProductStatisticsProvider
+from dal.statistics.mode import Maintenance, MaintenanceStore
+from dal.statistics.reader import ProductStatisticsProvider, StatisticsReader
 from tests.fakes import FakeEngine
 from tests.oracle import walk_pages
 

@@ -13,12 +13,12 @@ from starlette.types import ASGIApp
 from dal import errors
 from dal.client import admin
 from dal.client.table import Table, TableAddress, connect, connect_streams
-from dal.maintenance.announce import rebuild as rebuild_transactional
+from dal.maintenance.rebuild import rebuild as rebuild_transactional
 from dal.maintenance.stream_rebuild import rebuild
-from dal.maintenance.upgrade import upgrade
+from dal.maintenance.tables import create_table, upgrade
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
-from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore, create_table
+from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from dal.stores import Stores
 from dal.stream.follower import follow
 from schema.build import build_schema
@@ -151,8 +151,8 @@ async def test_what_needs_transactions_is_refused_before_it_changes_anything(
             upgrade(
                 each_table,
                 global_for_local=False,
-                tell=lambda *_: None,
-                seen=ignore,
+                index_progress=lambda *_: None,
+                scan_progress=ignore,
                 wait_for_writers=at_once,
             ),
         ):

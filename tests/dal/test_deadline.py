@@ -14,7 +14,7 @@ from dal.client.retries import retry_on_conflict
 from dal.client.table import Table, TableAddress, connect
 from dal.deadline import Deadline, deadline, time_left
 from dal.repositories.comments import CommentRepository
-from dal.statistics.maintenance_mode import MaintenanceStore
+from dal.statistics.mode import MaintenanceStore
 from tests import oracle, recount
 from tests.conftest import Clients, fresh_table
 from tests.proxy import (
@@ -158,7 +158,7 @@ async def test_a_mode_that_is_told_too_slowly_ends(
     beyond: Table, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, takes: float
 ) -> None:
     """Whether the answer is lost, or comes when it is too old to act on."""
-    monkeypatch.setattr("dal.statistics.maintenance_mode.KEPT_SECONDS", 0.2)
+    monkeypatch.setattr("dal.statistics.mode.KEPT_SECONDS", 0.2)
     proxy.choose = always(late(takes))
     async with within(1):
         with pytest.raises(errors.StoreUnavailableError):

@@ -14,7 +14,7 @@ from strawberry.relay import to_base64
 from dal.client.table import Table, connect_streams
 from dal.entities.comment import COMMENT
 from dal.errors import StoreRefusedError
-from dal.statistics.maintenance_mode import KEY, MaintenanceMode, MaintenanceStore
+from dal.statistics.mode import KEY, MaintenanceMode, MaintenanceStore
 from dal.stores import Stores
 from dal.stream import lambda_handler
 from dal.stream.follower import caught_up, open_follower

@@ -15,7 +15,7 @@ from dal.entities.order import OPEN_SHARDS
 from dal.errors import NoIndexError
 from dal.model.key_parts import LAST_CHARACTER
 from dal.query.access_patterns import ACCESS_PATTERNS, AccessPattern, query_of
-from dal.statistics.maintenance_mode import Maintenance, MaintenanceStore
+from dal.statistics.mode import Maintenance, MaintenanceStore
 from dal.stores import Stores
 from schema.build import build_schema
 from tests.calls import Call, Calls, calls_of

@@ -14,7 +14,7 @@ from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.statistics import counter_items
 from dal.statistics.counts import RatingCounts, StatisticsKey
-from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
+from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from dal.statistics.reader import StatisticsReader
 from tests import oracle
 from tests.strategies import FEW

@@ -9,8 +9,8 @@ from typing import Any
 
 import dal
 from dal.client.table import TableAddress, connect
+from dal.maintenance.tables import create_table
 from dal.model import Comment
-from dal.statistics.maintenance_mode import create_table
 from dal.stores import Stores
 from resolvers.request.context import Context
 from schema.build import build_schema

@@ -12,7 +12,7 @@ import pytest
 
 from dal.client.table import Table, TableAddress, connect
 from dal.errors import StoreDamagedError
-from dal.repositories.markers import MarkerRepository
+from dal.repositories.documents import MarkerRepository
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.engine.data_directory import DataDirectory

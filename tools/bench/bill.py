@@ -36,7 +36,7 @@ from dal.model import (
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
 from dal.repositories.orders import OrderSelection
-from dal.statistics.maintenance_mode import MaintenanceMode
+from dal.statistics.mode import MaintenanceMode
 from dal.stores import Stores
 from server.engine.storage import open_table
 from server.errors import CommandError

@@ -35,7 +35,7 @@ from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import Query
 from dal.repositories.comments import CommentRepository, Selection
-from dal.statistics.table_statistics import ProductStatisticsProvider
+from dal.statistics.reader import ProductStatisticsProvider
 from dal.table.index import Index
 from dal.table.items import bytes_of
 from server.demo.load import demo_comments

@@ -20,11 +20,11 @@ from dal.client.pace import Pace
 from dal.client.parallel_scan import Progress
 from dal.client.streams import latest_stream
 from dal.client.table import connect_streams
-from dal.maintenance.announce import rebuild as rebuild_transactional
+from dal.maintenance.rebuild import rebuild as rebuild_transactional
 from dal.maintenance.verify import Difference
 from dal.maintenance.verify import verify as verify_table
 from dal.statistics.boards import Boards
-from dal.statistics.maintenance_mode import SETTLE_SECONDS, MaintenanceMode, MaintenanceStore
+from dal.statistics.mode import SETTLE_SECONDS, MaintenanceMode, MaintenanceStore
 from server.cli import options
 from server.cli.patience import maintenance
 from server.engine.storage import Store, open_store
@@ -141,7 +141,7 @@ async def _rebuild(
 async def _end_stream(store: Store) -> None:
     """Switch off the stream that was followed until now."""
     if latest_stream(await admin.describe(store.table)) is not None:
-        from dal.stream.begin import end  # noqa: PLC0415 - see above
+        from dal.maintenance.stream_rebuild import end  # noqa: PLC0415 - see above
 
         await end(store.table)
 

@@ -13,14 +13,12 @@ from dal.client import admin
 from dal.client.pace import Pace
 from dal.client.streams import latest_stream
 from dal.entities import INDEXES
-from dal.maintenance.index_creation import Tell
-from dal.maintenance.upgrade import Upgraded
-from dal.maintenance.upgrade import upgrade as upgrade_table
-from dal.statistics.maintenance_mode import (
+from dal.maintenance.tables import IndexProgress, Upgraded, create_table
+from dal.maintenance.tables import upgrade as upgrade_table
+from dal.statistics.mode import (
     SETTLE_SECONDS,
     Maintenance,
     MaintenanceStore,
-    create_table,
 )
 from dal.table.definition import differences, listed
 from server.cli import options
@@ -158,13 +156,13 @@ async def _upgrade(
             return await upgrade_table(
                 store.table,
                 global_for_local=global_for_local,
-                tell=_changes_of(progress),
-                seen=lambda items: progress.update(items, f"{items:,} items seen"),
+                index_progress=_changes_of(progress),
+                scan_progress=lambda items: progress.update(items, f"{items:,} items seen"),
                 wait_for_writers=wait_for_writers,
             )
 
 
-def _changes_of(progress: ProgressBar) -> Tell:
+def _changes_of(progress: ProgressBar) -> IndexProgress:
     """Return what prints how far each index is, whenever that is something new."""
     told: dict[str, str] = {}
 

@@ -8,7 +8,8 @@ from dal import errors
 from dal.client import admin
 from dal.client.table import Table
 from dal.entities import INDEXES
-from dal.statistics.maintenance_mode import Maintenance, MaintenanceStore, create_table
+from dal.maintenance.tables import create_table
+from dal.statistics.mode import Maintenance, MaintenanceStore
 from tests.fakes import Answer, FaultyClient, Operation, client_error, refuse
 
 KEY = {"PK": {"S": "a"}, "SK": {"S": "a"}}

@@ -7,7 +7,7 @@ from tests.dal.client.ways import KEYS, ROWS
 _STARTS = """
 import asyncio, sys
 from dal.entities.comment import ALL
-from dal.statistics.maintenance_mode import create_table
+from dal.maintenance.tables import create_table
 from dal.client.table import TableAddress, connect
 from dal.table.requests import QueryRequest
 

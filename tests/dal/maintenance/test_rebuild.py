@@ -11,13 +11,12 @@ from dal import errors
 from dal.client.concurrency import batched
 from dal.client.table import Table
 from dal.entities.comment import COMMENT
-from dal.maintenance.announce import RESUMED_SECONDS, rebuild
-from dal.maintenance.cutover import counter_keys, cut_over
+from dal.maintenance.rebuild import RESUMED_SECONDS, counter_keys, cut_over, rebuild
 from dal.maintenance.verify import verify
 from dal.repositories.comments import CommentRepository
 from dal.statistics.counter_items import encode, item_key
 from dal.statistics.counts import RatingCounts, StatisticsKey
-from dal.statistics.maintenance_mode import Maintenance, MaintenanceMode, MaintenanceStore
+from dal.statistics.mode import Maintenance, MaintenanceMode, MaintenanceStore
 from tests import recount
 from tests.engines import SECOND_IN_SOAK
 from tests.writers import PRODUCTS, ROWS, Engine, Killed, Writers, at_once, ignore, spoil
@@ -116,7 +115,7 @@ async def test_two_at_once_end_exact(each_table: Table) -> None:
 async def test_a_rebuild_that_another_command_ended_cuts_nothing_over(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dal.maintenance.cutover.MAINTENANCE_DEADLINE", 0.5)
+    monkeypatch.setattr("dal.maintenance.rebuild.MAINTENANCE_DEADLINE", 0.5)
     counting, key = MaintenanceStore(table), StatisticsKey("42", "en")
     said = await counting.announce(await counting.read(), generation=1, rebuilding=True)
     counter = encode(key._replace(generation=1), RatingCounts((0, 0, 0, 0, 7)))

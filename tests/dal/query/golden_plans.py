@@ -24,8 +24,8 @@ from dal.query.access_patterns import query_of
 from dal.query.plan import Query
 from dal.repositories.comments import Selection
 from dal.statistics.counts import CommentStatistics, RatingCounts
+from dal.statistics.reader import ProductStatistics
 from dal.statistics.row_locations import RowLocations
-from dal.statistics.table_statistics import ProductStatistics
 from dal.table.index import Index
 from dal.table.ranges import Range
 from tests.dal.planning import plan

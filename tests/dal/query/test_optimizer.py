@@ -13,8 +13,8 @@ from dal.model import RATINGS
 from dal.query.plan import Plan, Query, Segment
 from dal.repositories.comments import Selection
 from dal.statistics.counts import CommentStatistics, RatingCounts
+from dal.statistics.reader import ProductStatistics
 from dal.statistics.row_locations import RowLocations
-from dal.statistics.table_statistics import ProductStatistics
 from dal.table.index import BY_DATE, Index
 from dal.table.ranges import Range
 from tests.dal.planning import plan

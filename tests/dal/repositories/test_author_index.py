@@ -11,13 +11,13 @@ from dal.client.table import Table
 from dal.entities import INDEXES
 from dal.entities.comment import BY_AUTHOR, COMMENT, comment_key, comment_position
 from dal.errors import StoreRefusedError
-from dal.maintenance import index_creation
-from dal.maintenance.upgrade import Upgraded, upgrade
+from dal.maintenance import tables
+from dal.maintenance.tables import Upgraded, upgrade
 from dal.model import Comment
 from dal.model.key_parts import format_instant
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, CommentRepository
-from dal.statistics.maintenance_mode import MaintenanceStore
+from dal.statistics.mode import MaintenanceStore
 from dal.table.definition import refuse_outdated
 from tests import oracle
 from tests.strategies import comment
@@ -34,7 +34,7 @@ TEN = oracle.START + timedelta(hours=10), oracle.START + timedelta(hours=61)
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_creation, "LOOK_EVERY", 0)
+    monkeypatch.setattr(tables, "LOOK_EVERY", 0)
 
 
 def of(author: str, comments: list[Comment]) -> list[Comment]:
@@ -110,8 +110,8 @@ async def upgraded(table: Table) -> Upgraded:
     return await upgrade(
         table,
         global_for_local=False,
-        tell=lambda *_: None,
-        seen=ignore,
+        index_progress=lambda *_: None,
+        scan_progress=ignore,
         wait_for_writers=nobody,
     )
 

@@ -9,16 +9,17 @@ from hypothesis import strategies as st
 
 from dal import errors
 from dal.client.table import Table
-from dal.model import Comment
-from dal.repositories.bulk_write import chains, transactions
+from dal.entities.order import ORDER, purchase_key
+from dal.model import Comment, OrderStatus
+from dal.repositories.bulk_write import Outcome, chains, overwrite, transactions
 from dal.repositories.comments import CommentRepository
-from dal.repositories.outcome import Outcome
+from dal.repositories.orders import OrderRepository
 from dal.statistics.comment_changes import MOST_ACTIONS, CommentChange
 from tests import oracle, recount
 from tests.calls import calls_of
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, FaultyClient, Operation, client_error, lose_answer
-from tests.strategies import LANGUAGES, MORE, comment
+from tests.strategies import LANGUAGES, MORE, comment, order
 
 ROWS = oracle.make_comments("42", 260, seed=6)
 CHANGED = [
@@ -227,3 +228,20 @@ async def test_nothing_is_nothing(table: Table) -> None:
     watch = Watch(table)
     await watch.store.put_many([])
     assert watch.client.calls == []
+
+
+async def test_what_is_beside_a_thing_is_written_too_where_it_is_missing(table: Table) -> None:
+    """As after an order whose purchases were not written any more."""
+    delivered = order("7", status=OrderStatus.DELIVERED)
+    await table.put_many([ORDER.encode(delivered)])
+    assert await OrderRepository(table).put_many([delivered, order("8")]) == Outcome(1, 1)
+    assert await table.get(purchase_key("ana", "42")) is not None
+
+
+async def test_more_things_than_one_batch_are_told_apart(table: Table) -> None:
+    orders = [order(f"{number}") for number in range(900)]
+    store = OrderRepository(table)
+    assert await store.put_many(orders[:450]) == Outcome(new=450)
+    changed = order("0", status=OrderStatus.SHIPPED)
+    assert await store.put_many([*orders[1:], changed]) == Outcome(450, 1, 449)
+    assert await overwrite(table, [[ORDER.encode(orders[0])]] * 2) == Outcome(changed=1)

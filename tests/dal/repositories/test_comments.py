@@ -14,8 +14,8 @@ from dal.maintenance.export import ExportRepository
 from dal.maintenance.verify import verify
 from dal.model import Comment
 from dal.query.pagination import Slice
+from dal.repositories.bulk_write import CHANGED, NEW, UNCHANGED
 from dal.repositories.comments import CommentRepository, Selection
-from dal.repositories.outcome import CHANGED, NEW, UNCHANGED
 from tests import oracle, recount
 from tests.calls import calls_of
 

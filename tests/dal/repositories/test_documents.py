@@ -4,7 +4,7 @@ import pytest
 
 from dal.client.table import Table
 from dal.errors import InvalidArgumentError
-from dal.repositories.documents import DocumentRepository
+from dal.repositories.documents import DocumentRepository, MarkerRepository
 
 TEXTS = {
     "9b74c9897bac770ffc029102a200c5de": "{ __typename }",
@@ -33,3 +33,10 @@ async def test_many_are_read_by_several_queries(table: Table) -> None:
 async def test_an_id_that_none_can_have_is_told(table: Table, document_id: str) -> None:
     with pytest.raises(InvalidArgumentError):
         await DocumentRepository(table).text(document_id)
+
+
+async def test_a_mark_is_remembered(table: Table) -> None:
+    markers = MarkerRepository(table)
+    assert not await markers.marked("demo")
+    await markers.mark("demo")
+    assert await MarkerRepository(table).marked("demo")

@@ -11,8 +11,8 @@ from dal.entities.order import ORDER, order_key, order_position
 from dal.errors import ConflictError, IdempotencyKeyReusedError, InvalidArgumentError, NotFoundError
 from dal.model import Money, OrderLine, OrderStatus
 from dal.query.pagination import Slice
+from dal.repositories.bulk_write import Outcome
 from dal.repositories.orders import NEXT, OrderRepository, OrderSelection
-from dal.repositories.outcome import Outcome
 from dal.repositories.users import UserRepository
 from tests.calls import calls_of
 from tests.engines import SECOND_IN_SOAK

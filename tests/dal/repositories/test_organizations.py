@@ -7,8 +7,8 @@ from dal.errors import AlreadyExistsError, NotFoundError
 from dal.limits import MAX_FIRST_USERS
 from dal.model import Organization, OrganizationUser, Roster, UserType
 from dal.query.pagination import Slice
+from dal.repositories.bulk_write import Outcome
 from dal.repositories.organizations import OrganizationRepository
-from dal.repositories.outcome import Outcome
 from tests.calls import calls_of
 from tests.organizations import ACME, ROSTERS
 

@@ -1,4 +1,7 @@
+"""Facets against the oracle: each count is the length of the list that its value would show."""
+
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -16,6 +19,7 @@ from dal.statistics.counts import (
     RatingCounts,
     StatisticsKey,
     deltas,
+    facets,
     summed,
 )
 from dal.table.ranges import Range
@@ -147,3 +151,54 @@ def test_the_most_frequent_language_comes_first_and_ties_by_name() -> None:
         LanguageCount("de", 1),
         LanguageCount("fr", 1),
     ]
+
+
+comments = st.lists(
+    st.builds(comment, rating=st.sampled_from(RATINGS), language=st.sampled_from(LANGUAGES)),
+    max_size=40,
+)
+filters = st.builds(
+    Selection,
+    st.just("p"),
+    st.none() | st.frozensets(st.sampled_from(RATINGS)),
+    st.none() | st.frozensets(st.sampled_from([*LANGUAGES, "xx"])),
+)
+
+
+def statistics_of(rows: list[Comment]) -> CommentStatistics:
+    counted = summed(deltas(None, row) for row in rows)
+    return CommentStatistics.summed({key.language or "": one for key, one in counted.items()})
+
+
+@MORE
+@given(comments, filters)
+def test_a_count_is_what_its_value_would_show(rows: list[Comment], chosen: Selection) -> None:
+    rows = [row._replace(product_id="p") for row in rows]
+    found = facets(statistics_of(rows), chosen.ratings, chosen.languages)
+    shown = oracle.selected(rows, chosen)
+    assert found.total == len(shown)
+    assert found.average == (sum(row.rating for row in shown) / len(shown) if shown else None)
+    assert {one.rating: one.count for one in found.ratings} == {
+        rating: len(oracle.selected(rows, replace(chosen, ratings=frozenset({rating}))))
+        for rating in RATINGS
+    }
+    assert {one.language: one.count for one in found.languages} == {
+        tag: len(oracle.selected(rows, replace(chosen, languages=frozenset({tag}))))
+        for tag in {row.language for row in rows} | (chosen.languages or set())
+    }
+    assert {one.rating for one in found.ratings if one.selected} == (chosen.ratings or set())
+    assert {one.language for one in found.languages if one.selected} == (chosen.languages or set())
+
+
+def test_no_value_moves_when_one_is_chosen() -> None:
+    statistics = CommentStatistics.summed(
+        {
+            "en": RatingCounts((0, 0, 0, 0, 9)),
+            "de": RatingCounts((5, 0, 0, 0, 0)),
+            "fr": RatingCounts((6, 0, 0, 0, 0)),
+        }
+    )
+    for ratings in (None, {1}, {5}, set[int]()):
+        found = facets(statistics, ratings, {"xx", "de"})
+        assert [one.rating for one in found.ratings] == [5, 4, 3, 2, 1]
+        assert [one.language for one in found.languages] == ["en", "fr", "de", "xx"]

@@ -9,9 +9,9 @@ from dal import errors
 from dal.account import opened
 from dal.client.table import Table
 from dal.model import Comment
+from dal.repositories.bulk_write import Outcome
 from dal.repositories.comments import CommentRepository
-from dal.repositories.outcome import Outcome
-from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
+from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from tests import oracle, recount
 from tests.calls import calls_of
 from tests.fakes import Answer, FaultyClient, Operation, lose_answer

@@ -1,14 +1,11 @@
 """Fixtures of the stream's tests: tables that record their changes, on both engines."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from dal.client.streams import Streams
-from dal.client.table import Table, TableAddress, connect_streams
-from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
+from dal.client.table import Table
+from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from dal.stream.checkpoints import Checkpoints
-from tests.amazon import amazon_of
 from tests.dal.stream.fakes import START
 from tests.dal.stream.histories import begin_counting, one_shard
 
@@ -32,16 +29,6 @@ async def followed(table: Table) -> Table:
 
 
 @pytest.fixture
-async def streams(each_table: Table) -> AsyncIterator[Streams]:
-    amazon = amazon_of(each_table)
-    if amazon is not None:
-        yield amazon.client_of_streams()
-        return
-    async with connect_streams(connection_of(each_table)) as opened:
-        yield opened
-
-
-@pytest.fixture
 async def streamed(each_table: Table, streams: Streams) -> Table:
     """A fresh table whose stream is counted, on each engine in turn."""
     one_shard(each_table)
@@ -54,7 +41,3 @@ async def begun(table: Table) -> Table:
     """A fresh table for a fake stream that begins at START."""
     await Checkpoints(table, "s").raise_watermark(START)
     return table
-
-
-def connection_of(table: Table) -> TableAddress:
-    return TableAddress(table.name, table._client.endpoint_url, embedded=True)

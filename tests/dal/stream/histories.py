@@ -9,8 +9,8 @@ from dal.client import admin
 from dal.client.streams import Streams
 from dal.client.table import Table
 from dal.entities.comment import COMMENT, comment_key
+from dal.maintenance.stream_rebuild import begin
 from dal.model import RATINGS, Comment
-from dal.stream.begin import begin
 from dal.stream.checkpoints import Checkpoints, label_of
 from dal.stream.follower import open_follower
 from dal.stream.records import Record

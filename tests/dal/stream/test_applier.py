@@ -10,7 +10,7 @@ from dal import errors
 from dal.client import retries
 from dal.client.streams import Streams
 from dal.client.table import Table
-from dal.statistics.maintenance_mode import MaintenanceStore
+from dal.statistics.mode import MaintenanceStore
 from dal.stream.applier import Applier
 from dal.stream.checkpoints import Checkpoint, Checkpoints
 from dal.stream.records import Record, sequence_of

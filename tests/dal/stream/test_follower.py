@@ -16,7 +16,7 @@ from dal.model import Comment
 from dal.repositories.comments import CommentRepository
 from dal.statistics.counter_items import item_key
 from dal.statistics.counts import StatisticsKey
-from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
+from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from dal.stream.applier import Applier
 from dal.stream.checkpoints import Checkpoint, Checkpoints, label_of
 from dal.stream.follower import (

@@ -11,7 +11,7 @@ from dal.client import admin
 from dal.client.streams import Streams
 from dal.client.table import Table, TableAddress
 from dal.stream.checkpoints import Checkpoints, label_of
-from tests.dal.stream.conftest import connection_of
+from tests.dal.conftest import connection_of
 from tests.dal.stream.histories import catch_up, check_all, history, write_raw
 from tests.dal.stream.process import run
 from tests.engines import SECOND_IN_SOAK

@@ -18,7 +18,7 @@ from dal.stream import lambda_handler
 from dal.stream.lambda_handler import apply, handler
 from dal.stream.records import Record
 from dal.table.index import EXPIRES
-from tests.dal.stream.conftest import connection_of
+from tests.dal.conftest import connection_of
 from tests.dal.stream.histories import all_records, check_all, history, made, write_raw
 from tests.dal.stream.test_applier import cut, let_pass
 from tests.engines import SECOND_IN_SOAK

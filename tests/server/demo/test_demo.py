@@ -10,9 +10,9 @@ from dal.client.table import Table
 from dal.errors import StoreUnavailableError
 from dal.model import Comment, OrderStatus, OrganizationUser, TicketStatus, UserType, rules
 from dal.query.pagination import Slice
+from dal.repositories.bulk_write import Outcome
 from dal.repositories.comments import CommentRepository
 from dal.repositories.orders import OrderSelection
-from dal.repositories.outcome import Outcome
 from dal.stores import Stores
 from server.auth.authenticator import DEMO_USER
 from server.demo.load import COMMENTS, demo_comments, load_demo, read_demo

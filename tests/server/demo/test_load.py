@@ -12,8 +12,8 @@ from dal.client.table import Table
 from dal.errors import StoreUnavailableError
 from dal.live.log import InProcessBroker
 from dal.model import Comment
+from dal.repositories.bulk_write import Outcome
 from dal.repositories.comments import CommentRepository
-from dal.repositories.outcome import Outcome
 from dal.stores import Stores
 from server.demo.load import DemoLoad, demo_comments, is_loaded
 from server.serving import application

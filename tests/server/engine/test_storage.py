@@ -8,7 +8,8 @@ from dal.client import admin
 from dal.client.table import Table
 from dal.entities import INDEXES
 from dal.errors import StoreRefusedError
-from dal.statistics.maintenance_mode import KEY, create_table
+from dal.maintenance.tables import create_table
+from dal.statistics.mode import KEY
 from dal.table.definition import table_definition
 from server.engine.storage import open_store
 from server.settings import Settings

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from dal.model import Comment
-from dal.repositories.outcome import Outcome, compared, summed
+from dal.repositories.bulk_write import Outcome, compared, summed
 from server.importer.csv_rows import CsvRows
 from server.importer.jsonl import read_jsonl
 from server.importer.rejects import RejectsFile

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from dal.errors import StoreUnavailableError
 from dal.model import Comment
+from dal.repositories.bulk_write import Outcome
 from dal.repositories.comments import CommentRepository
-from dal.repositories.outcome import Outcome
 from server.errors import CommandError
 from server.importer.column_mapping import make_column_mapping
 from server.importer.csv_rows import CsvRows

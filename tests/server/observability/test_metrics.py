@@ -11,7 +11,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from dal import errors
 from dal.client.table import Table
-from dal.statistics import maintenance_mode
+from dal.statistics import mode
 from dal.stores import Stores
 from server.observability.metrics import Metrics, StateSampler
 from server.observability.observation import OPERATIONS, Observation, OperationNames, note_errors
@@ -51,7 +51,7 @@ async def test_capacity_requests_and_latencies_are_those_of_the_answers(table: T
     }
     assert sum(by(found, "marginalia_dynamodb_requests_total", "outcome").values()) == len(calls)
     # How counters are kept is no page's cost, but it is asked now and then, a unit each.
-    beside = [call for call in calls if call.arguments.get("Key") == maintenance_mode.KEY]
+    beside = [call for call in calls if call.arguments.get("Key") == mode.KEY]
     asked_for = spent["requests"] + len(beside)
     assert by(found, "marginalia_dynamodb_requests_total", "outcome") == {"ok": asked_for}
     units = by(found, "marginalia_dynamodb_capacity_units_total", "unit")

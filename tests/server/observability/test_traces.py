@@ -7,7 +7,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from dal import errors
 from dal.client.table import Table
-from dal.statistics import maintenance_mode
+from dal.statistics import mode
 from schema.execution import documents
 from server.observability import tracing
 from server.observability.signals import Signals
@@ -47,7 +47,7 @@ async def test_a_trace_is_a_tree_from_the_request_to_each_call(
         answer = await client.post("/graphql", json={"query": PAGE} | COST)
     spent = answer.json()["extensions"]["cost"]["actual"]
     # How counters are kept is no page's cost, and is asked now and then, a unit each.
-    beside = len([one for one in calls_made if one.arguments.get("Key") == maintenance_mode.KEY])
+    beside = len([one for one in calls_made if one.arguments.get("Key") == mode.KEY])
     root = tree_of(exporter.get_finished_spans())
     assert root.name == "POST graphql"
     assert root.attributes["marginalia.read_units"] == spent["rcu"] + beside

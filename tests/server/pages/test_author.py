@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from dal.client.table import Table
-from dal.statistics.maintenance_mode import create_table
+from dal.maintenance.tables import create_table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.settings import Settings

@@ -26,10 +26,10 @@ import psutil
 from rich.console import Console
 
 from dal.client.table import Table, TableAddress, connect
+from dal.maintenance.tables import create_table
 from dal.maintenance.verify import verify
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
-from dal.statistics.maintenance_mode import create_table
 from tests import oracle
 from tests.engines import ROOT, dynoxide
 from tests.proxy import Proxy, nothing, proxy_of

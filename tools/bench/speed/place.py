@@ -24,7 +24,7 @@ from dal.client import admin
 from dal.client.table import Table
 from dal.entities.comment import COMMENT
 from dal.model import Comment
-from dal.repositories.markers import MarkerRepository
+from dal.repositories.documents import MarkerRepository
 from dal.statistics import counter_items
 from dal.statistics.counts import RatingDeltas, StatisticsKey, deltas
 from dal.table.items import Item

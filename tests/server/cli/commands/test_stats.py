@@ -14,7 +14,7 @@ from dal.entities.comment import COMMENT
 from dal.repositories.comments import CommentRepository
 from dal.statistics.counter_items import encode
 from dal.statistics.counts import RatingCounts, StatisticsKey
-from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
+from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from server.cli.main import build
 from server.engine.storage import open_table
 from server.errors import CommandError

@@ -17,14 +17,14 @@ from dal.entities.order import ORDER, ORDERS_BY_DATE
 from dal.entities.organization import ORGANIZATION_USER
 from dal.entities.ticket import TICKET
 from dal.errors import StoreRefusedError
-from dal.maintenance import index_creation
-from dal.maintenance.announce import rebuild
-from dal.maintenance.upgrade import Upgraded, upgrade
+from dal.maintenance import tables
+from dal.maintenance.rebuild import rebuild
+from dal.maintenance.tables import Upgraded, upgrade
 from dal.maintenance.verify import verify
 from dal.model import OrderStatus
 from dal.repositories.comments import CommentRepository, Selection
 from dal.repositories.orders import OrderRepository, OrderSelection
-from dal.statistics.maintenance_mode import KEY, Maintenance, MaintenanceStore
+from dal.statistics.mode import KEY, Maintenance, MaintenanceStore
 from dal.table.definition import global_for_local, refuse_outdated, table_definition
 from dal.table.items import Item
 from tests import oracle
@@ -41,7 +41,7 @@ ADDED = ["byDate", "byStatusDate", "byAuthor", "GSI1", "openOrders"]
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_creation, "LOOK_EVERY", 0)
+    monkeypatch.setattr(tables, "LOOK_EVERY", 0)
 
 
 @pytest.fixture
@@ -67,7 +67,11 @@ async def upgraded(
             told.append(f"{name}: {words}")
 
     return await upgrade(
-        table, global_for_local=local_too, tell=tell, seen=ignore, wait_for_writers=nobody
+        table,
+        global_for_local=local_too,
+        index_progress=tell,
+        scan_progress=ignore,
+        wait_for_writers=nobody,
     )
 
 
@@ -233,7 +237,11 @@ async def test_a_count_of_zero_is_not_trusted_once_a_comment_gets_its_keys(table
 
     assert (await MaintenanceStore(table).read()).exact
     done = await upgrade(
-        table, global_for_local=False, tell=lambda *_: None, seen=ignore, wait_for_writers=wait
+        table,
+        global_for_local=False,
+        index_progress=lambda *_: None,
+        scan_progress=ignore,
+        wait_for_writers=wait,
     )
     assert [one.exact for one in waited] == [False]
     assert done == Upgraded([], expiry=False, items=1, uncounted=True)
@@ -360,7 +368,11 @@ async def test_no_rebuild_begins_before_an_upgrade_ends(table: Table) -> None:
 
     async def upgrade_once() -> Upgraded:
         return await upgrade(
-            table, global_for_local=False, tell=lambda *_: None, seen=ignore, wait_for_writers=wait
+            table,
+            global_for_local=False,
+            index_progress=lambda *_: None,
+            scan_progress=ignore,
+            wait_for_writers=wait,
         )
 
     with pytest.raises(Killed):

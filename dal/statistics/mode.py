@@ -14,24 +14,23 @@ process that ends this state announces the end, and waits SETTLE_SECONDS before 
 that was read at most 5 seconds ago holds until a page has read its counts.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import compress
 from time import monotonic, time
-from typing import Any
+from typing import Any, TypeAlias
 
 from dal.account import opened
-from dal.client import admin
 from dal.client.retries import retry, waits
 from dal.client.table import Table
-from dal.entities import INDEXES
 from dal.errors import (
     ConditionFailedError,
     ConflictError,
     StoreRefusedError,
     StoreUnavailableError,
 )
-from dal.table.items import ABSENT, Item, key_of, unchanged
+from dal.table.items import ABSENT, Item, unchanged
 
 KEPT_SECONDS = 5.0
 SETTLE_SECONDS = 20.0
@@ -45,6 +44,9 @@ _RUNS = ("rebuilding", "upgrading")
 
 _SHARDS = frozenset({"shards", "target", "step", "counter_shards", "counter_target"})
 """Attributes that earlier versions set when they spread lists or counters over shards."""
+
+WaitForWriters: TypeAlias = Callable[[], Awaitable[None]]
+"""Returns once every writer acts on the latest announcement: after SETTLE_SECONDS."""
 
 KEY: Item = {"PK": {"S": "COUNTING"}, "SK": {"S": "COUNTING"}}
 
@@ -195,38 +197,6 @@ def check_alone(read: Maintenance, wanted: Maintenance) -> None:
 
 def _begun(state: Maintenance) -> set[str]:
     return set(compress(_COMMANDS, (state.rebuilding, state.upgrading)))
-
-
-async def create_table(table: Table) -> bool:
-    """Create the table if it does not exist; a new table is complete from the start.
-
-    On an endpoint without transactions its mode is stream and its comments are not counted, also
-    where it was there before: no follower works there.
-
-    Return whether anything was missing: what an interrupted call left undone is done, too.
-    """
-    created = await admin.create(table, INDEXES)
-    expiry = await admin.let_expire(table)
-    store = MaintenanceStore(table)
-    state = await store.read()
-    if state.exact:  # its creation or its rebuild has found transactions
-        return created or expiry
-    new = created or (state == Maintenance() and not await _any_item(table))
-    if not await admin.has_transactions(table):
-        uncounted = {"mode": MaintenanceMode.STREAM, "rebuilding": False, "complete": False}
-        if state.counted or state.rebuilding:
-            await store.announce(state, **uncounted)
-            return True
-        return created or expiry
-    if new:
-        await store.announce(state, complete=True)
-        return True
-    return expiry
-
-
-async def _any_item(table: Table) -> bool:
-    """Return whether a table holds more than its maintenance mode; 1 MB is read at most."""
-    return any(key_of(item) != KEY for item in (await table.scan(0, 1, None)).items)
 
 
 def unchanged_since(announced: Maintenance) -> dict[str, Any]:

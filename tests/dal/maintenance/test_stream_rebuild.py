@@ -5,6 +5,7 @@ import contextlib
 import random
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from time import monotonic
 from typing import Any
 
@@ -13,31 +14,44 @@ import pytest
 import dal.maintenance.stream_rebuild
 from dal import errors
 from dal.client import admin
-from dal.client.streams import Streams, latest_stream
+from dal.client.streams import Shard, Streams, latest_stream
 from dal.client.table import Table, connect_streams
-from dal.maintenance.announce import rebuild as rebuild_transactional
-from dal.maintenance.stream_rebuild import rebuild
+from dal.entities import idempotency
+from dal.entities.comment import COMMENT, comment_key
+from dal.maintenance.rebuild import rebuild as rebuild_transactional
+from dal.maintenance.stream_rebuild import (
+    CANARIES_PER_SHARD,
+    Canaries,
+    Replay,
+    begin,
+    end,
+    is_canary,
+    rebuild,
+)
 from dal.maintenance.verify import verify
 from dal.repositories.comments import CommentRepository
-from dal.statistics.maintenance_mode import MaintenanceMode, MaintenanceStore
-from dal.stream.begin import begin, end
+from dal.statistics.counts import RatingCounts, StatisticsKey, deltas
+from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from dal.stream.checkpoints import Checkpoint
-from dal.stream.follower import caught_up, open_follower
+from dal.stream.follower import Follower, caught_up, open_follower
 from dal.stream.lambda_handler import apply
-from dal.stream.records import sequence_of
-from dal.table.items import Item
+from dal.stream.records import Record, changes_of, sequence_of
+from dal.table.items import Item, key_of
 from tests.amazon import settle
-from tests.dal.stream.conftest import connection_of
+from tests.dal.conftest import connection_of
+from tests.dal.stream.fakes import START, FakeStreams, shard_of
 from tests.dal.stream.histories import (
     all_records,
     catch_up,
     check_all,
     history,
+    made,
     one_shard,
     write_raw,
 )
 from tests.dal.stream.test_lambda_handler import delivered
 from tests.engines import SECOND_IN_SOAK
+from tests.strategies import ORDINARY, comment
 from tests.writers import ROWS, Engine, Killed, Writers, at_once, ignore, spoil
 
 
@@ -236,3 +250,130 @@ async def test_a_stream_of_others_is_left_on(table: Table, shows: str) -> None:
     await admin._switch_stream(table, {"StreamEnabled": True, "StreamViewType": shows})
     await end(table)
     assert latest_stream(await admin.describe(table)) is not None
+
+
+def record(sequence: int, rating: int | None) -> Record:
+    """A record of comment 1, which becomes ``rating`` stars, or is gone."""
+    one = made(sequence, "42")
+    images: dict[str, Any] = one["dynamodb"]
+    images["Keys"] = comment_key("1")
+    del images["NewImage"]
+    if rating is not None:
+        images["NewImage"] = COMMENT.encode(comment("1", rating=rating))
+    return one
+
+
+def stars(replay: Replay) -> tuple[int, ...]:
+    return replay.counts().get(StatisticsKey("42", "en"), RatingCounts()).by_rating
+
+
+async def test_the_last_record_counts_whatever_the_scan_saw() -> None:
+    for scanned in (1, 2, 3, None):
+        replay = Replay(START, [])
+        item = None if scanned is None else COMMENT.encode(comment("1", rating=scanned))
+        replay.remember(comment_key("1"), item)
+        held = Checkpoint("a")
+        for number, (rating, counts) in enumerate(
+            [(1, (1, 0, 0, 0, 0)), (None, (0, 0, 0, 0, 0)), (3, (0, 0, 1, 0, 0))]
+        ):
+            held = await replay.apply(held, [record(number, rating)])
+            assert stars(replay) == counts
+        assert replay.counts().keys() == {StatisticsKey("42", "en")}
+
+
+async def test_what_is_no_comment_is_not_remembered() -> None:
+    replay = Replay(START, [])
+    item = COMMENT.encode(comment("1"))
+    replay.remember({"PK": {"S": "ORDER#1"}, "SK": {"S": "x"}}, item)
+    replay.remember(comment_key("1"), item)
+    replay.remember(comment_key("1"), {**item, "data": {"S": "none"}})
+    assert replay.counts() == {}
+
+
+async def test_parents_come_before_children() -> None:
+    fake = FakeStreams(
+        {
+            "b": shard_of([record(9, 2), record(11, 4)], "a"),
+            "a": shard_of([record(number, 5) for number in range(1, 8)], closed=True),
+        }
+    )
+    replay = Replay(datetime.now(UTC), [])
+    follower = Follower(fake.client(), "arn:x/stream/s", replay)
+    while await follower.round():
+        pass
+    assert stars(replay) == (0, 0, 0, 1, 0)
+    assert replay.done == {"a"}
+    assert replay.reached == {"a": Checkpoint("a", "7", done=True), "b": Checkpoint("b", "11")}
+
+
+async def test_it_notes_where_canaries_come_out() -> None:
+    canary = record(1, None)
+    canary["dynamodb"]["Keys"] = {"PK": {"S": "CANARY#1"}, "SK": {"S": "CANARY#1"}}
+    replay = Replay(START, [])
+    await replay.apply(Checkpoint("b"), [canary, record(2, 5)])
+    assert replay.canaries == {"CANARY#1": "b"}
+    assert stars(replay) == (0, 0, 0, 0, 1)
+
+
+async def test_it_begins_behind_what_was_there_before() -> None:
+    fake = FakeStreams({"a": shard_of([record(1, 5), record(2, 4)])})
+    replay = Replay(START, [Checkpoint("a", "1")])
+    await Follower(fake.client(), "arn:x/stream/s", replay).round()
+    assert fake.read == [("a", "2")]
+
+
+def test_a_tombstone_is_a_deletion_and_its_expiry_changes_nothing() -> None:
+    item = COMMENT.encode(ORDINARY) | idempotency.mark(ORDINARY)
+    left = idempotency.tombstone(item)
+    images = {"Keys": key_of(item), "SequenceNumber": "1"}
+    deleted = {"eventID": "1", "dynamodb": {**images, "OldImage": item, "NewImage": left}}
+    expired = {"eventID": "2", "dynamodb": {**images, "OldImage": left}}
+    (change,) = changes_of([deleted, expired])
+    assert change.deltas == deltas(ORDINARY, None)
+    replay = Replay(datetime.now(UTC), [])
+    replay.remember(key_of(item), item)
+    replay.remember(key_of(item), left)
+    assert replay.counts() == {}
+
+
+A, B, C = Shard("a"), Shard("b", parent="a"), Shard("c", parent="b")
+
+
+@pytest.mark.parametrize(
+    ("missing", "out_of", "done", "shards", "proven"),
+    [
+        pytest.param(0, "a", set(), [A], True, id="an open shard that has shown some"),
+        pytest.param(1, "a", set(), [A], False, id="one has not come"),
+        pytest.param(0, "a", set(), [], False, id="no shards are listed"),
+        pytest.param(0, "b", set(), [A, B], False, id="a shard has shown none"),
+        pytest.param(0, "b", {"a"}, [A, B], True, id="a parent was read to its end"),
+        pytest.param(0, "b", {"b"}, [B], True, id="a closed shard that has shown some"),
+        pytest.param(0, "b", {"a"}, [A], False, id="a closed shard whose child is not listed"),
+        pytest.param(0, "a", {"a", "b"}, [A, B, C], True, id="what follows a shard with some"),
+        pytest.param(0, "c", {"c"}, [C, *map(Shard, "defg")], False, id="too few for the shards"),
+    ],
+)
+async def test_what_is_proven(
+    table: Table, missing: int, out_of: str, done: set[str], shards: list[Shard], proven: bool
+) -> None:
+    async with Canaries(table) as canaries:
+        await canaries.release(2)
+        names = [key["PK"]["S"] for key in await left(table)]
+        assert len(names) == 2 * CANARIES_PER_SHARD
+        shown = dict.fromkeys(names[missing:], out_of)
+        assert canaries.prove(shown, done, shards) is proven
+
+
+async def test_those_of_later_count_too_and_none_is_left(table: Table) -> None:
+    async with Canaries(table) as canaries:
+        await canaries.release(1)
+        shown = {key["PK"]["S"]: "a" for key in await left(table)}
+        assert canaries.prove(shown, set(), [A])
+        await canaries.release(4)
+        assert not canaries.have_come(shown)
+        assert len(await left(table)) == 4 * CANARIES_PER_SHARD
+    assert await left(table) == []
+
+
+async def left(table: Table) -> list[dict[str, dict[str, str]]]:
+    return [item for item in (await table.scan(0, 1, None)).items if is_canary(item)]

@@ -11,17 +11,17 @@ from dal.client.gate import ATTEMPT_SECONDS
 from dal.client.retries import DEADLINE
 from dal.client.table import Table
 from dal.entities.comment import COUNTED, comment_key
-from dal.maintenance.announce import rebuild
+from dal.maintenance.rebuild import rebuild
+from dal.maintenance.tables import create_table
 from dal.repositories.comments import CommentRepository
-from dal.statistics import maintenance_mode
+from dal.statistics import mode
 from dal.statistics.comment_changes import CommentChange
-from dal.statistics.maintenance_mode import (
+from dal.statistics.mode import (
     KEPT_SECONDS,
     SETTLE_SECONDS,
     Maintenance,
     MaintenanceMode,
     MaintenanceStore,
-    create_table,
     unchanged_since,
 )
 from tests import oracle, recount
@@ -42,7 +42,7 @@ STATES = [
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [100.0]
-    monkeypatch.setattr("dal.statistics.maintenance_mode.monotonic", lambda: now[0])
+    monkeypatch.setattr("dal.statistics.mode.monotonic", lambda: now[0])
     return now
 
 
@@ -63,7 +63,7 @@ async def test_a_table_that_we_created_is_complete(clients: Clients, dynoxide_ur
 async def test_a_restored_table_is_not_complete(table: Table) -> None:
     """A backup is not of one moment, and its table has another id."""
     assert (await MaintenanceStore(table).read()).exact
-    item = await table.get(maintenance_mode.KEY)
+    item = await table.get(mode.KEY)
     assert item is not None
     await table.put_many([{**item, "complete": {"S": "the table that was backed up"}}])
     restored = await MaintenanceStore(table).read()
@@ -76,7 +76,7 @@ async def test_a_restored_table_is_not_complete(table: Table) -> None:
 
 
 async def test_without_the_item_writers_count_and_zero_proves_nothing(table: Table) -> None:
-    await table.write([{"Delete": {"Key": maintenance_mode.KEY}}])
+    await table.write([{"Delete": {"Key": mode.KEY}}])
     read = await MaintenanceStore(table).read()
     assert read == Maintenance()
     assert [read.exact, read.applies_stream, read.dual_writes] == [False] * 3
@@ -100,7 +100,7 @@ async def test_what_is_said_is_what_is_read(each_table: Table) -> None:
 @pytest.mark.parametrize("attribute", ["shards", "step", "counter_shards", "counter_target"])
 async def test_a_table_with_shards_is_refused(table: Table, attribute: str) -> None:
     announced = await say(table, complete=True)
-    item = await table.get(maintenance_mode.KEY)
+    item = await table.get(mode.KEY)
     assert item is not None
     await table.put_many([{**item, attribute: {"N": "4"}}])
     with pytest.raises(errors.StoreRefusedError, match="over shards, which this version cannot"):

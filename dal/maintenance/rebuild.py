@@ -1,0 +1,196 @@
+"""The rebuild of the statistics while servers write; afterwards the mode is transactional.
+
+The rebuild counts every comment into counters of its own. Its number is their generation.
+
+1. *Announce*: the rebuild announces itself in the table, and waits until every writer acts on it.
+   From then on each write marks its comment with the generation, adds the new image to the
+   rebuild's counters, and subtracts the old image if that was marked. So at any moment these
+   counters hold exactly the marked comments.
+2. *Backfill*: a parallel scan marks all other comments, in transactions that also count them.
+3. *Cutover*: now all comments are marked. Each statistics item gets the counts of its counter, in a
+   transaction that fails if the counter has changed since it was read. The leaderboards follow.
+4. The rebuild announces that it is done.
+
+An interrupted rebuild continues when it is called again: the progress of the scan is kept under
+``RECOUNT#<generation>``.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+from time import time
+
+from dal.client import admin
+from dal.client.concurrency import KeyedLocks, batched
+from dal.client.parallel_scan import Progress
+from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
+from dal.client.table import Table
+from dal.entities.comment import COMMENT, comment_in
+from dal.errors import ConditionFailedError, ConflictError, DalError, StoreRefusedError
+from dal.maintenance.resumable_scan import ResumableScan
+from dal.statistics import counter_items
+from dal.statistics.boards import Boards
+from dal.statistics.comment_changes import MOST_ACTIONS, fitting, generation_of
+from dal.statistics.counts import Deltas, RatingCounts, deltas, in_generation, summed
+from dal.statistics.mode import (
+    Maintenance,
+    MaintenanceMode,
+    MaintenanceStore,
+    WaitForWriters,
+    unchanged_since,
+)
+from dal.table.index import TABLE
+from dal.table.items import Action, Item, key_of, unchanged
+from dal.table.requests import QueryRequest, answers
+
+RESUMED_SECONDS = 20 * 24 * 3600
+"""How long an interrupted rebuild can continue; its counters expire later."""
+
+_COUNTERS_AT_ONCE = 40
+"""Counters of one cutover transaction, two actions each."""
+
+
+async def rebuild(table: Table, wait_for_writers: WaitForWriters, progress: Progress) -> None:
+    """Make the statistics exact, and the maintenance mode transactional.
+
+    From then on no other program may write comments. Raises NoTransactionsError on an endpoint
+    without transactions, and any DalError; called again, the rebuild continues.
+    """
+    await admin.check_transactions(table)
+    store = MaintenanceStore(table)
+    announced = await store.read()
+    if not announced.dual_writes or time() - announced.since >= RESUMED_SECONDS:
+        announced = await store.announce(
+            announced,
+            mode=MaintenanceMode.TRANSACTIONAL,
+            generation=announced.generation + 1,
+            rebuilding=True,
+            complete=False,
+        )
+    await wait_for_writers()
+    generation = announced.generation
+    scan = ResumableScan(table, f"RECOUNT#{generation}", counter_items.REBUILD_KEPT_SECONDS)
+    await scan.run(Backfill(table, generation).count, progress)
+    await cut_over(table, announced)
+    await store.announce(announced, rebuilding=False, complete=True)
+    with suppress(DalError):  # the remaining items expire
+        left = [*scan.keys, *[key async for key in counter_keys(table, generation)]]
+        for keys in batched(left, MOST_ACTIONS):
+            await table.write([{"Delete": {"Key": key}} for key in keys])
+
+
+class Backfill:
+    """Marks the comments of the table, and counts each one once for one rebuild."""
+
+    def __init__(self, table: Table, generation: int) -> None:
+        self._table = table
+        self._generation = generation
+        self._locks = KeyedLocks()
+
+    async def count(self, items: Sequence[Item]) -> None:
+        """Count the comments of one page of the scan."""
+        await self._mark(items)
+        # A statistics item of a product without comments must become zero, so make its counter.
+        # The counter of all languages holds no counts; the cutover moves its product on the boards.
+        stored = [one.key for one in counter_items.stored_in(items)]
+        for keys in batched(stored, MOST_ACTIONS):
+            await self._write([], dict.fromkeys(keys, RatingCounts()))
+
+    async def _mark(self, items: Iterable[Item]) -> None:
+        """Mark and count the unmarked comments; those that changed meanwhile are read again."""
+        unmarked = [item for item in items if generation_of(item) < self._generation]
+        found = {comment: item for item in unmarked if (comment := comment_in(item)) is not None}
+        comments = sorted(found, key=lambda comment: (comment.product_id, comment.language))
+        for batch in fitting(comments, partial(deltas, None), actions_each=1):
+            actions: list[Action] = []
+            for comment in batch:
+                update = COMMENT.unchanged(found[comment], unpacked=True)
+                update["ExpressionAttributeValues"][":generation"] = {"N": str(self._generation)}
+                mark = {"UpdateExpression": "SET #counted = :generation"}
+                actions.append({"Update": {"Key": key_of(found[comment]), **mark, **update}})
+            try:
+                await self._write(actions, summed(deltas(None, comment) for comment in batch))
+            except ConditionFailedError:
+                keys = [key_of(found[comment]) for comment in batch]
+                await self._mark(await self._table.get_many(keys))
+
+    async def _write(self, actions: Sequence[Action], changes: Deltas) -> None:
+        """Do the actions and change the rebuild's counters in one transaction."""
+        counters = counter_items.actions(in_generation(changes, self._generation))
+        async with self._locks.hold({key.product_id for key in changes}, deadline=None):
+            await retry_on_conflict(
+                partial(self._table.write, [*actions, *counters]), MAINTENANCE_DEADLINE
+            )
+
+
+async def cut_over(table: Table, announced: Maintenance) -> None:
+    """Copy every counter of the announced rebuild into its statistics item, once.
+
+    Then put the products in their places on leaderboards, and delete the counters; an interrupted
+    cutover does both again. A write that still changes the rebuild's counters recreates such a
+    counter with a part of the counts: ``rebuilt`` (N) of the statistics item, the number of the
+    rebuild, keeps it from being copied. Raises StoreRefusedError if another command has changed the
+    maintenance mode since.
+    """
+    boards = Boards(table)
+    counters = [key async for key in counter_keys(table, announced.generation)]
+    for keys in batched(counters, _COUNTERS_AT_ONCE):
+        try:
+            await _copy(table, announced, keys)
+        except ConflictError:  # one counter at a time, as writers change some of these often
+            for key in keys:
+                await retry_on_conflict(
+                    partial(_copy, table, announced, [key]), MAINTENANCE_DEADLINE
+                )
+        await boards.put_right({counter_items.decode(key)[0].product_id for key in keys})
+        await table.write([{"Delete": {"Key": key}} for key in keys])
+
+
+async def counter_keys(table: Table, generation: int) -> AsyncIterator[Item]:
+    """Yield the keys of a rebuild's counters."""
+    for part in range(counter_items.REBUILD_PARTS):
+        partition = counter_items.rebuild_partition(generation, part)
+        async for answer in answers(table.query, QueryRequest(TABLE, partition, consistent=True)):
+            for item in answer.items:
+                yield key_of(item)
+
+
+async def _copy(table: Table, announced: Maintenance, keys: Sequence[Item]) -> None:
+    """Copy counters into their statistics items in one transaction, unless copied before."""
+    counters: list[tuple[Item, RatingCounts, Item]] = []
+    for counter in await table.get_many(keys):
+        key, counts = counter_items.decode(counter)
+        if key.language is not None:
+            shown = counter_items.item_key(key._replace(generation=None))
+            counters.append((shown, counts, counter))
+    stored = await table.get_many([shown for shown, _, _ in counters])
+    copied = [
+        key_of(item)
+        for item in stored
+        if int(item.get("rebuilt", {"N": "0"})["N"]) >= announced.generation
+    ]
+    actions: list[Action] = []
+    for shown, counts, counter in counters:
+        if shown in copied:
+            continue
+        numbers = counter_items.numbers_of(counts)
+        values = {f":{name}": {"N": str(number)} for name, number in numbers.items()}
+        assignments = ", ".join(f"{name} = :{name}" for name in numbers)
+        update = {
+            "Key": shown,
+            "UpdateExpression": f"SET {assignments}, rebuilt = :generation",
+            "ConditionExpression": "attribute_not_exists(rebuilt) OR rebuilt < :generation",
+            "ExpressionAttributeValues": values | {":generation": {"N": str(announced.generation)}},
+        }
+        check = {"Key": key_of(counter), **unchanged(counter, counter_items.COUNTS)}
+        actions += [{"Update": update}, {"ConditionCheck": check}]
+    if not actions:
+        return
+    try:
+        await table.write([unchanged_since(announced), *actions])
+    except ConditionFailedError as error:
+        if 0 in error.failed:
+            raise StoreRefusedError(
+                "Another command ended this rebuild: run `marginalia stats verify`."
+            ) from None
+        raise ConflictError("Others keep writing about the same product.") from None

@@ -1,0 +1,23 @@
+"""Fixtures of several packages: the streams of a table's engine."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from dal.client.streams import Streams
+from dal.client.table import Table, TableAddress, connect_streams
+from tests.amazon import amazon_of
+
+
+@pytest.fixture
+async def streams(each_table: Table) -> AsyncIterator[Streams]:
+    amazon = amazon_of(each_table)
+    if amazon is not None:
+        yield amazon.client_of_streams()
+        return
+    async with connect_streams(connection_of(each_table)) as opened:
+        yield opened
+
+
+def connection_of(table: Table) -> TableAddress:
+    return TableAddress(table.name, table._client.endpoint_url, embedded=True)
