@@ -96,7 +96,7 @@ class StatisticsReader:
             self._kept.pop(product_id, None)
 
 
-KEPT_PRODUCTS = 10_000
+MEASURED_PRODUCTS = 10_000
 KEPT_LOCATIONS = 200_000
 """Rows and ranges that are remembered, of all products: some 36 MB."""
 
@@ -153,8 +153,8 @@ class ProductStatisticsProvider:
         self._run = run
         self._reader = reader
         self._maintenance = maintenance
-        self._row_bytes: LRUCache[str, float] = LRUCache(KEPT_PRODUCTS)
-        self._extents: LRUCache[str, tuple[str, str]] = LRUCache(KEPT_PRODUCTS)
+        self._row_bytes: LRUCache[str, float] = LRUCache(MEASURED_PRODUCTS)
+        self._extents: LRUCache[str, tuple[str, str]] = LRUCache(MEASURED_PRODUCTS)
         self.locations: LRUCache[str, RowLocations] = LRUCache(KEPT_LOCATIONS, RowLocations.weight)
 
     async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:

@@ -102,9 +102,6 @@ def test_a_comment_with_a_date_keeps_it() -> None:
     assert change.new == OLD
 
 
-REBUILD = Maintenance(generation=1, rebuilding=True)
-
-
 def edit(number: int, **fields: object) -> CommentChange:
     return CommentChange(None, comment(f"c{number}", **fields))
 
