@@ -1,4 +1,4 @@
-"""What a piece of work has asked of DynamoDB: requests, and the capacity that they consumed."""
+"""The account of a piece of work: its requests to DynamoDB, and the capacity they consumed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,14 +6,15 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-_WRITES = frozenset(
+WRITES = frozenset(
     {"put_item", "update_item", "delete_item", "transact_write_items", "batch_write_item"}
 )
+"""Operations that consume write capacity; after a lost response their outcome is unknown."""
 
 
 @dataclass(slots=True)
 class Account:
-    """Requests with their retries, and consumed capacity in RCU and WCU."""
+    """Requests, retries included, and consumed capacity in RCU and WCU."""
 
     requests: int = 0
     rcu: float = 0.0
@@ -25,7 +26,7 @@ _open: ContextVar[Account | None] = ContextVar("account", default=None)
 
 @contextmanager
 def opened() -> Iterator[Account]:
-    """Open an account for all that is asked from here on, also by tasks that are begun here."""
+    """Open an account for all requests in this block, and in tasks that start in it."""
     account = Account()
     before = _open.set(account)
     try:
@@ -35,31 +36,26 @@ def opened() -> Iterator[Account]:
 
 
 def note_request() -> None:
-    """Note a request that is about to be sent."""
+    """Count a request that is about to be sent."""
     account = _open.get()
     if account is not None:
         account.requests += 1
 
 
-def note_answer(operation: str, answer: dict[str, Any]) -> None:
-    """Note what an answer says that it consumed; some have one figure for each table."""
+def note_response(operation: str, response: dict[str, Any]) -> None:
+    """Add the capacity that a request consumed."""
     account = _open.get()
     if account is None:
         return
-    if is_write(operation):
-        account.wcu += consumed(answer)
+    if operation in WRITES:
+        account.wcu += consumed(response)
     else:
-        account.rcu += consumed(answer)
+        account.rcu += consumed(response)
 
 
-def is_write(operation: str) -> bool:
-    """Return whether an operation consumes write capacity."""
-    return operation in _WRITES
-
-
-def consumed(answer: dict[str, Any]) -> float:
-    """Return the capacity units that an answer tells; 0 where it tells none."""
-    told = answer.get("ConsumedCapacity", [])
-    if isinstance(told, dict):
-        return float(told["CapacityUnits"])
-    return float(sum(one["CapacityUnits"] for one in told))
+def consumed(response: dict[str, Any]) -> float:
+    """Return the capacity units in a response, summed over its tables; 0 if it has none."""
+    capacity = response.get("ConsumedCapacity", [])
+    if isinstance(capacity, dict):
+        return float(capacity["CapacityUnits"])
+    return float(sum(one["CapacityUnits"] for one in capacity))

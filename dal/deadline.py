@@ -1,7 +1,7 @@
-"""The deadline of the work under way: one for all requests to the store that it makes.
+"""The deadline of the work under way: one for all its requests to the store.
 
-Whoever serves a client sets it. Every request to the store and every wait of this layer obeys it,
-in tasks begun meanwhile too. Where none is set, each request has a limit of its own.
+The server sets it for each client's request. Every request to the store and every wait of ``dal``
+obeys it, also in tasks that start meanwhile. Without one, each request has its own limit.
 """
 
 import asyncio
@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Deadline:
-    """An instant of the event loop's clock, in seconds; it may be moved."""
+    """A time of the event loop's clock, in seconds; it can be moved."""
 
     at: float = math.inf
 
     def restart(self, seconds: float) -> None:
-        """Let the work go on for ``seconds`` from now."""
+        """Move the deadline to ``seconds`` from now."""
         self.at = asyncio.get_running_loop().time() + seconds
 
 
@@ -27,13 +27,13 @@ _CURRENT: ContextVar[Deadline] = ContextVar("deadline")
 
 
 def current_deadline() -> Deadline:
-    """Return the deadline of the work under way; infinite where none is set."""
+    """Return the deadline of the work under way; infinite if none is set."""
     return _CURRENT.get(Deadline())
 
 
 @contextmanager
 def deadline(at: Deadline) -> Iterator[None]:
-    """Give the work in this block a deadline, whatever there was around it."""
+    """Set the deadline of the work in this block, in place of any deadline around it."""
     token = _CURRENT.set(at)
     try:
         yield
@@ -42,7 +42,7 @@ def deadline(at: Deadline) -> Iterator[None]:
 
 
 def time_left(most: float | None = None) -> float | None:
-    """Return how many seconds a wait may take, ``most`` at most; None is any time."""
+    """Return how many seconds a wait may take, ``most`` at most; None is without a limit."""
     current = _CURRENT.get(None)
     if current is None or current.at == math.inf:
         return most

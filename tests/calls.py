@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from dal.client.service import Service
 from dal.client.table import Table
+from dal.client.transport import Service
 
 
 @dataclass(frozen=True)
@@ -47,5 +47,5 @@ class _Noting:
 def calls_of(table: Table) -> Calls:
     """Record the requests that ``table`` makes from now on; others of its client go unseen."""
     calls = Calls()
-    table._client = _Noting(table._client, calls)
+    table.service = _Noting(table.service, calls)
     return calls

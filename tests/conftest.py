@@ -198,7 +198,7 @@ class Clients:
         if url not in self._opened:
             address = TableAddress("none", endpoint_url=url, embedded=True)
             table = await self._stack.enter_async_context(connect(address))
-            self._opened[url] = table._client
+            self._opened[url] = table.service
         return self._opened[url]
 
 

@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from dal.client.error_codes import dal_error, unreachable
-from dal.client.service import Service
+from dal.client.responses import dal_error, unreachable
+from dal.client.transport import Service
 from dal.entities import INDEXES
 from dal.errors import DalError, StoreRefusedError
 from dal.statistics import mode
-from dal.table.index import Index
+from dal.table.index import Index, QueryRequest, QueryResponse
 from dal.table.items import Item
 from dal.table.ranges import Range
-from dal.table.requests import QueryAnswer, QueryRequest
 
 
 @dataclass
@@ -53,7 +52,7 @@ class FakeEngine:
         """How many requests each partition has had."""
         return Counter(request.partition for request in self.requests)
 
-    async def __call__(self, request: QueryRequest) -> QueryAnswer:
+    async def __call__(self, request: QueryRequest) -> QueryResponse:
         number = len(self.requests)
         self.requests.append(request)
         self.changes.get(number, lambda: None)()
@@ -67,11 +66,11 @@ class FakeEngine:
             raise self.faults[number]
         return self._answer(request)
 
-    def _answer(self, request: QueryRequest) -> QueryAnswer:
+    def _answer(self, request: QueryRequest) -> QueryResponse:
         _refuse_what_dynamodb_refuses(request)
         if self.hollow and request.start not in self._hollow_keys:
             self._hollow_keys.append(request.start or _edge_key(request))
-            return QueryAnswer([], self._hollow_keys[-1], 0.5)
+            return QueryResponse([], self._hollow_keys[-1], 0.5)
         left = self._rows_left(request)
         most = min(request.limit, self.most_rows or request.limit)
         rows = left[:most]
@@ -79,7 +78,7 @@ class FakeEngine:
         ended = len(rows) < request.limit and len(rows) == len(left)
         last_key = None if ended else _keys_of(rows[-1], request)
         self.rows_answered += len(rows)
-        return QueryAnswer(rows, last_key, 0.5)
+        return QueryResponse(rows, last_key, 0.5)
 
     def _projected(self, item: Item, request: QueryRequest) -> Item:
         """Return what the index of a request shows of an item: the table itself, everything."""

@@ -100,7 +100,7 @@ async def proxy_of(engine: str) -> AsyncIterator[Proxy]:
 async def through_proxy(table: Table) -> AsyncIterator[tuple[Table, Proxy]]:
     """Open a table as a client sees it that asks its engine through a proxy."""
     async with (
-        proxy_of(table._client.endpoint_url) as proxy,
+        proxy_of(table.service.endpoint_url) as proxy,
         connect(TableAddress(table.name, proxy.url, embedded=True)) as beyond,
     ):
         yield beyond, proxy

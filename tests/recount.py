@@ -12,8 +12,7 @@ from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.statistics.boards import Boards
-from dal.table.index import TABLE
-from dal.table.requests import QueryRequest
+from dal.table.index import TABLE, QueryRequest
 
 Counts = dict[str, dict[str, str]]
 """The attributes of each item by its sort key, as plain strings and without zeros."""

@@ -1,11 +1,14 @@
-"""Concurrent requests: cut into batches, awaited at once, one writer at a time for each name."""
+"""Concurrent requests: batches, tasks awaited together, locks by name, and a pace."""
 
 import asyncio
+from asyncio import Lock, sleep
 from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from time import monotonic
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
+from dal.account import opened
 from dal.deadline import time_left
 from dal.errors import ConflictError
 
@@ -36,14 +39,14 @@ async def in_parallel(work: Sequence[Coroutine[Any, Any, Result]]) -> list[Resul
 async def both(
     first: Coroutine[Any, Any, First], second: Coroutine[Any, Any, Second]
 ) -> tuple[First, Second]:
-    """Await two of different types at once, as ``in_parallel`` does."""
+    """Await two results of different types at once, as ``in_parallel`` does."""
     work: list[Coroutine[Any, Any, Any]] = [first, second]
     one, two = await in_parallel(work)
     return one, two
 
 
 class KeyedLocks:
-    """One writer at a time for each name; those who wait are served in order of arrival."""
+    """A lock for each name; waiting tasks get it in order of arrival."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -52,16 +55,62 @@ class KeyedLocks:
     async def hold(self, names: Iterable[str], *, deadline: float | None) -> AsyncIterator[None]:
         """Hold the locks of all ``names``; ConflictError after waiting ``deadline`` seconds.
 
-        None waits for any time, but no longer than the deadline of the work under way.
+        None waits without a limit, but no longer than the deadline of the work under way.
         """
         async with AsyncExitStack() as held:
             try:
                 async with asyncio.timeout(time_left(deadline)):
-                    for name in sorted(set(names)):  # in one order, or two could wait in a circle
+                    for name in sorted(set(names)):  # one order for all tasks prevents a deadlock
                         lock = self._locks.setdefault(name, asyncio.Lock())
                         await held.enter_async_context(lock)
             except TimeoutError:
                 raise ConflictError(
-                    "Too many others write about the same product: try again in a moment."
+                    "Too many other requests write about the same product: try again in a moment."
                 ) from None
             yield
+
+
+_EXPECTED_WCU = 1_000.0
+"""WCU that the first write is expected to consume: about a hundred comments."""
+
+_EXPECTED_RCU = 256.0
+"""RCU that the first read is expected to consume: the 1 MB of a Scan, read consistently."""
+
+_CHECK_SECONDS = 0.1
+
+
+class Pace:
+    """Starts requests so that together they consume at most ``units`` WCU, or RCU, a second.
+
+    A request's consumption is known only after it, and may exceed a second's units. So a request
+    starts when the consumption of all earlier ones has been waited for; those under way count with
+    the consumption of the latest one that ended. None is no limit. With ``reads``, RCU count, else
+    WCU.
+    """
+
+    def __init__(self, units: float | None = None, *, reads: bool = False) -> None:
+        self._units = units
+        self._reads = reads
+        self._turns = Lock()
+        self._due = 0.0
+        self._expected = _EXPECTED_RCU if reads else _EXPECTED_WCU
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait until the block's request may start."""
+        if self._units is None:
+            yield
+            return
+        async with self._turns:
+            # The wait may shrink meanwhile: requests under way may consume less than expected.
+            while (left := self._due - monotonic()) > 0:  # noqa: ASYNC110 - time is no event
+                await sleep(min(left, _CHECK_SECONDS))
+            reserved = self._expected
+            self._due = max(self._due, monotonic()) + reserved / self._units
+        with opened() as account:
+            try:
+                yield
+            finally:
+                consumed = account.rcu if self._reads else account.wcu
+                self._due += (consumed - reserved) / self._units
+                self._expected = consumed or reserved

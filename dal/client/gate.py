@@ -1,46 +1,109 @@
-"""What every call of DynamoDB passes: a free connection, the circuit breaker, and its own limit.
+"""The gate of every call to DynamoDB: a free connection, the circuit breaker, a time limit.
 
-A limit of a few seconds for one attempt leaves time for another: a lost answer is asked for again
-under the same request token, which is also how DynamoDB goes on with a transaction that got stuck.
+The limit of one attempt is a few seconds, which leaves time for another. A transaction without a
+response is sent again under the same request token, and so DynamoDB also completes a transaction
+that got stuck.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
 """
 
 import asyncio
+import logging
+import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias, TypeVar
 
-from dal.client.breaker import CircuitBreaker
-from dal.errors import DalError, StoreUnavailableError
+from dal.account import WRITES
+from dal.errors import CircuitOpenError, DalError, StoreUnavailableError
 
-Answer = TypeVar("Answer")
-Send: TypeAlias = Callable[[], Coroutine[Any, Any, Answer]]
+logger = logging.getLogger(__name__)
+
+Response = TypeVar("Response")
+Send: TypeAlias = Callable[[], Coroutine[Any, Any, Response]]
 
 CONNECTIONS = 64
-"""Calls at once, and as many connections are kept; further calls wait in order of arrival."""
+"""Calls at once, each on a connection; further calls wait in order of arrival."""
 
 ATTEMPT_SECONDS = 2.0
-"""The limit of one attempt at what takes milliseconds unless something is wrong."""
+"""The limit of one attempt of a call that usually takes milliseconds."""
 
 MAINTENANCE_SECONDS = 5.0
-"""Of one attempt at all else: a megabyte or a whole table at a time, with nobody at a page."""
+"""The limit of one attempt of other calls: megabytes or whole tables, and no page waits for it."""
 
-_SMALL_WRITES = {"put_item", "update_item", "delete_item", "transact_write_items"}
-_QUICK = {"query", "get_item", "batch_get_item", *_SMALL_WRITES}
-WRITES = {"batch_write_item", *_SMALL_WRITES}
-"""Operations with an unknown outcome after a lost answer."""
+_QUICK = {"query", "get_item", "batch_get_item", *WRITES} - {"batch_write_item"}
+
+FAILURES = 8
+OUTAGE_SECONDS = 2.0
+PROBE_SECONDS = 1.0
+
+
+class CircuitBreaker:
+    """While DynamoDB is unreachable, calls fail at once, but for one probe each PROBE_SECONDS.
+
+    The circuit opens when FAILURES calls in a row have failed and none has succeeded for
+    OUTAGE_SECONDS, so that calls wait for a store that restarts. The first probe that succeeds
+    closes it. A "half-open" state is not needed: after a probe that is lost, or whose client has
+    left, the next one follows.
+    """
+
+    def __init__(self) -> None:
+        self._failures = 0
+        self._began = 0.0
+        """When the first of the failures happened."""
+        self._next_probe: float | None = None
+        """None while the circuit is closed."""
+
+    @property
+    def open(self) -> bool:
+        """Whether calls fail at once."""
+        return self._next_probe is not None
+
+    def admit(self) -> None:
+        """Return if a call may be sent; else raise CircuitOpenError."""
+        if self._next_probe is None:
+            return
+        if time.monotonic() < self._next_probe:
+            raise CircuitOpenError(
+                "DynamoDB has not answered for a while: try again in a few seconds."
+            )
+        self._next_probe = time.monotonic() + PROBE_SECONDS
+
+    def succeeded(self) -> None:
+        """Note a response of DynamoDB, which may be a refusal."""
+        self._failures = 0
+        if self._next_probe is not None:
+            self._next_probe = None
+            logger.warning("DynamoDB answers again.")
+
+    def failed(self) -> None:
+        """Note a call without a response."""
+        now = time.monotonic()
+        if self._failures == 0:
+            self._began = now
+        self._failures += 1
+        if self._failures < FAILURES or now - self._began < OUTAGE_SECONDS:
+            return
+        if self._next_probe is None:
+            logger.warning(
+                "DynamoDB has not answered %d calls in a row: requests fail at once, except one "
+                "probe a second.",
+                self._failures,
+            )
+        self._next_probe = now + PROBE_SECONDS
 
 
 class Gate:
-    """Lets the calls of one client through."""
+    """Passes the calls of one client."""
 
     def __init__(self) -> None:
         self._free = asyncio.Semaphore(CONNECTIONS)
         self._breaker = CircuitBreaker()
         self._under_way: set[asyncio.Task[Any]] = set()
 
-    async def call(self, operation: str, send: Send[Answer]) -> Answer:
-        """Return what one call answers; raises DalError, as ``send`` does.
+    async def call(self, operation: str, send: Send[Response]) -> Response:
+        """Return the response of one call; raises DalError, as ``send`` does.
 
-        A write that was sent goes on when who waits for it leaves: its outcome would be unknown.
+        A write that was sent continues when its caller is cancelled: otherwise its outcome would be
+        unknown.
         """
         if operation not in WRITES:
             async with self._free:
@@ -53,7 +116,7 @@ class Gate:
 
     @property
     def circuit_open(self) -> bool:
-        """Whether the circuit breaker refuses calls."""
+        """Whether calls fail at once."""
         return self._breaker.open
 
     async def drain(self) -> None:
@@ -65,14 +128,15 @@ class Gate:
         self._under_way.discard(task)
         self._free.release()
         if not task.cancelled():
-            task.exception()  # who waited for it may have left, and asyncio would complain
+            # Otherwise asyncio logs the exception of a task whose caller was cancelled.
+            task.exception()
 
-    async def _attempt(self, operation: str, send: Send[Answer]) -> Answer:
+    async def _attempt(self, operation: str, send: Send[Response]) -> Response:
         self._breaker.admit()
         limit = ATTEMPT_SECONDS if operation in _QUICK else MAINTENANCE_SECONDS
         try:
             async with asyncio.timeout(limit):
-                answer = await send()
+                response = await send()
         except TimeoutError:
             self._breaker.failed()
             raise StoreUnavailableError(
@@ -85,4 +149,4 @@ class Gate:
             self._breaker.succeeded()
             raise
         self._breaker.succeeded()
-        return answer
+        return response

@@ -1,11 +1,13 @@
-"""The policies of retries: backoff with full jitter, for transient errors, inside a deadline."""
+"""The one policy of retries: transient errors, with backoff and full jitter, until the deadline."""
 
 import asyncio
+import logging
 import math
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from tenacity import (
@@ -17,18 +19,25 @@ from tenacity import (
 from tenacity.wait import wait_random_exponential
 
 from dal import errors
-from dal.client.failure_log import log_failure
-from dal.client.gate import WRITES
+from dal.account import WRITES
 from dal.deadline import time_left
 from dal.instrumentation import STORE_INSTRUMENTS
 
-Answer = TypeVar("Answer")
+logger = logging.getLogger(__name__)
+
+Response = TypeVar("Response")
 
 DEADLINE = 10.0
-"""Seconds a request to the store may take, retries included; less where a deadline is set."""
+"""Seconds of one request with its retries; less under a deadline."""
 
 MAINTENANCE_DEADLINE = 60.0
-"""Seconds that bulk writes and rebuilds go on while others keep changing the very same items."""
+"""Seconds in which a bulk write or a rebuild retries conflicts on the same items."""
+
+REPORT_SECONDS = 10.0
+"""Seconds between two reports of a wait without a limit."""
+
+LOG_SECONDS = 1.0
+"""Seconds between two log lines of one kind of failure."""
 
 _TRANSIENT = (
     errors.ThrottledError,
@@ -37,30 +46,34 @@ _TRANSIENT = (
     errors.CredentialsExpiredError,
 )
 
+_LOGGED = (
+    errors.ThrottledError,
+    errors.StoreUnavailableError,
+    errors.StoreFullError,
+    errors.StoreRefusedError,
+)
+"""Failures of the store. Failed conditions and conflicts are not: they happen every day."""
+
 _TOO_LATE = "DynamoDB did not answer in time: try again in a moment."
-
-
-TELL_EVERY = 10.0
-"""Seconds between two reports of a wait without a limit."""
 
 
 class Patience:
     """A wait without a limit for a store that has answered before.
 
-    ``tell`` gets the seconds that a request has waited, and the latest error.
+    ``report`` gets the seconds that a request has waited, and the latest error.
     """
 
-    def __init__(self, tell: Callable[[float, errors.DalError], None]) -> None:
+    def __init__(self, report: Callable[[float, errors.DalError], None]) -> None:
         self.answered = False
-        self._tell = tell
-        self._told = -math.inf
+        self._report = report
+        self._reported = -math.inf
 
     def waiting(self, began: float, error: errors.DalError) -> None:
-        """Note that a request of some time ago has failed again."""
+        """Note another failure of a request that began at ``began``."""
         now = time.monotonic()
-        if now - max(began, self._told) >= TELL_EVERY:
-            self._told = now
-            self._tell(now - began, error)
+        if now - max(began, self._reported) >= REPORT_SECONDS:
+            self._reported = now
+            self._report(now - began, error)
 
 
 _PATIENCE: ContextVar[Patience | None] = ContextVar("patience", default=None)
@@ -68,7 +81,7 @@ _PATIENCE: ContextVar[Patience | None] = ContextVar("patience", default=None)
 
 @contextmanager
 def patient(patience: Patience) -> Iterator[None]:
-    """Let requests in this block wait as long as it takes, unless they have a deadline."""
+    """Let requests in this block wait for the store without a limit, unless under a deadline."""
     token = _PATIENCE.set(patience)
     try:
         yield
@@ -77,19 +90,19 @@ def patient(patience: Patience) -> Iterator[None]:
 
 
 def waits() -> bool:
-    """Return whether requests wait for the store as long as it takes."""
+    """Return whether requests wait for the store without a limit."""
     patience = _PATIENCE.get()
     return patience is not None and patience.answered and time_left() is None
 
 
 async def retry(
-    attempt: Callable[[], Coroutine[Any, Any, Answer]], operation: str = "request"
-) -> Answer:
-    """Return the first answer before the deadline; else raise the latest error.
+    attempt: Callable[[], Coroutine[Any, Any, Response]], operation: str = "request"
+) -> Response:
+    """Return the first response before the deadline; else raise the latest error.
 
-    Throttling, lost answers and conflicts are retried. Other errors are not, nor is an open circuit
-    under a deadline. After a lost answer to a write, a later refusal does not prove the outcome:
-    the error is then StoreUnavailableError. The caller interprets a failed condition.
+    Throttling, lost responses and conflicts are retried. Other errors are not, and under a deadline
+    an open circuit is not. After a lost response to a write, a later refusal does not prove the
+    outcome: the error is then StoreUnavailableError. The caller interprets a failed condition.
     """
     left = time_left(None if waits() else DEADLINE)
     if left == 0:
@@ -100,94 +113,96 @@ async def retry(
             try:
                 return await attempts.next()
             except errors.DalError as error:
-                return await _further(attempts.next, error)
+                return await _retry_after(error, attempts.next)
     except TimeoutError:
         raise attempts.too_late() from None
     except errors.DalError as error:
-        raise attempts.known(error) from error.__cause__
+        raise attempts.outcome(error) from error.__cause__
 
 
-class _Attempts(Generic[Answer]):
-    """The attempts at one request, and what they leave known."""
+class _Attempts(Generic[Response]):
+    """The attempts at one request, and what they prove."""
 
-    def __init__(self, attempt: Callable[[], Coroutine[Any, Any, Answer]], operation: str) -> None:
+    def __init__(
+        self, attempt: Callable[[], Coroutine[Any, Any, Response]], operation: str
+    ) -> None:
         self._attempt = attempt
         self._operation = operation
         self._number = 0
         self._began = time.monotonic()
         self._latest: errors.DalError | None = None
-        self._unknown: errors.DalError | None = None
+        self._lost: errors.DalError | None = None
+        """The latest attempt that was sent and has no response."""
 
-    async def next(self) -> Answer:
+    async def next(self) -> Response:
         """Make an attempt."""
         self._latest, self._number = None, self._number + 1
         if self._number > 1 and (instruments := STORE_INSTRUMENTS.get()) is not None:
             instruments.retried(self._operation)
         patience = _PATIENCE.get()
         try:
-            answer = await self._attempt()
+            response = await self._attempt()
         except errors.DalError as error:
             self._latest = error
-            if _unanswered(error):
-                self._unknown = error
+            sent = not isinstance(error, errors.CircuitOpenError)
+            if sent and isinstance(error, errors.StoreUnavailableError):
+                self._lost = error
             log_failure(self._operation, error, self._number)
             if patience is not None:
                 patience.waiting(self._began, error)
             raise
         if patience is not None:
             patience.answered = True
-        return answer
+        return response
 
     def too_late(self) -> errors.DalError:
         """Return the error to raise at the deadline."""
         if self._latest is None:
             self._latest = errors.StoreUnavailableError(_TOO_LATE)
             log_failure(self._operation, self._latest, self._number)
-        return self._unknown or self._latest
+        return self._lost or self._latest
 
-    def known(self, error: errors.DalError) -> errors.DalError:
-        """Return the error to raise after the last attempt: of a lost write, that it is unknown."""
+    def outcome(self, error: errors.DalError) -> errors.DalError:
+        """Return the error to raise after the last one: after a lost write, the lost response."""
         if self._operation not in WRITES or isinstance(error, errors.ConditionFailedError):
             return error
-        return self._unknown or error
+        return self._lost or error
 
 
-async def _further(
-    attempt: Callable[[], Coroutine[Any, Any, Answer]], failure: errors.DalError
-) -> Answer:
-    """Go on after a first attempt: tenacity takes a third of a call's time where nothing fails."""
+async def _retry_after(
+    failure: errors.DalError, attempt: Callable[[], Coroutine[Any, Any, Response]]
+) -> Response:
+    """Retry after a failed first attempt.
+
+    The first attempt runs without tenacity, which takes a third of a call's time.
+    """
     failures = [failure]
 
-    async def following() -> Answer:
+    async def following() -> Response:
         if failures:
             raise failures.pop()
         return await attempt()
 
     retrying = AsyncRetrying(
-        retry=retry_if_exception(_worth_another_try),
+        retry=retry_if_exception(_is_transient),
         wait=wait_random_exponential(multiplier=0.05, max=1),
     )
     return await retrying(following)
 
 
-def _unanswered(error: errors.DalError) -> bool:
-    sent = not isinstance(error, errors.CircuitOpenError)
-    return sent and isinstance(error, errors.StoreUnavailableError)
-
-
-def _worth_another_try(error: BaseException) -> bool:
+def _is_transient(error: BaseException) -> bool:
     if isinstance(error, errors.CircuitOpenError) and time_left() is not None:
         return False
     return isinstance(error, _TRANSIENT)
 
 
 async def retry_on_conflict(
-    attempt: Callable[[], Coroutine[Any, Any, Answer]], deadline: float | None = None
-) -> Answer:
-    """Return the answer of the first attempt that meets no ConflictError.
+    attempt: Callable[[], Coroutine[Any, Any, Response]], deadline: float | None = None
+) -> Response:
+    """Return the response of the first attempt without a ConflictError.
 
-    Attempts follow each other with jitter. After ``deadline`` seconds (None: a request's), or once
-    the deadline around it has passed, the last one's conflict is raised.
+    After ``deadline`` seconds (None: a request's), or once the deadline of the work under way has
+    passed, the latest conflict is raised.
     """
     most = time_left(DEADLINE if deadline is None else deadline)
     assert most is not None  # noqa: S101 - it was given one
@@ -198,3 +213,42 @@ async def retry_on_conflict(
         reraise=True,
     )
     return await retrying(attempt)
+
+
+@dataclass(slots=True)
+class _Kind:
+    next_line: float = 0.0
+    suppressed: int = 0
+
+
+class FailureLog:
+    """Logs failures of the store: one line a second for each kind, with the number of others."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._kinds: dict[type[errors.DalError], _Kind] = {}
+
+    def note(self, operation: str, error: errors.DalError, attempt: int) -> None:
+        """Log a failed attempt, or count it."""
+        if not isinstance(error, _LOGGED) or isinstance(error, errors.CircuitOpenError):
+            return
+        kind = self._kinds.setdefault(type(error), _Kind())
+        if self._clock() < kind.next_line:
+            kind.suppressed += 1
+            return
+        fields = {
+            "operation": operation,
+            "error": type(error).__name__,
+            "attempt": attempt,
+            "suppressed": kind.suppressed,
+        }
+        logger.warning(
+            "DynamoDB failed: operation=%(operation)s error=%(error)s attempt=%(attempt)d "
+            "suppressed=%(suppressed)d: %(sentence)s",
+            {**fields, "sentence": str(error)},
+            extra=fields,
+        )
+        kind.next_line, kind.suppressed = self._clock() + LOG_SECONDS, 0
+
+
+log_failure = FailureLog().note

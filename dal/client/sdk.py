@@ -1,6 +1,6 @@
-"""The AWS SDK: every operation of DynamoDB and its streams, and the settings of this machine.
+"""The AWS SDK: all operations of DynamoDB and its streams, and the AWS settings of this machine.
 
-The only module that calls it. botocore's own retries are off, so that there is one policy.
+No other module imports the SDK. botocore's own retries are off: ``retries`` is the only policy.
 """
 
 import asyncio
@@ -28,24 +28,22 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.httpsession import get_cert_path
 from botocore.utils import get_environ_proxies
 
-from dal.client.answers import check_answer
-from dal.client.connections import CONNECT_SECONDS
-from dal.client.embedded import EMBEDDED, LOCAL
-from dal.client.error_codes import dal_error, unreachable, unusable
+from dal.client.connection_pool import CONNECT_SECONDS
 from dal.client.gate import CONNECTIONS
+from dal.client.responses import check_sdk_response, dal_error, unreachable, unusable
 from dal.client.retries import DEADLINE
-from dal.client.signature import Credentials
+from dal.client.transport import EMBEDDED_CREDENTIALS, EMBEDDED_REGION, Credentials
 from dal.errors import CredentialsExpiredError
 
 logger = logging.getLogger(__name__)
 
 REFRESH_EVERY = 30.0
-"""Seconds between two requests for new credentials while the present ones are good."""
+"""Seconds between two refreshes of credentials that are still valid."""
 
 REFRESH_SECONDS = 10.0
-"""The limit of one such request, the attempts of the SDK included."""
+"""The limit of one refresh, the SDK's attempts included."""
 
-# It logs a traceback for each refresh that fails, where LastingCredentials logs a line.
+# It logs a traceback for each failed refresh; LastingCredentials logs a line.
 logging.getLogger("aiobotocore.credentials").setLevel(logging.ERROR)
 
 
@@ -61,25 +59,25 @@ class AwsSdk:
         self.has_capacity = has_capacity
 
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Do an operation; raises DalError."""
+        """Send an operation; raises DalError."""
         try:
-            answer: dict[str, Any] = await getattr(self._client, operation)(**arguments)
+            response: dict[str, Any] = await getattr(self._client, operation)(**arguments)
         except ClientError as error:
             raise dal_error(error.response) from error
         except (BotoConnectionError, HTTPClientError) as error:
             raise unreachable(self.endpoint_url, error) from error
         except BotoCoreError as error:
             raise unusable(error) from error
-        return answer
+        return response
 
     async def credentials(self) -> Credentials:
-        """Return what requests are signed with now; raises DalError once it has expired."""
+        """Return the credentials that sign requests now; raises DalError if they have expired."""
         found = await self._credentials.get_frozen_credentials()
         return Credentials(found.access_key, found.secret_key, found.token)
 
     @property
     def has_credentials(self) -> bool:
-        """Whether there are any; without them each call says so."""
+        """Whether the settings name any; without credentials each call raises."""
         return self._credentials is not None
 
     @property
@@ -92,7 +90,7 @@ class AwsSdk:
 
     @property
     def certificates(self) -> str:
-        """The file of the authorities that may vouch for the endpoint."""
+        """The file of the trusted certificate authorities."""
         bundle = self._session.get_config_variable("ca_bundle")
         path: str = get_cert_path(bundle or os.environ.get("REQUESTS_CA_BUNDLE") or True)
         return path
@@ -102,7 +100,10 @@ class AwsSdk:
 async def open_sdk(
     service: str, endpoint_url: str | None, *, embedded: bool, **settings: Any
 ) -> AsyncIterator[AwsSdk]:
-    """Open the SDK's client of a service, by the usual AWS settings unless it is ``embedded``."""
+    """Open the SDK's client of a service.
+
+    An ``embedded`` engine gets fixed settings, every other endpoint the usual AWS settings.
+    """
     config = Config(
         retries={"total_max_attempts": 1, "mode": "standard"},
         connect_timeout=CONNECT_SECONDS,
@@ -111,7 +112,21 @@ async def open_sdk(
         **({"proxies": {}} if embedded else {}),
         **settings,
     )
-    botocore, session = _embedded_session() if embedded else _session()
+    if embedded:
+        # An embedded engine depends on no profile or settings file of this machine.
+        nothing: tuple[Any, ...] = (None, [], os.devnull, None)
+        botocore = _VerifiedSession(
+            {"profile": (None, [], None, None), "config_file": nothing, "credentials_file": nothing}
+        )
+        session = aioboto3.Session(
+            botocore_session=botocore,
+            region_name=EMBEDDED_REGION,
+            aws_access_key_id=EMBEDDED_CREDENTIALS.access_key,
+            aws_secret_access_key=EMBEDDED_CREDENTIALS.secret_key,
+        )
+    else:
+        botocore = _VerifiedSession()
+        session = aioboto3.Session(botocore_session=botocore)
     client = session.client(service, endpoint_url=endpoint_url, config=config)
     async with AsyncExitStack() as stack:
         try:
@@ -121,41 +136,22 @@ async def open_sdk(
             raise unusable(error) from error
         name = opened.meta.service_model.service_id.hyphenize()
         has_capacity = embedded or endpoint_url is None
-        check = partial(check_answer, has_capacity=has_capacity)
+        check = partial(check_sdk_response, has_capacity=has_capacity)
         opened.meta.events.register(f"before-parse.{name}", check)
         yield AwsSdk(opened, botocore, credentials, has_capacity=has_capacity)
 
 
-def _session() -> tuple[Any, aioboto3.Session]:
-    session = _VerifiedSession()
-    return session, aioboto3.Session(botocore_session=session)
-
-
-def _embedded_session() -> tuple[Any, aioboto3.Session]:
-    """An engine on this machine depends on no profile or settings file of its surroundings."""
-    nothing: tuple[Any, ...] = (None, [], os.devnull, None)
-    session = _VerifiedSession(
-        {"profile": (None, [], None, None), "config_file": nothing, "credentials_file": nothing}
-    )
-    return session, aioboto3.Session(
-        botocore_session=session,
-        region_name=LOCAL,
-        aws_access_key_id=EMBEDDED.access_key,
-        aws_secret_access_key=EMBEDDED.secret_key,
-    )
-
-
 class _VerifiedSession(AioSession):  # type: ignore[misc]
-    """A session that verifies TLS in all its clients, those for credentials included."""
+    """A session that verifies TLS in all its clients, also in those that get credentials."""
 
     def create_client(self, *arguments: Any, config: Any = None, **settings: Any) -> Any:
-        """Open a client; a merge drops the class of HTTP sessions, so it is set afterwards."""
+        """Open a client, with the HTTP class set last because ``merge`` drops it."""
         verified = AioConfig().merge(config or AioConfig())
         verified.http_session_cls = _VerifiedHttp
         return super().create_client(*arguments, config=verified, **settings)
 
     async def get_credentials(self) -> Any:
-        """Return the credentials of the settings; None where there are none."""
+        """Return the credentials of the settings, or None."""
         found = await super().get_credentials()
         temporary = isinstance(found, AioRefreshableCredentials)
         if temporary and not isinstance(found, LastingCredentials):
@@ -164,10 +160,10 @@ class _VerifiedSession(AioSession):  # type: ignore[misc]
 
 
 class _VerifiedHttp(AIOHTTPSession):  # type: ignore[misc]
-    """HTTP that verifies the certificate and the host name of every endpoint.
+    """An HTTP session that verifies every endpoint's certificate and host name.
 
-    aiobotocore's class checks no host name, behind a proxy no certificate, and with an empty
-    AWS_CA_BUNDLE neither. It loads the authorities into the contexts that are made here.
+    aiobotocore's class verifies no host name, and behind a proxy or with an empty AWS_CA_BUNDLE no
+    certificate. It loads the certificate authorities into the contexts that this class returns.
     """
 
     def __init__(self, *, verify: Any, **settings: Any) -> None:
@@ -183,8 +179,9 @@ class _VerifiedHttp(AIOHTTPSession):  # type: ignore[misc]
 class LastingCredentials(AioDeferredRefreshableCredentials):  # type: ignore[misc]
     """Temporary credentials that are used until they expire, also while their endpoint is down.
 
-    botocore refreshes within a request; in the last ten minutes a failed refresh fails the request.
-    Here a task refreshes, and requests wait for the task only without valid credentials.
+    botocore refreshes inside a request, and in the last ten minutes before the expiry a failed
+    refresh fails the request. Here a task refreshes, and requests wait for it only if no valid
+    credentials are left.
     """
 
     def __init__(self, found: AioRefreshableCredentials) -> None:
@@ -193,7 +190,7 @@ class LastingCredentials(AioDeferredRefreshableCredentials):  # type: ignore[mis
         self._next_refresh = 0.0
 
     async def get_frozen_credentials(self) -> Any:
-        """Return what requests are signed with; raises DalError without good credentials."""
+        """Return the credentials that sign requests; raises DalError without valid ones."""
         if not self.refresh_needed():
             return self._frozen_credentials
         expired = self.refresh_needed(0)
@@ -206,7 +203,7 @@ class LastingCredentials(AioDeferredRefreshableCredentials):  # type: ignore[mis
         return self._frozen_credentials
 
     async def get_account_id(self) -> Any:
-        """Return the account, which botocore may put into the name of an endpoint."""
+        """Return the account id, which botocore may put into the name of an endpoint."""
         return (await self.get_frozen_credentials()).account_id
 
     async def _refreshed(self) -> Exception | None:

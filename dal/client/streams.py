@@ -1,39 +1,39 @@
-"""DynamoDB Streams: the shards of a table's stream of changes, and the records of each.
+"""DynamoDB Streams: the shards of a table's stream of changes, and the records of each shard.
 
-A shard's records are in order; a shard's child begins where the shard was closed. Records are gone
-a day after they were made.
+The records of a shard are in order. When a shard is closed, its children continue it. Records
+expire after a day.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html
 """
 
+from asyncio import sleep
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from time import monotonic
 from typing import Any, TypeAlias
 
-from dal.client.pace import RateLimit
 from dal.errors import StoreRefusedError
 
 WHOLE_IMAGES = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
-"""The StreamSpecification whose records say what an item was and what it became."""
+"""The StreamSpecification whose records have an item's attributes before and after the change."""
 
-DESCRIBE_EVERY, _DESCRIBES_AT_ONCE = 0.5, 4
-"""Seconds between DescribeStreams once some were at once: an account may have 10 a second."""
+DESCRIBE_EVERY, _DESCRIBE_BURST = 0.5, 4
+"""Seconds between two DescribeStream after a burst: an account may send ten a second.
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_DescribeStream.html"""
 
 Call: TypeAlias = Callable[..., Awaitable[dict[str, Any]]]
-"""Does an operation of the service: its name, and its arguments by name."""
+"""Sends an operation of the service: its name, and its arguments by name."""
 
 
 def latest_stream(table: Mapping[str, Any]) -> str | None:
-    """Return the ARN of a described table's stream; None where it is switched off."""
+    """Return the ARN of a described table's stream; None while the stream is off."""
     specification = table.get("StreamSpecification") or {}
     return str(table["LatestStreamArn"]) if specification.get("StreamEnabled") else None
 
 
-def stream_of(table: Mapping[str, Any]) -> str | None:
-    """Return what ``latest_stream`` returns, of a stream whose records can be applied.
-
-    StoreRefusedError when its records lack images.
-    """
+def whole_stream(table: Mapping[str, Any]) -> str | None:
+    """Return ``latest_stream``; StoreRefusedError if its records lack images."""
     arn = latest_stream(table)
     if arn is not None and table["StreamSpecification"] != WHOLE_IMAGES:
         raise StoreRefusedError(
@@ -45,10 +45,10 @@ def stream_of(table: Mapping[str, Any]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One shard; ``parent`` may be gone from the stream.
+    """A shard; the stream may have dropped its ``parent``.
 
-    ``last`` is a record's sequence number: the last one's of a closed shard. Of an open one the
-    embedded engine alone tells it, and it may be an earlier one.
+    ``last`` is the sequence number of a closed shard's last record. The embedded engine also gives
+    one for an open shard, which may be of an earlier record.
     """
 
     shard_id: str
@@ -58,28 +58,45 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class StreamDescription:
-    """A stream: its status, and its shards in any order."""
+    """A stream's status, and its shards in any order."""
 
     status: str
     shards: Sequence[Shard]
 
     @property
     def enabled(self) -> bool:
-        """Whether changes come into it by now."""
+        """Whether changes already arrive in it."""
         return self.status == "ENABLED"
 
     @property
     def ended(self) -> bool:
-        """Whether it was switched off."""
+        """Whether it is switched off."""
         return self.status in {"DISABLING", "DISABLED"}
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Some records of a shard; ``iterator`` reads on, and is None at a closed shard's end."""
+    """Some records of a shard; ``iterator`` reads on, and is None at the end of a closed shard."""
 
     records: Sequence[dict[str, Any]]
     iterator: str | None
+
+
+class RateLimit:
+    """Starts up to ``burst`` requests at once, and then one each ``every`` seconds."""
+
+    def __init__(self, every: float, burst: int) -> None:
+        self._every = every
+        self._ahead = every * (burst - 1)
+        self._due = 0.0
+
+    async def wait(self) -> None:
+        """Wait until a request may start; requests start in order of arrival."""
+        now = monotonic()
+        self._due = max(self._due, now - self._ahead)
+        left, self._due = self._due - now, self._due + self._every
+        if left > 0:
+            await sleep(left)
 
 
 class Streams:
@@ -87,58 +104,60 @@ class Streams:
 
     def __init__(self, call: Call) -> None:
         self._call = call
-        self._describes = RateLimit(DESCRIBE_EVERY, _DESCRIBES_AT_ONCE)
+        self._describes = RateLimit(DESCRIBE_EVERY, _DESCRIBE_BURST)
         self._ahead = timedelta()
-        """By how much the service's clock is ahead of this machine's."""
+        """The service's clock minus this machine's."""
 
     def now(self) -> datetime:
-        """Return the time by the service's clock, as its latest answer told it to the second."""
+        """Return the time of the service's clock, to the second, by its latest response."""
         return datetime.now(UTC) + self._ahead
 
     async def describe(self, arn: str) -> StreamDescription:
-        """Return a stream with all of its shards, by one request per 100."""
+        """Return a stream with all its shards, by one request for each 100."""
         shards: list[Shard] = []
         arguments = {"StreamArn": arn}
         while True:
             await self._describes.wait()
-            answer = (await self._ask("describe_stream", **arguments))["StreamDescription"]
-            shards += map(_shard, answer["Shards"])
-            last = answer.get("LastEvaluatedShardId")
+            response = (await self._send("describe_stream", **arguments))["StreamDescription"]
+            shards += [
+                Shard(
+                    one["ShardId"],
+                    one.get("ParentShardId"),
+                    one["SequenceNumberRange"].get("EndingSequenceNumber"),
+                )
+                for one in response["Shards"]
+            ]
+            last = response.get("LastEvaluatedShardId")
             if last is None:
-                return StreamDescription(answer["StreamStatus"], shards)
+                return StreamDescription(response["StreamStatus"], shards)
             arguments["ExclusiveStartShardId"] = last
 
     async def iterator(self, arn: str, shard_id: str, *, after: str | None) -> str:
-        """Return an iterator of the records after a sequence number, or of all there are.
+        """Return an iterator of the records after a sequence number; None: of all records.
 
-        Raises ChangesLostError when records after that number are gone.
+        Raises ChangesLostError if records after that number have expired.
         """
         start = (
             {"ShardIteratorType": "TRIM_HORIZON"}
             if after is None
             else {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": after}
         )
-        answer = await self._ask("get_shard_iterator", StreamArn=arn, ShardId=shard_id, **start)
-        return str(answer["ShardIterator"])
+        response = await self._send("get_shard_iterator", StreamArn=arn, ShardId=shard_id, **start)
+        return str(response["ShardIterator"])
 
     async def records(self, iterator: str) -> Records:
-        """Return up to 1,000 records, each once; none may also mean to go on.
+        """Return up to 1,000 records, each once; an open shard may return none for now.
 
-        Raises IteratorExpiredError after about 15 minutes, and ChangesLostError when records from
-        there on are gone.
+        Raises IteratorExpiredError after about 15 minutes, and ChangesLostError if the next records
+        have expired.
         """
-        answer = await self._ask("get_records", ShardIterator=iterator)
-        once = {one["dynamodb"]["SequenceNumber"]: one for one in answer["Records"]}
-        return Records(list(once.values()), answer.get("NextShardIterator"))
+        response = await self._send("get_records", ShardIterator=iterator)
+        once = {one["dynamodb"]["SequenceNumber"]: one for one in response["Records"]}
+        return Records(list(once.values()), response.get("NextShardIterator"))
 
-    async def _ask(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        answer = await self._call(operation, **arguments)
-        told = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date")
-        if told is not None:
-            self._ahead = parsedate_to_datetime(told) - datetime.now(UTC)
-        return answer
-
-
-def _shard(shard: Mapping[str, Any]) -> Shard:
-    last = shard["SequenceNumberRange"].get("EndingSequenceNumber")
-    return Shard(shard["ShardId"], shard.get("ParentShardId"), last)
+    async def _send(self, operation: str, **arguments: Any) -> dict[str, Any]:
+        response = await self._call(operation, **arguments)
+        date = response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date")
+        if date is not None:
+            self._ahead = parsedate_to_datetime(date) - datetime.now(UTC)
+        return response

@@ -1,61 +1,69 @@
-"""The client of one table.
+"""The client of one table: requests by key, by index, and conditional writes.
 
-Each request runs inside a deadline. Throttling, lost answers and transaction conflicts are retried
-with exponential backoff and full jitter until then. Items go in and out as AttributeValue maps.
+Each request ends by its deadline. Until then throttling, lost responses and transaction conflicts
+are retried. Items are AttributeValue maps.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from math import nan
 from typing import Any
 
 from dal import errors
-from dal.account import note_answer, note_request
-from dal.client.concurrency import batched, in_parallel
-from dal.client.conditional_write import write
-from dal.client.embedded import open_embedded
+from dal.account import note_request, note_response
+from dal.client.concurrency import Pace, batched, in_parallel
 from dal.client.gate import Gate
-from dal.client.pace import Pace
 from dal.client.retries import retry
-from dal.client.service import Sdk, Service
 from dal.client.streams import Streams
-from dal.client.wire import quick
+from dal.client.transport import EmbeddedSdk, Sdk, Service
+from dal.client.wire import open_wire
 from dal.instrumentation import STORE_INSTRUMENTS
-from dal.table.items import Item
-from dal.table.requests import QueryAnswer, QueryRequest, Spend, query_arguments
+from dal.table.index import QueryRequest, QueryResponse, Spend, query_arguments
+from dal.table.items import Action, Item, key_of
 
 logger = logging.getLogger(__name__)
 
-_ACCOUNT = {"ReturnConsumedCapacity": "TOTAL"}
-"""What makes an answer tell its cost, and a whole one from an empty one."""
+_CAPACITY = {"ReturnConsumedCapacity": "TOTAL"}
+"""Asks for the capacity, which also tells a complete response from an empty object."""
 
+# https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 _GET_BATCH = 100
-
 _WRITE_BATCH = 25
-"""The most that BatchGetItem and BatchWriteItem take."""
+
+_IDEMPOTENT: Mapping[str, str] = {"Put": "put_item", "Delete": "delete_item"}
+"""The operation of each action that has the same result when it is done twice."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableAddress:
-    """Where the table is; without ``endpoint_url``, Amazon DynamoDB by the usual AWS settings."""
+    """A table's name and endpoint; without ``endpoint_url``, Amazon's by the usual AWS settings."""
 
     table: str = "marginalia"
     endpoint_url: str | None = None
     embedded: bool = False
-    """An embedded engine asks for no credentials, so fixed ones are sent."""
+    """Whether an embedded engine serves the table, which gets fixed credentials."""
     eventual: frozenset[str] = frozenset()
-    """Local indexes that this table has as global ones, which cannot be read consistently."""
+    """Indexes that are declared as local but are global in this table, so they are eventually
+    consistent."""
 
 
 @asynccontextmanager
 async def connect(address: TableAddress) -> AsyncIterator["Table"]:
-    """Open a client for the table; its connections close with the context."""
-    async with _opened(address) as sdk, quick(sdk) as service:
-        table = Table(service, address.table)
+    """Open a client of the table; its connections close with the context."""
+    async with AsyncExitStack() as stack:
+        sdk: Sdk
+        if address.embedded and address.endpoint_url is not None:
+            open_embedded = partial(_open_sdk, "dynamodb", address.endpoint_url, embedded=True)
+            sdk = EmbeddedSdk(address.endpoint_url, open_embedded, stack)
+        else:
+            opening = _open_sdk("dynamodb", address.endpoint_url, embedded=False)
+            sdk = await stack.enter_async_context(opening)
+        table = Table(await stack.enter_async_context(open_wire(sdk)), address.table)
         table.eventual = address.eventual
         try:
             yield table
@@ -63,46 +71,46 @@ async def connect(address: TableAddress) -> AsyncIterator["Table"]:
             await table.drain()
 
 
-def _opened(address: TableAddress) -> AbstractAsyncContextManager[Sdk]:
-    if address.embedded and address.endpoint_url is not None:
-        return open_embedded(address.endpoint_url)
-    from dal.client.sdk import open_sdk  # noqa: PLC0415 - an embedded engine starts without it
+def _open_sdk(
+    service: str, endpoint_url: str | None, *, embedded: bool, **settings: Any
+) -> AbstractAsyncContextManager[Sdk]:
+    from dal.client.sdk import open_sdk  # noqa: PLC0415 - it takes a third of a server's start
 
-    return open_sdk("dynamodb", address.endpoint_url, embedded=False)
+    return open_sdk(service, endpoint_url, embedded=embedded, **settings)
 
 
 class Table:
-    """The one table: requests by key, by index, and conditional writes."""
+    """A client of one table."""
 
-    def __init__(self, client: Service, name: str) -> None:
-        self._client = client
+    def __init__(self, service: Service, name: str) -> None:
+        self.service = service
         self.name = name
         self._gate = Gate()
         self._id: str | None = None
         self.pace = Pace()
-        """What writes of many items keep to."""
-        self.eventual: frozenset[str] = frozenset()
-        """Indexes that are declared as local and are global here."""
-        self.unfinished: set[Callable[[], Awaitable[None]]] = set()
-        """What is to be done before the client closes."""
+        """The pace of bulk writes."""
         self.read_pace = Pace(reads=True)
-        """What scans keep to."""
+        """The pace of scans."""
+        self.eventual: frozenset[str] = frozenset()
+        """As in ``TableAddress``."""
+        self.unfinished: set[Callable[[], Awaitable[None]]] = set()
+        """Work to finish before the client closes."""
         self.damage: errors.StoreDamagedError | None = None
-        """Set once any request has met damaged data, which stays."""
+        """The first error of a damaged data file, which stays damaged."""
 
     def through(self, wrap: Callable[[Service], Service]) -> "Table":
-        """Return another client of the same table, whose requests go to what ``wrap`` returns."""
-        return Table(wrap(self._client), self.name)
+        """Return another client of the same table, over the service that ``wrap`` returns."""
+        return Table(wrap(self.service), self.name)
 
     async def id(self) -> str:
-        """Return what tells this table from others of its name, before it and after it."""
+        """Return an id that differs from those of earlier and later tables of the same name."""
         if self._id is None:
             table = (await self.call("describe_table"))["Table"]
             self._id = str(table.get("TableId") or table["CreationDateTime"])
         return self._id
 
-    async def query(self, request: QueryRequest) -> QueryAnswer:
-        """Run one Query; eventually consistent unless the request says otherwise."""
+    async def query(self, request: QueryRequest) -> QueryResponse:
+        """Send one Query; eventually consistent unless the request says otherwise."""
         if request.consistent and request.index.name in self.eventual:
             request = replace(request, consistent=False)
         return _rows(await self.call("query", **query_arguments(request)))
@@ -112,34 +120,34 @@ class Table:
         arguments = query_arguments(request) | {"Select": "COUNT"}
         counted: int = 0
         while True:
-            answer = await self.call("query", **arguments)
-            counted += answer["Count"]
-            spend(_capacity(answer))
-            last_key = answer.get("LastEvaluatedKey")
+            response = await self.call("query", **arguments)
+            counted += response["Count"]
+            spend(_capacity(response))
+            last_key = response.get("LastEvaluatedKey")
             if last_key is None or counted >= request.limit:
                 return counted
             arguments |= {"ExclusiveStartKey": last_key, "Limit": request.limit - counted}
 
-    async def scan(self, segment: int, segments: int, start: Item | None) -> QueryAnswer:
-        """Return up to 1 MB of one of the table's ``segments``, as it is now, after a last key."""
+    async def scan(self, segment: int, segments: int, start: Item | None) -> QueryResponse:
+        """Return up to 1 MB of one of ``segments``, read consistently, after a last key."""
         after = {} if start is None else {"ExclusiveStartKey": start}
-        answer = await self.call(
+        response = await self.call(
             "scan",
             Segment=segment,
             TotalSegments=segments,
             ConsistentRead=True,
-            **_ACCOUNT,
+            **_CAPACITY,
             **after,
         )
-        return _rows(answer)
+        return _rows(response)
 
     async def get(self, key: Item) -> Item | None:
-        """Return the item under a primary key, as the latest acknowledged write left it."""
-        answer = await self.call("get_item", Key=key, ConsistentRead=True, **_ACCOUNT)
-        return answer.get("Item")
+        """Return the item under a primary key, read consistently."""
+        response = await self.call("get_item", Key=key, ConsistentRead=True, **_CAPACITY)
+        return response.get("Item")
 
     async def get_many(self, keys: Sequence[Item]) -> list[Item]:
-        """Return the items that exist under distinct primary keys, in any order, 100 a request."""
+        """Return the items that exist under distinct primary keys, in any order."""
         found = await in_parallel([self._get_batch(batch) for batch in batched(keys, _GET_BATCH)])
         return [item for items in found for item in items]
 
@@ -148,36 +156,88 @@ class Table:
         left: dict[str, Any] = {"Keys": list(keys), "ConsistentRead": True}
 
         async def get_left() -> None:
-            answer = await self.once("batch_get_item", RequestItems={self.name: left}, **_ACCOUNT)
-            items.extend(answer["Responses"].get(self.name, []))
-            left.update(answer["UnprocessedKeys"].get(self.name, {"Keys": []}))
+            request = {self.name: left}
+            response = await self.once("batch_get_item", RequestItems=request, **_CAPACITY)
+            items.extend(response["Responses"].get(self.name, []))
+            left.update(response["UnprocessedKeys"].get(self.name, {"Keys": []}))
             if left["Keys"]:
                 raise errors.ThrottledError("DynamoDB is busy: try again in a moment.")
 
         await retry(get_left, "batch_get_item")
         return items
 
-    async def write(self, actions: Sequence[dict[str, Any]]) -> None:
-        """Do all of ``actions`` in one transaction, or none of them.
+    async def write(self, actions: Sequence[Action]) -> None:
+        """Do all ``actions`` in one transaction, or none of them.
 
-        An action is an entry of TransactWriteItems without its table name. A single Put or Delete
-        runs without a transaction (``conditional_write``). Raises ConditionFailedError with the
-        indexes of the actions that failed, and StoreUnavailableError if the outcome is unknown.
+        A single Put or Delete needs no transaction, which would cost twice as much. Raises
+        ConditionFailedError with the indexes of the actions whose condition failed, and
+        StoreUnavailableError if the outcome is unknown.
+
+        After a lost response the write is sent again. If the first attempt was done, the condition
+        of the second fails: a single write has no request token, and the embedded engine forgets
+        its tokens when it is killed. So the items are read. If they are as the write leaves them,
+        it was done. Otherwise its outcome is unknown, as later writes may have changed them.
         """
+        named = [
+            {kind: {"TableName": self.name, **action} for kind, action in entry.items()}
+            for entry in actions
+        ]
+        arguments: dict[str, Any]
+        if len(named) == 1 and named[0].keys() <= _IDEMPOTENT.keys():
+            ((kind, arguments),) = named[0].items()
+            operation = _IDEMPOTENT[kind]
+        else:
+            operation = "transact_write_items"
+            # One request token for all attempts: DynamoDB does the transaction once.
+            arguments = {"TransactItems": named, "ClientRequestToken": str(uuid.uuid4())}
+        lost: errors.StoreUnavailableError | None = None
+
+        async def attempt() -> None:
+            nonlocal lost
+            try:
+                await self.once(operation, **arguments, **_CAPACITY)
+            except errors.StoreUnavailableError as error:
+                if not isinstance(error, errors.CircuitOpenError):  # the request was sent
+                    lost = error
+                raise
+            except errors.ConditionFailedError:
+                if lost is None or not await self._is_done(actions):
+                    raise
+
         try:
-            await write(self.once, self.name, actions)
+            await retry(attempt, operation)
+        except errors.ConditionFailedError:
+            if lost is not None:
+                raise lost from None
+            raise
         except errors.UnknownOperationError:
             raise errors.NoTransactionsError from None
 
-    async def update(self, update: Item) -> None:
-        """Change one item by the arguments of UpdateItem, for half of what a transaction consumes.
+    async def _is_done(self, actions: Sequence[Action]) -> bool:
+        """Return whether the items are as the Puts and Deletes leave them; False without any."""
+        done = False
+        for entry in actions:
+            ((kind, action),) = entry.items()
+            if kind in _IDEMPOTENT:
+                item: Item | None = action.get("Item")
+                key = action["Key"] if item is None else key_of(item)
+                response = await self.once(
+                    "get_item", TableName=self.name, Key=key, ConsistentRead=True, **_CAPACITY
+                )
+                done = response.get("Item") == item
+                if not done:
+                    break
+        return done
 
-        Raises ConditionFailedError, also where an earlier attempt did it and its answer was lost.
+    async def update(self, update: Item) -> None:
+        """Change one item by the arguments of UpdateItem, at half the capacity of a transaction.
+
+        Raises ConditionFailedError, also if an earlier attempt was done and its response was lost.
         """
-        await self.call("update_item", **update, **_ACCOUNT)
+        await self.call("update_item", **update, **_CAPACITY)
 
     async def put_many(self, items: Sequence[Item]) -> None:
-        """Write items of distinct keys over what is there, 25 a request, a few at a time."""
+        """Put items of distinct keys without a condition, four requests at a time."""
         gate = asyncio.Semaphore(4)
 
         async def put(batch: Sequence[Item]) -> None:
@@ -190,29 +250,30 @@ class Table:
         left: list[Any] = [{"PutRequest": {"Item": item}} for item in batch]
 
         async def put_left() -> None:
-            answer = await self.once("batch_write_item", RequestItems={self.name: left}, **_ACCOUNT)
-            left[:] = answer.get("UnprocessedItems", {}).get(self.name, [])
+            request = {self.name: left}
+            response = await self.once("batch_write_item", RequestItems=request, **_CAPACITY)
+            left[:] = response.get("UnprocessedItems", {}).get(self.name, [])
             if left:
                 raise errors.ThrottledError("DynamoDB is busy: try again in a moment.")
 
         await retry(put_left, "batch_write_item")
 
     async def call(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        """Do an operation on this table, with retries; raises DalError."""
+        """Send an operation on this table, with retries; raises DalError."""
         attempt = partial(self.once, operation, TableName=self.name, **arguments)
         return await retry(attempt, operation)
 
     async def once(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        """Do an operation of the service without retries; raises DalError."""
+        """Send an operation without retries; raises DalError."""
         return await self._gate.call(operation, partial(self._send, operation, arguments))
 
     @property
     def circuit_open(self) -> bool:
-        """Whether requests fail at once, because the store has not answered for a while."""
+        """Whether requests fail at once, because DynamoDB has not answered for a while."""
         return self._gate.circuit_open
 
     async def drain(self) -> None:
-        """Do what is left to be done, and wait for the writes that were sent for who has left."""
+        """Finish the unfinished work, and wait for the writes that were sent."""
         try:
             for finish in list(self.unfinished):
                 await finish()
@@ -221,42 +282,38 @@ class Table:
 
     async def _send(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         note_request()
-        told = STORE_INSTRUMENTS.get()
-        send = partial(self._client.call, operation, arguments)
+        instruments = STORE_INSTRUMENTS.get()
+        send = partial(self.service.call, operation, arguments)
         try:
-            answer = await (send() if told is None else told.call(operation, arguments, send))
+            if instruments is None:
+                response = await send()
+            else:
+                response = await instruments.call(operation, arguments, send)
         except errors.StoreDamagedError as error:
-            self._note_damage(error)
+            if self.damage is None:
+                self.damage = error
+                logger.critical("%s", error)
             raise
-        note_answer(operation, answer)
-        return answer
-
-    def _note_damage(self, error: errors.StoreDamagedError) -> None:
-        if self.damage is None:
-            self.damage = error
-            logger.critical("%s", error)
+        note_response(operation, response)
+        return response
 
 
-def _rows(answer: dict[str, Any]) -> QueryAnswer:
-    return QueryAnswer(answer["Items"], answer.get("LastEvaluatedKey"), _capacity(answer))
+def _rows(response: dict[str, Any]) -> QueryResponse:
+    return QueryResponse(response["Items"], response.get("LastEvaluatedKey"), _capacity(response))
 
 
-def _capacity(answer: dict[str, Any]) -> float:
-    """Return what an answer says that it consumed; ``nan`` where the endpoint does not tell."""
-    told = answer.get("ConsumedCapacity")
-    return nan if told is None else float(told["CapacityUnits"])
-
-
-# --- DynamoDB Streams: a service of its own, with a client of its own ---
+def _capacity(response: dict[str, Any]) -> float:
+    """Return the consumed capacity; ``nan`` if the endpoint does not report it."""
+    capacity = response.get("ConsumedCapacity")
+    return nan if capacity is None else float(capacity["CapacityUnits"])
 
 
 @asynccontextmanager
 async def connect_streams(address: TableAddress) -> AsyncIterator[Streams]:
-    """Open a client for the streams of tables; deadline, retries and errors are as for tables."""
-    from dal.client.sdk import open_sdk  # noqa: PLC0415 - pages need no streams
-
-    # The embedded engine's shard ids and sequence numbers are shorter than AWS says they are.
-    async with open_sdk(
+    """Open a client of DynamoDB Streams, with the deadlines, retries and errors of ``Table``."""
+    # botocore's validation refuses the embedded engine's shard ids and sequence numbers as too
+    # short.
+    async with _open_sdk(
         "dynamodbstreams",
         address.endpoint_url,
         embedded=address.embedded,

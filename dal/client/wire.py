@@ -1,25 +1,26 @@
-"""DynamoDB's own protocol: JSON, signed, over kept connections.
+"""DynamoDB's own protocol: signed JSON over HTTP/1.1, on kept connections.
 
-The operations that pages are made of go this way, and those of a start: it costs a small part of
-what the AWS SDK spends on building a request and reading its answer. The SDK does all else, and it
-is the reference: a test does each of these operations both ways.
+The wire sends the operations of pages and of the server's start, at a small part of the AWS SDK's
+processor time. The SDK sends all other operations. The SDK is the reference: a test sends each
+operation both ways and compares the outcomes.
 """
 
+import hmac
 import ssl
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import lru_cache
+from hashlib import sha256
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import orjson
 
-from dal.client.answers import whole_answer, whole_error
-from dal.client.connections import Connections, Origin
-from dal.client.error_codes import dal_error, unreachable, unusable
-from dal.client.service import Sdk, Service
-from dal.client.signature import Scope, authorization
+from dal.client.connection_pool import ConnectionPool, Origin
+from dal.client.responses import dal_error, parse_error, parse_response, unreachable, unusable
+from dal.client.transport import Credentials, Sdk, Service
 
 _TYPE = "application/x-amz-json-1.0"
 
@@ -32,7 +33,7 @@ _READS = {
     "describe_table": "DescribeTable",
     "describe_time_to_live": "DescribeTimeToLive",
 }
-_SPOKEN = {
+_OPERATIONS = {
     **_READS,
     "put_item": "PutItem",
     "delete_item": "DeleteItem",
@@ -41,71 +42,66 @@ _SPOKEN = {
     "create_table": "CreateTable",
     "update_time_to_live": "UpdateTimeToLive",
 }
-"""Operations by the SDK's names, and by DynamoDB's."""
+"""The operations that the wire sends: the SDK's names, and DynamoDB's."""
 
 
 @asynccontextmanager
-async def quick(sdk: Sdk) -> AsyncIterator[Service]:
-    """Open the wire beside the SDK, or the SDK alone where it alone knows the way."""
+async def open_wire(sdk: Sdk) -> AsyncIterator[Service]:
+    """Open the wire to the SDK's endpoint.
+
+    The SDK itself is returned where the wire cannot send: without credentials, through a proxy, or
+    to an endpoint with a path or a query string.
+    """
     url = urlsplit(sdk.endpoint_url)
     if sdk.has_proxy or not sdk.has_credentials or url.path not in {"", "/"} or url.query:
         yield sdk
         return
+    if url.scheme not in {"http", "https"} or not url.hostname:
+        raise unusable(ValueError(f"Invalid endpoint: {sdk.endpoint_url}"))
     try:
-        origin = _origin(sdk)
+        if url.scheme == "https":
+            tls = ssl.create_default_context(cafile=sdk.certificates)
+            origin = Origin(url.hostname, url.port or 443, tls)
+        else:
+            origin = Origin(url.hostname, url.port or 80)
     except (ValueError, OSError) as error:
         raise unusable(error) from error
-    connections = Connections(origin)
+    pool = ConnectionPool(origin)
     try:
-        yield Wire(sdk, connections)
+        yield Wire(sdk, pool)
     finally:
-        connections.close()
-
-
-def _origin(sdk: Sdk) -> Origin:
-    url = urlsplit(sdk.endpoint_url)
-    if url.scheme not in {"http", "https"} or not url.hostname:
-        raise ValueError(f"Invalid endpoint: {sdk.endpoint_url}")
-    if url.scheme == "https":
-        tls = ssl.create_default_context(cafile=sdk.certificates)
-        return Origin(url.hostname, url.port or 443, tls)
-    return Origin(url.hostname, url.port or 80)
+        pool.close()
 
 
 class Wire:
-    """A ``Service`` that sends some operations by itself, and the rest through the SDK."""
+    """A ``Service`` that sends some operations itself, and the others through the SDK."""
 
-    def __init__(self, sdk: Sdk, connections: Connections) -> None:
+    def __init__(self, sdk: Sdk, pool: ConnectionPool) -> None:
         self._sdk = sdk
-        self._connections = connections
+        self._pool = pool
         self._host = urlsplit(sdk.endpoint_url).netloc.rpartition("@")[2]
         self._scope = Scope(sdk.region, "dynamodb")
         self.endpoint_url = sdk.endpoint_url
 
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Do an operation; raises DalError."""
-        name = _SPOKEN.get(operation)
+        """Send an operation; raises DalError."""
+        name = _OPERATIONS.get(operation)
         if name is None:
             return await self._sdk.call(operation, arguments)
         try:
             body = orjson.dumps(arguments)
-        except TypeError:  # half a character, or bytes, which the SDK knows how to send
+        except TypeError:  # binary attributes and lone surrogates, which only the SDK encodes
             return await self._sdk.call(operation, arguments)
         request = await self._request(name, body)
         try:
-            answer = await self._connections.ask(request, again=operation in _READS)
+            response = await self._pool.send(request, repeatable=operation in _READS)
         except OSError as error:
             raise unreachable(self.endpoint_url, error) from error
-        if answer.status < HTTPStatus.BAD_REQUEST:
-            return whole_answer(
-                name,
-                answer.status,
-                answer.body,
-                answer.checksum,
-                has_capacity=self._sdk.has_capacity,
-            )
-        kind = answer.content_type.decode(errors="replace")
-        raise dal_error(whole_error(answer.status, answer.body, answer.checksum, kind))
+        status, checksum, content_type, body = response
+        if status < HTTPStatus.BAD_REQUEST:
+            return parse_response(name, status, body, checksum, has_capacity=self._sdk.has_capacity)
+        kind = content_type.decode(errors="replace")
+        raise dal_error(parse_error(status, body, checksum, kind))
 
     async def _request(self, name: str, body: bytes) -> bytes:
         credentials = await self._sdk.credentials()
@@ -120,3 +116,50 @@ class Wire:
             f"POST / HTTP/1.1\r\n{lines}authorization: {signed}\r\n{_UNSIGNED}{len(body)}\r\n\r\n"
         )
         return head.encode() + body
+
+
+# AWS Signature Version 4: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
+
+_ALGORITHM = "AWS4-HMAC-SHA256"
+
+
+class Scope(NamedTuple):
+    """The region and the service that a signature is valid for."""
+
+    region: str
+    service: str
+
+
+def authorization(
+    credentials: Credentials,
+    scope: Scope,
+    method: str,
+    path: str,
+    headers: Sequence[tuple[str, str]],
+    body: bytes,
+) -> str:
+    """Return the Authorization header of a request without a query string.
+
+    Header names are in lower case and sorted, and ``x-amz-date`` is among them. The path is in its
+    canonical form.
+    """
+    names = ";".join([name for name, _ in headers])
+    lines = "".join([f"{name}:{value}\n" for name, value in headers])
+    request = f"{method}\n{path}\n\n{lines}\n{names}\n{sha256(body).hexdigest()}"
+    instant = dict(headers)["x-amz-date"]
+    day = instant[:8]
+    within = f"{day}/{scope.region}/{scope.service}/aws4_request"
+    text = f"{_ALGORITHM}\n{instant}\n{within}\n{sha256(request.encode()).hexdigest()}"
+    key = _signing_key(credentials.secret_key, scope, day)
+    return (
+        f"{_ALGORITHM} Credential={credentials.access_key}/{within}, SignedHeaders={names}, "
+        f"Signature={hmac.digest(key, text.encode(), 'sha256').hex()}"
+    )
+
+
+@lru_cache(4)
+def _signing_key(secret_key: str, scope: Scope, day: str) -> bytes:
+    key = b"AWS4" + secret_key.encode()
+    for part in (day, scope.region, scope.service, "aws4_request"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    return key

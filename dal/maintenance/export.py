@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from dataclasses import dataclass
 from typing import Any
 
-from dal.client.parallel_scan import scan_pages
+from dal.client.scan import scan_pages
 from dal.client.table import Table
 from dal.entities.comment import COMMENT, is_comment, is_tombstone
 from dal.entities.entity import UNREADABLE

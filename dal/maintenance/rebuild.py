@@ -22,8 +22,8 @@ from time import time
 
 from dal.client import admin
 from dal.client.concurrency import KeyedLocks, batched
-from dal.client.parallel_scan import Progress
 from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
+from dal.client.scan import Progress
 from dal.client.table import Table
 from dal.entities.comment import COMMENT, comment_in
 from dal.errors import ConditionFailedError, ConflictError, DalError, StoreRefusedError
@@ -39,9 +39,8 @@ from dal.statistics.mode import (
     WaitForWriters,
     unchanged_since,
 )
-from dal.table.index import TABLE
+from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import Action, Item, key_of, unchanged
-from dal.table.requests import QueryRequest, answers
 
 RESUMED_SECONDS = 20 * 24 * 3600
 """How long an interrupted rebuild can continue; its counters expire later."""
@@ -150,7 +149,7 @@ async def counter_keys(table: Table, generation: int) -> AsyncIterator[Item]:
     """Yield the keys of a rebuild's counters."""
     for part in range(counter_items.REBUILD_PARTS):
         partition = counter_items.rebuild_partition(generation, part)
-        async for answer in answers(table.query, QueryRequest(TABLE, partition, consistent=True)):
+        async for answer in query_all(table.query, QueryRequest(TABLE, partition, consistent=True)):
             for item in answer.items:
                 yield key_of(item)
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from time import time
 
 from dal.client.concurrency import in_parallel
-from dal.client.parallel_scan import SCAN_SEGMENTS, Progress, ProgressCount, scan_pages
+from dal.client.scan import SCAN_SEGMENTS, Progress, ProgressCount, scan_pages
 from dal.client.table import Table
 from dal.table.index import EXPIRES
 from dal.table.items import Item, primary_key

@@ -24,7 +24,7 @@ from uuid import uuid4
 
 from dal.client import admin
 from dal.client.concurrency import batched, in_parallel
-from dal.client.parallel_scan import Progress, scan_all
+from dal.client.scan import Progress, scan_all
 from dal.client.streams import Shard, Streams, latest_stream
 from dal.client.table import Table
 from dal.entities.comment import comment_in, is_comment

@@ -16,8 +16,8 @@ import orjson
 
 from dal.client import admin
 from dal.client.concurrency import batched
-from dal.client.parallel_scan import Progress
 from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
+from dal.client.scan import Progress
 from dal.client.table import Table
 from dal.entities import INDEXES
 from dal.entities.comment import BY_AUTHOR, COMMENT, is_comment

@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dal.client.parallel_scan import Progress, scan_all
+from dal.client.scan import Progress, scan_all
 from dal.client.table import Table
 from dal.entities.comment import comment_in
 from dal.statistics.boards import Boards, misplaced

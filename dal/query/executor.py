@@ -29,10 +29,9 @@ from dal.query.plan import (
 )
 from dal.query.protocols import LocatedPage, RangeRead, StatisticsProvider, TableStatistics
 from dal.query.trace import ExecutionStatistics, Purpose, SegmentStatistics
-from dal.table.index import Index
+from dal.table.index import Index, QueryRequest, RunQuery
 from dal.table.items import Item
 from dal.table.ranges import Range
-from dal.table.requests import QueryRequest, RunQuery
 
 _position = itemgetter(0)
 

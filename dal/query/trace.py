@@ -13,9 +13,9 @@ from typing import NamedTuple, TypeAlias
 from dal.entities.entity import Row
 from dal.query.cost import capacity_of_bytes
 from dal.query.plan import Plan
+from dal.table.index import QueryResponse
 from dal.table.items import bytes_of
 from dal.table.ranges import HEADS, Range
-from dal.table.requests import QueryAnswer
 
 Value: TypeAlias = str | int | Sequence[str]
 """A name, a number, or several names."""
@@ -348,7 +348,7 @@ class ExecutionStatistics:
         self.requests += 1
         self.consumed_capacity += capacity
 
-    def count(self, segment: SegmentStatistics, answer: QueryAnswer) -> None:
+    def count(self, segment: SegmentStatistics, answer: QueryResponse) -> None:
         """Add one Query's answer."""
         segment.items_read += len(answer.items)
         segment.requests += 1

@@ -24,9 +24,9 @@ from dal.statistics.counter_transaction import CounterTransactions
 from dal.statistics.counts import CommentStatistics
 from dal.statistics.mode import MaintenanceStore
 from dal.statistics.reader import ProductStatisticsProvider, StatisticsReader
+from dal.table.index import Spend
 from dal.table.items import Item
 from dal.table.ranges import between
-from dal.table.requests import Spend
 
 POSITIVE = frozenset({4, 5})
 NEGATIVE = frozenset({1, 2})

@@ -13,10 +13,9 @@ from hashlib import sha256
 from dal.client.table import Table
 from dal.model import rules
 from dal.model.key_parts import LAST_CHARACTER, escape, unescape
-from dal.table.index import TABLE
+from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import Item, primary_key
 from dal.table.ranges import Range
-from dal.table.requests import QueryRequest, answers
 
 _PARTITION = "DOCUMENTS"
 _LABEL = "DOCUMENT#"
@@ -53,7 +52,7 @@ class DocumentRepository:
         """Return every text by its id, in the order of the ids."""
         found = {}
         request = QueryRequest(TABLE, _PARTITION, _IDS, consistent=True)
-        async for answer in answers(self._table.query, request):
+        async for answer in query_all(self._table.query, request):
             for item in answer.items:
                 found[unescape(item["SK"]["S"].removeprefix(_LABEL))] = str(item["data"]["S"])
         return found

@@ -15,8 +15,8 @@ from dal.model import ProductRank
 from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
+from dal.table.index import QueryRequest, Spend
 from dal.table.ranges import Range
-from dal.table.requests import QueryRequest, Spend
 
 RANKED = 1_000
 """Products whose ranks are told."""

@@ -26,9 +26,8 @@ from dal.errors import ConditionFailedError, DalError, StoreRefusedError
 from dal.statistics import counter_items
 from dal.statistics.counter_items import StoredCounts, place_of, stored_in
 from dal.statistics.counts import Deltas, StatisticsKey
-from dal.table.index import TABLE
+from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import Item, key_of, unchanged
-from dal.table.requests import QueryRequest, answers
 
 MOVE_SECONDS = 2.0
 """How long changes of a product are gathered."""
@@ -164,7 +163,7 @@ class Boards:
             consistent=True,
         )
         stored: list[StoredCounts] = []
-        async for answer in answers(self._table.query, request):
+        async for answer in query_all(self._table.query, request):
             stored += stored_in(answer.items)
         wrong = list(misplaced(product_id, stored))
         for item, place in wrong:

@@ -21,10 +21,9 @@ from dal.statistics.counter_items import SORT_KEYS, WITH_DETAILS, StoredCounts, 
 from dal.statistics.counts import COUNTED_FIELDS, CommentStatistics
 from dal.statistics.mode import MaintenanceStore
 from dal.statistics.row_locations import LocatedRow, RowLocations
-from dal.table.index import TABLE
+from dal.table.index import TABLE, QueryRequest, RunQuery, Spend, query_all
 from dal.table.items import Item, bytes_of
 from dal.table.ranges import UNBOUNDED, Range
-from dal.table.requests import QueryRequest, RunQuery, Spend, answers
 
 KEPT_SECONDS = 5.0
 KEPT_PRODUCTS = 1_000
@@ -72,7 +71,7 @@ class StatisticsReader:
         partition = counter_items.partition_of(product_id)
         request = QueryRequest(TABLE, partition, keys, consistent=consistent)
         items: list[Item] = []
-        async for answer in answers(self._run, request):
+        async for answer in query_all(self._run, request):
             if spend is not None:
                 spend(answer.capacity)
             items += answer.items

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from dal.client import admin
 from dal.client.concurrency import in_parallel
-from dal.client.error_codes import CHANGES_LOST
+from dal.client.responses import CHANGES_LOST
 from dal.client.streams import Streams
 from dal.client.table import Table
 from dal.errors import (

@@ -1,29 +1,32 @@
-"""Index: one kind of row in one index of the table, declared as data."""
+"""``Index``, one kind of row in one index of the table, declared as data; and Queries of it."""
 
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 from dal.model.key_parts import escape, unescape
 from dal.table.items import Item
+from dal.table.ranges import UNBOUNDED, Range, just_above, just_below
 
 TABLE_KEYS = ("PK", "SK")
 EXPIRES = "expires"
-"""The attribute (unix seconds) after which DynamoDB's time to live may drop an item."""
+"""The attribute of an item's expiry in Unix seconds, for DynamoDB's time to live."""
 
 BY_DATE = ("created_at", "id")
 BY_ID = ("id",)
-"""Orders of rows. Each ends in an id: it is unique, and ties in time have one order."""
+"""Orders of rows. Each ends in the id, so rows of equal dates have one order:
+DynamoDB documents none for equal sort keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
     """One kind of row in one index, as the optimizer sees it; ``name`` is None for the table.
 
-    A partition holds the rows that agree on the ``partition`` fields. Its key is ``entity``, ``#``
-    and their values joined by ``between``, or ``entity`` alone where no field divides the rows.
+    A partition holds the rows that have the same values of the ``partition`` fields. Its key is
+    ``entity``, ``#`` and these values joined by ``between``, or ``entity`` alone without fields.
     A sort key is ``label``, the values of the ``prefix`` fields, each with a ``#`` after it, and
-    the row's position. Rows of one prefix stand in ``order``.
+    the row's position. Rows of one prefix are in ``order``.
     """
 
     name: str | None
@@ -34,13 +37,13 @@ class Index:
     order: tuple[str, ...]
     prefix: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
-    """The attributes that its rows carry beside their keys."""
+    """The attributes of its rows besides their keys."""
     label: str = ""
     head: str = ""
-    """The label of the item that stands at the beginning of each partition's list."""
+    """The label of the item at the head of each partition's list."""
     between: str = "/"
     shards: int = 1
-    """Each partition is spread over this many, by a hash of the row's id."""
+    """The number of shards of each partition; the hash of a row's id chooses its shard."""
     covers: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """A sparse index holds only the rows that have these values of these fields."""
     local: bool = False
@@ -52,55 +55,49 @@ class Index:
 
     @property
     def consistent(self) -> bool:
-        """Whether a read can be sure to see the latest acknowledged write."""
+        """Whether consistent reads are possible.
+
+        https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.ReadConsistency.html
+        """
         return self.local or self.name is None
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The names of all attributes that its rows carry."""
+        """The names of all attributes of its rows."""
         return tuple(
             dict.fromkeys((*TABLE_KEYS, self.partition_key, self.sort_key, *self.projects))
         )
 
     def holds(self, values: Mapping[str, str]) -> bool:
-        """Return whether a row with ``values`` stands in this index."""
+        """Return whether this index holds a row with ``values``."""
         return all(values[name] in held for name, held in self.covers.items())
 
     def partition_of(self, values: Mapping[str, str], shard: int = 0) -> str:
-        """Return the partition key of the rows that carry ``values``, in one shard."""
+        """Return the partition key of the rows with ``values``, in one shard."""
         parts = [escape(values[name]) for name in self.partition]
         key = f"{self.entity}#{self.between.join(parts)}" if parts else self.entity
         return f"{key}#{shard}" if self.shards > 1 else key
 
     def prefix_of(self, values: Mapping[str, str]) -> str:
-        """Return what stands before the position in the sort keys of rows with ``values``."""
+        """Return the part of the sort key before the position, for rows with ``values``."""
         return self.label + "".join(f"{escape(values[name])}#" for name in self.prefix)
 
     def keys_of(self, values: Mapping[str, str], position: str) -> Item:
-        """Return the index's two key attributes of the row that stands at ``position``.
-
-        The shard follows from the id, the position's last part.
-        """
+        """Return the index's two key attributes of a row."""
+        shard = zlib.crc32(position.rpartition("#")[2].encode()) % self.shards
         return {
-            self.partition_key: {"S": self.partition_of(values, self._shard(position))},
+            self.partition_key: {"S": self.partition_of(values, shard)},
             self.sort_key: {"S": self.prefix_of(values) + position},
         }
 
     def values_of(self, item: Item) -> dict[str, str]:
-        """Return the partition fields of an item that has this index's keys, of any shard."""
-        return dict(zip(self.partition, map(unescape, self._parts(item)), strict=True))
-
-    def _parts(self, item: Item) -> list[str]:
-        """Return the values in an item's partition key, as they are escaped there."""
+        """Return the partition fields of an item that has this index's keys."""
         *parts, last = item[self.partition_key]["S"][len(self.entity) + 1 :].split(self.between)
-        return [*parts, last.partition("#")[0]]
-
-    def _shard(self, sort_key: str) -> int:
-        """Return the shard of a row: it follows from the id, which ends its sort key."""
-        return zlib.crc32(sort_key.rpartition("#")[2].encode()) % self.shards
+        parts.append(last.partition("#")[0])  # without the shard
+        return dict(zip(self.partition, map(unescape, parts), strict=True))
 
     def place_of(self, item: Item) -> tuple[str, dict[str, str]]:
-        """Return the position of an item with this index's keys, and the fields that they hold."""
+        """Return the position of an item with this index's keys, and the fields in them."""
         rest = item[self.sort_key]["S"][len(self.label) :]
         *prefix, position = rest.split("#", len(self.prefix))
         held = dict(zip(self.prefix, map(unescape, prefix), strict=True))
@@ -109,3 +106,93 @@ class Index:
 
 TABLE = Index(None, *TABLE_KEYS, entity="", partition=(), order=())
 """The table itself, for items that no entity lists."""
+
+Spend: TypeAlias = Callable[[float], None]
+"""Notes the RCU of a Query that reads no row of a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRequest:
+    """One Query: up to ``limit`` rows of a partition's range, after the last key ``start``.
+
+    Only the table and local indexes can be read ``consistent``ly.
+    """
+
+    index: Index
+    partition: str
+    range: Range = UNBOUNDED
+    descending: bool = False
+    limit: int = 1_000
+    start: Item | None = None
+    consistent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResponse:
+    """The rows of one Query or Scan; ``last_key`` is None at the end of the range.
+
+    ``capacity`` is in RCU; it and sums with it are ``nan`` if the endpoint does not report it.
+    """
+
+    items: Sequence[Item]
+    last_key: Item | None
+    capacity: float
+
+
+RunQuery: TypeAlias = Callable[[QueryRequest], Awaitable[QueryResponse]]
+"""A table's ``query``, or a stand-in for it."""
+
+
+async def query_all(run: RunQuery, request: QueryRequest) -> AsyncIterator[QueryResponse]:
+    """Yield the responses of a Query until its range ends; the limit is that of each response.
+
+    A response without rows may have a last key, and then does not end the range.
+    """
+    while True:
+        response = await run(request)
+        yield response
+        if response.last_key is None:
+            return
+        request = replace(request, start=response.last_key)
+
+
+def query_arguments(request: QueryRequest) -> dict[str, Any]:
+    """Return Query's arguments without the table name; never a FilterExpression."""
+    condition, values = _sort_condition(request.range)
+    names = {"#p": request.index.partition_key}
+    if condition:
+        names["#s"] = request.index.sort_key
+    arguments = {
+        "KeyConditionExpression": f"#p = :p{condition}",
+        "ExpressionAttributeNames": names,
+        "ExpressionAttributeValues": {":p": {"S": request.partition}, **values},
+        "ScanIndexForward": not request.descending,
+        "Limit": request.limit,
+        "ReturnConsumedCapacity": "TOTAL",
+    }
+    if request.index.name is not None:
+        arguments["IndexName"] = request.index.name
+    if request.consistent:
+        arguments["ConsistentRead"] = True
+    if request.start is not None:
+        arguments["ExclusiveStartKey"] = request.start
+    return arguments
+
+
+def _sort_condition(span: Range) -> tuple[str, dict[str, Item]]:
+    """Return the sort key's part of a key condition.
+
+    A key condition has one comparison at most, and BETWEEN includes both bounds. So an excluded
+    bound of a range with two becomes its neighbour.
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyConditionExpressions.html
+    """
+    low, high = span.low, span.high
+    if low is not None and high is not None:
+        low = just_above(low) if span.low_open else low
+        high = just_below(high) if span.high_open else high
+        return " AND #s BETWEEN :l AND :h", {":l": {"S": low}, ":h": {"S": high}}
+    if low is not None:
+        return f" AND #s {'>' if span.low_open else '>='} :l", {":l": {"S": low}}
+    if high is not None:
+        return f" AND #s {'<' if span.high_open else '<='} :h", {":h": {"S": high}}
+    return "", {}

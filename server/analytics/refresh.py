@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 
 from dal.analytics.store import Export
-from dal.client.parallel_scan import Progress
+from dal.client.scan import Progress
 from server.analytics.asking import open_analytics
 from server.engine.storage import Store
 from server.errors import CommandError

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from dal.client.pace import Pace
+from dal.client.concurrency import Pace
 from dal.errors import DalError
 from server.engine.storage import open_store
 from server.errors import INTERRUPTED, CommandError, exit_code

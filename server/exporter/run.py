@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import BinaryIO, TypeAlias
 
 from dal.client.concurrency import in_parallel
-from dal.client.parallel_scan import SCAN_SEGMENTS, Progress
+from dal.client.scan import SCAN_SEGMENTS, Progress
 from dal.client.table import Table
 from dal.maintenance.export import ExportRepository
 from server.errors import CommandError

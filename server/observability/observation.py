@@ -15,7 +15,7 @@ from graphql import GraphQLError
 from strawberry.types import ExecutionResult
 
 from dal import errors
-from dal.account import consumed, is_write
+from dal.account import WRITES, consumed
 from dal.instrumentation import (
     READ_INSTRUMENTS,
     STORE_INSTRUMENTS,
@@ -150,7 +150,7 @@ class Observation:
         finally:
             if self._metrics is not None:
                 self._counts[self._metrics.store_requests[operation, outcome]] += 1
-        units, written = consumed(response), is_write(operation)
+        units, written = consumed(response), operation in WRITES
         if written:
             self.write_units += units
         else:
@@ -267,7 +267,7 @@ def pattern_of(operation: str, arguments: Mapping[str, Any]) -> str:
     else:
         partitions = _partitions(arguments)
     found = (_PATTERNS.get(one.partition("#")[0], OTHER) for one in partitions)
-    if not is_write(operation):
+    if operation not in WRITES:
         return next(found, OTHER)
     patterns = list(found)
     of_clients = (_WRITES[one] for one in patterns if one in _WRITES)

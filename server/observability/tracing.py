@@ -39,7 +39,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from opentelemetry.trace.span import INVALID_SPAN_CONTEXT
 from opentelemetry.util.types import AttributeValue
 
-from dal.account import consumed, is_write
+from dal.account import WRITES, consumed
 from dal.instrumentation import ObservedPlan, ObservedSegment, Result, SegmentCounts, Send
 from schema.execution.compiled.fields import FIELD_INSTRUMENTS
 from server.observability.observation import NameOf, Observation
@@ -276,9 +276,9 @@ class TracedObservation(Observation):
         name = operation.title().replace("_", "")
         with self.span(f"DynamoDB {name}", _of_call(name, arguments), SpanKind.CLIENT) as span:
             response = await super().call(operation, arguments, send)
-            units = "write_units" if is_write(operation) else "read_units"
+            units = "write_units" if operation in WRITES else "read_units"
             span.set_attribute(f"marginalia.{units}", consumed(response))
-            if not is_write(operation):
+            if operation not in WRITES:
                 span.set_attribute("aws.dynamodb.count", _rows_of(response))
         return response
 

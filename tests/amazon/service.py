@@ -1,8 +1,9 @@
 """The service: what a client speaks to, over an engine that is quick and consistent.
 
-It is a ``dal.client.service.Service``. Each write is told to the indexes, to the buckets and to the
-stream as what it made of each item, so it reads the items before and after it. Two transactions
-about one item at once conflict, as do a transaction and another write; other writes take turns.
+It is a ``Service`` of ``dal.client.transport``. Each write is told to the indexes, to the buckets
+and to the stream as what it made of each item, so it reads the items before and after it. Two
+transactions about one item at once conflict, as do a transaction and another write; other writes
+take turns.
 """
 
 import asyncio
@@ -14,9 +15,9 @@ from typing import Any
 
 from dal.client.concurrency import KeyedLocks
 from dal.client.retries import retry
-from dal.client.service import Service
 from dal.client.streams import Streams
 from dal.client.table import Table
+from dal.client.transport import Service
 from dal.table.items import Item
 from tests.amazon.clock import Clock
 from tests.amazon.credentials import Expiry
@@ -283,7 +284,7 @@ class Amazon:
 
 def amazon_of(table: Table) -> Amazon | None:
     """Return the service that a table stands on, whatever is before it; None for a bare engine."""
-    service: Any = table._client
+    service: Any = table.service
     while not isinstance(service, Amazon):
         service = getattr(service, "_client", None)
         if service is None:

@@ -22,11 +22,11 @@ from tests.writers import ROWS, Writers, at_once, ignore, spoil
 @pytest.fixture
 def amazon(table: Table) -> Amazon:
     """The service that the table of this test stands on."""
-    service = Amazon.documented(table._client)
+    service = Amazon.documented(table.service)
     service.expiry.calls = 150
     service.throttle.wcu, service.throttle.rcu, service.throttle.wait = 40, 120, 0.5
     service.clock.pace, service.clock.tick = 0.0, 0.002
-    table._client = service
+    table.service = service
     return service
 
 

@@ -19,8 +19,8 @@ from tests.amazon.streams import ITERATOR_SECONDS, KEPT_SECONDS
 @pytest.fixture
 def amazon(table: Table) -> Amazon:
     """The service that the table of this test stands on: its clock stands still."""
-    service = Amazon(table._client)
-    table._client = service
+    service = Amazon(table.service)
+    table.service = service
     return service
 
 
@@ -167,8 +167,8 @@ async def test_a_stream_is_described_less_often_than_is_allowed(
     async def sleep(seconds: float) -> None:
         amazon.clock.advance(seconds)
 
-    monkeypatch.setattr("dal.client.pace.sleep", sleep)
-    monkeypatch.setattr("dal.client.pace.monotonic", lambda: amazon.clock.now)
+    monkeypatch.setattr("dal.client.concurrency.sleep", sleep)
+    monkeypatch.setattr("dal.client.concurrency.monotonic", lambda: amazon.clock.now)
     arn, streams = await streamed(table, amazon)
     amazon.streams.describes = 5
     for _ in range(30):

@@ -9,8 +9,8 @@ from dal.entities.comment import ALL
 from dal.errors import ThrottledError
 from dal.maintenance.verify import verify
 from dal.repositories.comments import CommentRepository, Selection
+from dal.table.index import QueryRequest, query_arguments
 from dal.table.items import primary_key
-from dal.table.requests import QueryRequest, query_arguments
 from tests import oracle, recount
 from tests.amazon import Amazon
 from tests.strategies import comment
@@ -20,8 +20,8 @@ from tests.writers import ignore
 @pytest.fixture
 def amazon(table: Table) -> Amazon:
     """The service that the table of this test stands on: its clock stands still."""
-    service = Amazon(table._client)
-    table._client = service
+    service = Amazon(table.service)
+    table.service = service
     return service
 
 

@@ -20,4 +20,4 @@ async def streams(each_table: Table) -> AsyncIterator[Streams]:
 
 
 def connection_of(table: Table) -> TableAddress:
-    return TableAddress(table.name, table._client.endpoint_url, embedded=True)
+    return TableAddress(table.name, table.service.endpoint_url, embedded=True)

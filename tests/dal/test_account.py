@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from dal.account import Account, opened
-from dal.client.error_codes import unreachable
+from dal.client.responses import unreachable
 from dal.client.table import Table
 from tests.fakes import FaultyClient, Operation
 
@@ -36,7 +36,7 @@ async def test_an_attempt_that_failed_is_a_request(table: Table) -> None:
     async def failing(real: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
         raise unreachable("http://x")
 
-    faulty = Table(FaultyClient(table._client, failing), table.name)
+    faulty = Table(FaultyClient(table.service, failing), table.name)
     with opened() as account:
         await faulty.get(KEY)
     assert account == Account(2, 1.0, 0.0)

@@ -55,7 +55,7 @@ def proxy(opened: tuple[Table, Proxy]) -> Proxy:
 def beyond(opened: tuple[Table, Proxy], proxy: Proxy) -> Table:
     """The table, as a client sees it that asks through the proxy."""
     table, _ = opened
-    return Table(table._client, table.name)
+    return Table(table.service, table.name)
 
 
 @asynccontextmanager

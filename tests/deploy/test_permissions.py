@@ -218,7 +218,7 @@ async def test_rebuilding_following_and_counting(
         found = delivered((await all_records(table, streams))[1])
 
     asked.clear()
-    await lambda_handler.apply(Table(table._client, table.name), found[-20:])
+    await lambda_handler.apply(Table(table.service, table.name), found[-20:])
     counted = set(asked)
     check(followed | counted, "Follow")  # it moves boards too, seconds later
 
@@ -229,14 +229,14 @@ async def test_rebuilding_following_and_counting(
     asked.clear()
     asked |= counted
     with pytest.raises(StoreRefusedError, match="not kept from its stream"):
-        await lambda_handler.apply(Table(table._client, table.name), found[-20:])
+        await lambda_handler.apply(Table(table.service, table.name), found[-20:])
     check(asked, "Count")
 
 
 async def test_making_and_upgrading_a_table(
     settings: Settings, asked: Asked, table: Table, dynoxide_url: str
 ) -> None:
-    older = Table(table._client, f"{table.name}-older")
+    older = Table(table.service, f"{table.name}-older")
     await first_release.create(older, oracle.make_comments("42", 5, seed=1), "all")
     mended = COMMENT.encode(oracle.make_comments("43", 1, seed=1)[0])
     await table.put_many([{name: mended[name] for name in mended if name != "GSI4PK"}])

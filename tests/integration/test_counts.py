@@ -127,7 +127,7 @@ async def test_after_any_history_counters_equal_a_recount(
     each_table: Table, history: list[list[Step]], met: list[Fault]
 ) -> None:
     """Two processes, one of which meets faults; a write may fail, and is counted if it was done."""
-    faulty = FaultyClient(each_table._client, *met)
+    faulty = FaultyClient(each_table.service, *met)
     stores = CommentRepository(Table(faulty, each_table.name)), CommentRepository(each_table)
     products = [uuid.uuid4().hex for _ in range(PRODUCTS)]
     for writes in history:
@@ -164,7 +164,7 @@ async def test_adds_of_many_clients_to_one_product_all_count(
     each_table: Table, processes: int
 ) -> None:
     rows = [row._replace(rating=5) for row in oracle.make_comments("hot", 96, seed=8)]
-    client = FaultyClient(each_table._client)
+    client = FaultyClient(each_table.service)
     stores = [CommentRepository(Table(client, each_table.name)) for _ in range(processes)]
     conflicts = 0
 
@@ -205,7 +205,7 @@ async def test_clients_that_give_up_are_counted_if_they_were_written(
     monkeypatch.setattr(retries, "DEADLINE", 0.2)
     chance = random.Random(9)
     rows = oracle.make_comments("hot", 60, seed=9)
-    faulty = FaultyClient(each_table._client)
+    faulty = FaultyClient(each_table.service)
     faulty._faults = chance.choices([let_pass, lose_answer, let_others_first], (3, 2, 1), k=10_000)
     store = CommentRepository(Table(faulty, each_table.name))
 

@@ -31,9 +31,9 @@ LAG = 10.0
 @pytest.fixture
 def amazon(table: Table) -> Amazon:
     """The service that the table of this test stands on: only its indexes lag."""
-    engine = table._client
+    engine = table.service
     service = Amazon(engine, Clock())
-    table._client = service
+    table.service = service
     service.lag.most, service.lag.waver = LAG, LAG / 4
     return service
 

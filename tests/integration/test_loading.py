@@ -120,7 +120,7 @@ async def test_two_loads_and_live_writers_leave_what_one_of_them_wrote_exactly_c
     prefix, rejects = uuid.uuid4().hex, tmp_path_factory.mktemp("loads")
     loads = [comments_of(prefix, first), comments_of(prefix, second)]
     await CommentRepository(each_table).put_many(loads[1][::2])  # something to edit
-    faulty = Table(FaultyClient(each_table._client, *met), each_table.name)
+    faulty = Table(FaultyClient(each_table.service, *met), each_table.name)
     tallies = await asyncio.gather(
         *(
             load(table, made, rejects / str(number))

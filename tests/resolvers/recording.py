@@ -2,8 +2,8 @@
 
 from typing import Any, cast
 
-from dal.client.service import Service
 from dal.client.table import Table
+from dal.client.transport import Service
 from dal.model import Comment
 from dal.query.pagination import Page, PageInfo, Slice
 from dal.query.trace import ExecutionStatistics

@@ -45,7 +45,7 @@ async def looks_missing(
 
     It is asked for with its cost, of a server that explains.
     """
-    noted = Table(table._client, table.name)
+    noted = Table(table.service, table.name)
     calls = calls_of(noted)
 
     async def answer(text: str) -> tuple[object, ...]:

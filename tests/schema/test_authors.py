@@ -66,7 +66,7 @@ async def test_an_authors_comments_go_on_by_their_cursors_both_ways(listing: Run
 async def test_a_page_with_products_and_a_plan_is_one_query(
     schema: Schema, listing: Run, table: Table
 ) -> None:
-    noted = Table(table._client, table.name)
+    noted = Table(table.service, table.name)
     stores, calls = Stores(noted), calls_of(noted)
     calls.clear()
     run = runner(schema, stores)

@@ -174,8 +174,8 @@ async def test_a_rank_is_found_wherever_it_is_selected(
 
 @pytest.mark.parametrize("selected", ["statistics { total }", "comments(first: 1) { totalCount }"])
 async def test_what_is_shown_is_read_consistently(run: Run, table: Table, selected: str) -> None:
-    client = FaultyClient(table._client)
-    table._client = client
+    client = FaultyClient(table.service)
+    table.service = client
     await run(f'{{ product(productId: "4/2") {{ {selected} }} }}')
     read = [arguments for _, arguments in client.calls if "IndexName" not in arguments]
     assert any(arguments.get("ConsistentRead") for arguments in read)
@@ -264,8 +264,8 @@ async def test_a_facet_is_the_total_of_the_list_that_it_opens(
 
 
 async def test_facets_read_nothing_more(run: Run, table: Table) -> None:
-    client = FaultyClient(table._client)
-    table._client = client
+    client = FaultyClient(table.service)
+    table.service = client
     facets = 'facets(rating: 5, language: "en") { total ratings { count } }'
     answer = await run(f'{{ product(productId: "4/2") {{ statistics {{ total {facets} }} }} }}')
     assert not answer["errors"]

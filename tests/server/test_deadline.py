@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from dal.client import breaker, gate
+from dal.client import gate
 from dal.client.table import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
@@ -43,8 +43,8 @@ Work = Callable[[httpx.AsyncClient], Awaitable[Any]]
 @pytest.fixture(autouse=True)
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 0.4)
-    monkeypatch.setattr(breaker, "OUTAGE_SECONDS", 0.5)
-    monkeypatch.setattr(breaker, "PROBE_SECONDS", 0.3)
+    monkeypatch.setattr(gate, "OUTAGE_SECONDS", 0.5)
+    monkeypatch.setattr(gate, "PROBE_SECONDS", 0.3)
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ async def serving(beyond: tuple[Table, Proxy], deadline: float) -> AsyncIterator
     opened, _ = beyond
     app = create_app(
         Settings(deadline=deadline),
-        table=Table(opened._client, opened.name),
+        table=Table(opened.service, opened.name),
         authenticator=Authenticator(secret=lambda: SECRET),
     )
     async with (

@@ -158,7 +158,7 @@ async def test_damage_that_a_request_meets_is_not_ready_any_more(
         for _ in range(2):
             with pytest.raises(StoreDamagedError):
                 await store.table.scan(0, 1, None)
-        said = "stop the server and put a backup in its place with `marginalia restore`."
+        said = "stop the server and restore a backup with `marginalia restore`."
         assert await unready(client) == f"The data file is damaged: {said}"
     critical = [record.getMessage() for record in caplog.records if record.levelname == "CRITICAL"]
     assert critical == [f"The data file is damaged: {said}"]

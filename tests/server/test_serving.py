@@ -28,7 +28,7 @@ async def test_it_moves_products_on_leaderboards_while_it_runs(
     monkeypatch.setattr(boards, "MOVE_SECONDS", 0.01)
     rows = [row._replace(rating=5) for row in oracle.make_comments("42", 3, seed=1)]
     await CommentRepository(table).put_many(rows)
-    other = Table(table._client, table.name)
+    other = Table(table.service, table.name)
     shown: list[object] = []
     async with (
         application(Settings(data_dir=tmp_path), other, lambda: None, InProcessBroker()) as app,

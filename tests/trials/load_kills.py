@@ -21,7 +21,7 @@ from time import monotonic
 from rich.console import Console
 from rich.table import Table as Grid
 
-from dal.client.parallel_scan import scan_all
+from dal.client.scan import scan_all
 from dal.entities.comment import comment_in, is_comment
 from dal.maintenance.verify import ScannedCounts, differences
 from dal.model import Comment

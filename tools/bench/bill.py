@@ -17,8 +17,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from dal.client.service import Service
 from dal.client.table import Table
+from dal.client.transport import Service
 from dal.entities import idempotency
 from dal.entities.comment import ALL, COMMENT, comment_position
 from dal.model import (

@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 import typer
 
 from dal.client import admin
-from dal.client.pace import Pace
-from dal.client.parallel_scan import Progress
+from dal.client.concurrency import Pace
+from dal.client.scan import Progress
 from server.cli import options
 from server.cli.patience import maintenance
 from server.engine.storage import Store, open_store

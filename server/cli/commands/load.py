@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dal.client.pace import Pace
+from dal.client.concurrency import Pace
 from server.cli import options
 from server.cli.loading import Loading
 from server.cli.patience import maintenance

@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from dal.client import admin
-from dal.client.pace import Pace
-from dal.client.parallel_scan import Progress
+from dal.client.concurrency import Pace
+from dal.client.scan import Progress
 from dal.client.streams import latest_stream
 from dal.client.table import connect_streams
 from dal.maintenance.rebuild import rebuild as rebuild_transactional

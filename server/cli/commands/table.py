@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from dal.client import admin
-from dal.client.pace import Pace
+from dal.client.concurrency import Pace
 from dal.client.streams import latest_stream
 from dal.entities import INDEXES
 from dal.maintenance.tables import IndexProgress, Upgraded, create_table

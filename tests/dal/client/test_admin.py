@@ -24,7 +24,7 @@ async def reach(real: Operation, arguments: Answer) -> Answer:
 @pytest.fixture
 def absent(each_table: Table) -> Table:
     """A table that nobody has created."""
-    return Table(each_table._client, f"test-{uuid.uuid4().hex}")
+    return Table(each_table.service, f"test-{uuid.uuid4().hex}")
 
 
 async def expires(table: Table) -> bool:
@@ -33,7 +33,7 @@ async def expires(table: Table) -> bool:
 
 
 async def test_a_creation_without_all_rights_is_ended_by_the_next(absent: Table) -> None:
-    client = FaultyClient(absent._client, *[reach] * 2, refuse(DENIED))
+    client = FaultyClient(absent.service, *[reach] * 2, refuse(DENIED))
     with pytest.raises(errors.StoreRefusedError, match="AccessDeniedException"):
         await create_table(Table(client, absent.name))
     assert client.calls[-1][0] == "update_time_to_live"
@@ -53,7 +53,7 @@ async def test_a_table_that_others_filled_is_not_called_complete(absent: Table) 
 
 
 async def test_who_may_not_look_is_told_so_at_once(absent: Table) -> None:
-    client = Blind(absent._client)
+    client = Blind(absent.service)
     with pytest.raises(errors.StoreRefusedError, match="AccessDeniedException"):
         await create_table(Table(client, absent.name))
     assert [operation for operation, _ in client.calls] == ["create_table"]
@@ -71,7 +71,7 @@ class Blind(FaultyClient):
 async def test_a_table_that_is_being_changed_is_waited_for(table: Table) -> None:
     await admin.renew_stream(table)
     busy = refuse(client_error("ResourceInUseException"))
-    client = FaultyClient(table._client, busy, busy)
+    client = FaultyClient(table.service, busy, busy)
     await admin.end_stream(Table(client, table.name))
     assert [operation for operation, _ in client.calls] == ["update_table"] * 3
 
@@ -80,8 +80,8 @@ async def test_a_table_that_stays_in_use_is_told_in_one_sentence(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(admin, "ACTIVE_SECONDS", 0.2)
-    client = FaultyClient(table._client, *[refuse(client_error("ResourceInUseException"))] * 99)
-    with pytest.raises(errors.ConflictError, match=r"is being changed: let that end"):
+    client = FaultyClient(table.service, *[refuse(client_error("ResourceInUseException"))] * 99)
+    with pytest.raises(errors.ConflictError, match=r"is being changed: wait until it is active"):
         await admin.end_stream(Table(client, table.name))
 
 
@@ -89,6 +89,6 @@ async def test_a_table_that_stays_in_use_is_told_in_one_sentence(
 async def test_credentials_that_expired_and_writes_of_other_regions_are_tried_again(
     table: Table, code: str
 ) -> None:
-    client = FaultyClient(table._client, refuse(client_error(code)))
+    client = FaultyClient(table.service, refuse(client_error(code)))
     await Table(client, table.name).write([{"Put": {"Item": KEY}}])
     assert await table.get(KEY) == KEY

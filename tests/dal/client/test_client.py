@@ -8,9 +8,9 @@ from dal.client import admin
 from dal.client.table import Table
 from dal.entities import INDEXES
 from dal.entities.comment import ALL, COMMENT
+from dal.table.index import QueryRequest
 from dal.table.items import Item
 from dal.table.ranges import Range
-from dal.table.requests import QueryRequest
 from tests.fakes import FaultyClient, within
 from tests.strategies import comment
 
@@ -37,7 +37,7 @@ async def test_get_returns_what_put_many_wrote(each_table: Table) -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 25, 26, 110])
 async def test_any_number_of_items_is_written(table: Table, count: int) -> None:
-    client = FaultyClient(table._client)
+    client = FaultyClient(table.service)
     names = [f"{number:03}" for number in range(count)]
     await Table(client, table.name).put_many([item(name) for name in names])
     sizes = [len(arguments["RequestItems"][table.name]) for _, arguments in client.calls]
@@ -75,7 +75,7 @@ async def test_a_table_is_created_once_and_expires_its_items(each_table: Table) 
 
 
 async def test_a_missing_table_is_told_in_one_sentence(each_table: Table) -> None:
-    missing = Table(each_table._client, "nowhere")
+    missing = Table(each_table.service, "nowhere")
     for attempt in (
         admin.describe(missing),
         missing.get(key("a")),

@@ -4,10 +4,9 @@ import pytest
 
 from dal.client.table import Table
 from dal.entities.comment import ALL
-from dal.table.index import TABLE, Index
+from dal.table.index import TABLE, Index, QueryRequest, query_arguments
 from dal.table.items import Item
 from dal.table.ranges import Range
-from dal.table.requests import QueryRequest, query_arguments
 
 
 def row(number: int, size: int = 0) -> Item:

@@ -18,7 +18,7 @@ DELETE: Action = {"Delete": {"Key": key_of(ITEM), **unchanged(ITEM, ("n",))}}
 
 
 def faulty(table: Table, *faults: Callable[[Operation, Answer], Awaitable[Answer]]) -> Table:
-    return Table(FaultyClient(table._client, *faults), table.name)
+    return Table(FaultyClient(table.service, *faults), table.name)
 
 
 async def test_one_item_is_no_transaction(table: Table) -> None:
@@ -132,7 +132,7 @@ async def test_what_was_never_sent_is_not_taken_for_done(table: Table) -> None:
 
 async def test_an_answer_lost_while_that_is_looked_at_is_asked_for_again(table: Table) -> None:
     await faulty(table, *[lose_answer] * 3).write([ADD])
-    calls = FaultyClient(table._client, lose_answer, _pass, lose_answer)
+    calls = FaultyClient(table.service, lose_answer, _pass, lose_answer)
     await Table(calls, table.name).write([CHANGE])
     asked = [operation for operation, _ in calls.calls]
     assert asked == ["put_item", "put_item", "get_item", "put_item", "get_item"]
@@ -145,7 +145,7 @@ async def _pass(real: Operation, arguments: Answer) -> Answer:
 async def test_throttling_and_conflicts_leave_nothing_to_look_at(table: Table) -> None:
     busy = client_error("ProvisionedThroughputExceededException")
     conflict = client_error("TransactionConflictException")
-    calls = FaultyClient(table._client, refuse(busy), refuse(conflict))
+    calls = FaultyClient(table.service, refuse(busy), refuse(conflict))
     await Table(calls, table.name).write([ADD])
     assert [operation for operation, _ in calls.calls] == ["put_item"] * 3
 

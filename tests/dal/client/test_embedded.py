@@ -9,7 +9,7 @@ import asyncio, sys
 from dal.entities.comment import ALL
 from dal.maintenance.tables import create_table
 from dal.client.table import TableAddress, connect
-from dal.table.requests import QueryRequest
+from dal.table.index import QueryRequest
 
 async def start(name, url):
     async with connect(TableAddress(name, url, embedded=True)) as table:
@@ -27,7 +27,7 @@ asyncio.run(start(*sys.argv[1:]))
 
 async def test_a_start_and_a_page_need_no_sdk(each_table: Table) -> None:
     await each_table.put_many(ROWS)
-    url = each_table._client.endpoint_url
+    url = each_table.service.endpoint_url
     done = subprocess.run(  # noqa: ASYNC221 - it is waited for, and nothing else runs
         [sys.executable, "-c", _STARTS, each_table.name, url],
         capture_output=True,

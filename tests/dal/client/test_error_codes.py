@@ -4,8 +4,7 @@ import orjson
 import pytest
 
 from dal import errors
-from dal.client.answers import whole_error
-from dal.client.error_codes import dal_error
+from dal.client.responses import dal_error, parse_error
 from tests.fakes import error_told
 
 
@@ -105,5 +104,5 @@ def test_a_refusal_repeats_what_dynamodb_says() -> None:
 )
 def test_an_error_of_another_shape_is_not_believed(members: dict[str, Any]) -> None:
     body = orjson.dumps({"__type": "TransactionCanceledException"} | members)
-    with pytest.raises(errors.StoreUnavailableError, match="cannot be believed"):
-        raise dal_error(whole_error(400, body, b"", "application/x-amz-json-1.0"))
+    with pytest.raises(errors.StoreUnavailableError, match="Malformed response"):
+        raise dal_error(parse_error(400, body, b"", "application/x-amz-json-1.0"))

@@ -6,18 +6,16 @@ import logging
 import pytest
 
 from dal import errors
-from dal.client import breaker, gate, retries
-from dal.client.breaker import CircuitBreaker
-from dal.client.failure_log import FailureLog
-from dal.client.gate import Gate
-from dal.client.retries import retry
+from dal.client import gate, retries
+from dal.client.gate import CircuitBreaker, Gate
+from dal.client.retries import FailureLog, retry
 from dal.deadline import Deadline, deadline
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [100.0]
-    monkeypatch.setattr("dal.client.breaker.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("dal.client.gate.time.monotonic", lambda: now[0])
     return now
 
 
@@ -29,7 +27,7 @@ def is_open(circuit: CircuitBreaker) -> bool:
     return False
 
 
-def fail(circuit: CircuitBreaker, times: int = breaker.FAILURES) -> None:
+def fail(circuit: CircuitBreaker, times: int = gate.FAILURES) -> None:
     for _ in range(times):
         circuit.failed()
 
@@ -38,14 +36,14 @@ def test_it_opens_after_several_failures_over_some_time(clock: list[float]) -> N
     circuit = CircuitBreaker()
     fail(circuit, 100)
     assert not is_open(circuit), "a restart of the store is waited for"
-    clock[0] += breaker.OUTAGE_SECONDS
+    clock[0] += gate.OUTAGE_SECONDS
     fail(circuit, 1)
     assert is_open(circuit)
 
 
 def test_few_failures_do_not_open_it(clock: list[float]) -> None:
     circuit = CircuitBreaker()
-    fail(circuit, breaker.FAILURES - 2)
+    fail(circuit, gate.FAILURES - 2)
     clock[0] += 1000
     fail(circuit, 1)
     assert not is_open(circuit)
@@ -58,14 +56,14 @@ def test_few_failures_do_not_open_it(clock: list[float]) -> None:
 def test_one_call_a_second_goes_through_an_open_circuit(clock: list[float]) -> None:
     circuit = CircuitBreaker()
     fail(circuit)
-    clock[0] += breaker.OUTAGE_SECONDS
+    clock[0] += gate.OUTAGE_SECONDS
     fail(circuit)
     for _ in range(3):
         assert is_open(circuit)
-        clock[0] += breaker.PROBE_SECONDS
+        clock[0] += gate.PROBE_SECONDS
         assert [is_open(circuit) for _ in range(5)] == [False, True, True, True, True]
         fail(circuit, 1)
-    clock[0] += breaker.PROBE_SECONDS
+    clock[0] += gate.PROBE_SECONDS
     assert not is_open(circuit)
     circuit.succeeded()
     assert [is_open(circuit) for _ in range(5)] == [False] * 5
@@ -73,8 +71,8 @@ def test_one_call_a_second_goes_through_an_open_circuit(clock: list[float]) -> N
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Gate:
-    monkeypatch.setattr(breaker, "OUTAGE_SECONDS", 0)
-    monkeypatch.setattr(breaker, "PROBE_SECONDS", 0.3)
+    monkeypatch.setattr(gate, "OUTAGE_SECONDS", 0)
+    monkeypatch.setattr(gate, "PROBE_SECONDS", 0.3)
     return Gate()
 
 
@@ -98,7 +96,7 @@ GONE = errors.StoreUnavailableError("Gone.")
 async def test_who_has_a_deadline_fails_at_once_while_the_circuit_is_open(
     opened: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(breaker, "PROBE_SECONDS", 10)
+    monkeypatch.setattr(gate, "PROBE_SECONDS", 10)
     store = Store(GONE)
     end = Deadline()
     end.restart(60)
@@ -106,13 +104,13 @@ async def test_who_has_a_deadline_fails_at_once_while_the_circuit_is_open(
         for _ in range(10):
             with pytest.raises(errors.CircuitOpenError, match="try again"):
                 await retry(lambda: opened.call("query", store))
-    assert store.calls == breaker.FAILURES
+    assert store.calls == gate.FAILURES
 
 
 async def test_a_command_waits_for_the_store_to_come_back(opened: Gate) -> None:
     store = Store(GONE)
     asyncio.get_running_loop().call_later(0.5, setattr, store, "error", None)
-    assert await retry(lambda: opened.call("query", store)) <= breaker.FAILURES + 3
+    assert await retry(lambda: opened.call("query", store)) <= gate.FAILURES + 3
 
 
 @pytest.mark.parametrize(
@@ -135,9 +133,9 @@ async def test_an_answer_is_no_outage(opened: Gate, answer: errors.DalError) -> 
 async def test_a_store_that_hangs_opens_the_circuit(
     opened: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(breaker, "PROBE_SECONDS", 60)
+    monkeypatch.setattr(gate, "PROBE_SECONDS", 60)
     monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 0.01)
-    for _ in range(breaker.FAILURES):
+    for _ in range(gate.FAILURES):
         with pytest.raises(errors.StoreUnavailableError, match="did not answer within"):
             await opened.call("query", asyncio.Event().wait)
     with pytest.raises(errors.CircuitOpenError):
@@ -145,11 +143,11 @@ async def test_a_store_that_hangs_opens_the_circuit(
 
 
 async def test_a_refusal_closes_the_circuit(opened: Gate, clock: list[float]) -> None:
-    for _ in range(breaker.FAILURES):
+    for _ in range(gate.FAILURES):
         with pytest.raises(errors.StoreUnavailableError):
             await opened.call("query", Store(GONE))
     assert opened.circuit_open
-    clock[0] += breaker.PROBE_SECONDS
+    clock[0] += gate.PROBE_SECONDS
     with pytest.raises(errors.ConditionFailedError):
         await opened.call("put_item", Store(errors.ConditionFailedError([0])))
     assert not opened.circuit_open
@@ -158,10 +156,10 @@ async def test_a_refusal_closes_the_circuit(opened: Gate, clock: list[float]) ->
 async def test_who_leaves_neither_opens_nor_closes_the_circuit(
     opened: Gate, clock: list[float]
 ) -> None:
-    for _ in range(breaker.FAILURES):
+    for _ in range(gate.FAILURES):
         with pytest.raises(errors.StoreUnavailableError):
             await opened.call("query", Store(GONE))
-    clock[0] += breaker.PROBE_SECONDS
+    clock[0] += gate.PROBE_SECONDS
     probe = asyncio.create_task(opened.call("query", lambda: asyncio.sleep(9)))
     await asyncio.sleep(0)
     probe.cancel()

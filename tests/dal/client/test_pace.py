@@ -5,14 +5,14 @@ from itertools import pairwise
 
 import pytest
 
-from dal.account import note_answer, opened
-from dal.client.pace import Pace
+from dal.account import note_response, opened
+from dal.client.concurrency import Pace
 from dal.client.table import Table
 from dal.maintenance.verify import count_comments
 from dal.repositories.comments import CommentRepository
 from dal.repositories.orders import OrderRepository
+from dal.table.index import QueryResponse
 from dal.table.items import Item
-from dal.table.requests import QueryAnswer
 from tests import oracle
 from tests.strategies import order
 from tests.writers import ignore
@@ -34,8 +34,8 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr("dal.client.pace.sleep", clock.sleep)
-    monkeypatch.setattr("dal.client.pace.monotonic", lambda: clock.now)
+    monkeypatch.setattr("dal.client.concurrency.sleep", clock.sleep)
+    monkeypatch.setattr("dal.client.concurrency.monotonic", lambda: clock.now)
     return clock
 
 
@@ -49,7 +49,7 @@ async def test_no_moment_sees_more_than_the_units_so_far_and_what_is_under_way(
         async with at_once, pace.turn():
             await asyncio.sleep(0.001 * (number % 5))
             units = each if number % 3 else 5 * each
-            note_answer("transact_write_items", {"ConsumedCapacity": [{"CapacityUnits": units}]})
+            note_response("transact_write_items", {"ConsumedCapacity": [{"CapacityUnits": units}]})
             looks.append((clock.now, looks[-1][1] + units))
 
     await asyncio.gather(*(write(number) for number in range(24)))
@@ -68,7 +68,7 @@ async def test_what_is_loaded_keeps_to_its_units(table: Table, clock: Clock, kin
         with opened() as account:
             answer = await real(operation, **arguments)
         told.append(account.wcu)
-        note_answer(operation, answer)
+        note_response(operation, answer)
         return answer
 
     table.once = once  # type: ignore[method-assign]
@@ -87,7 +87,7 @@ async def test_scans_keep_to_their_units(table: Table, clock: Clock) -> None:
     told: list[float] = []
     real = table.scan
 
-    async def scan(segment: int, segments: int, start: Item | None) -> QueryAnswer:
+    async def scan(segment: int, segments: int, start: Item | None) -> QueryResponse:
         answer = await real(segment, segments, start)
         told.append(answer.capacity)
         return answer

@@ -4,7 +4,7 @@ import pytest
 
 from dal import errors
 from dal.client import retries
-from dal.client.error_codes import unreachable
+from dal.client.responses import unreachable
 from dal.client.table import Table
 from dal.deadline import Deadline, deadline
 from dal.table.items import Item
@@ -28,7 +28,7 @@ def key(name: str) -> Item:
 
 
 def faulty(table: Table, *faults: Fault) -> tuple[Table, FaultyClient]:
-    client = FaultyClient(table._client, *faults)
+    client = FaultyClient(table.service, *faults)
     return Table(client, table.name), client
 
 
@@ -76,7 +76,7 @@ async def test_what_stands_in_the_way_until_the_deadline_is_raised(
 async def test_maintenance_waits_for_a_store_that_has_answered(
     shared: Table, brief_deadline: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retries, "TELL_EVERY", brief_deadline)
+    monkeypatch.setattr(retries, "REPORT_SECONDS", brief_deadline)
     told: list[tuple[float, Exception]] = []
 
     async def fail_until_told_twice(real: Operation, arguments: Answer) -> Answer:

@@ -10,7 +10,8 @@ from botocore.credentials import Credentials as BotocoreCredentials
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.client.signature import Credentials, Scope, authorization
+from dal.client.transport import Credentials
+from dal.client.wire import Scope, authorization
 
 EXAMPLE = Credentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
 SERVICE = Scope("us-east-1", "service")

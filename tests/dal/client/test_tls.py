@@ -79,7 +79,7 @@ def settings(machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @asynccontextmanager
 async def a_table(url: str) -> AsyncIterator[Call]:
     async with connect(TableAddress("any", url)) as table:
-        yield partial(table._client.call, *GET)
+        yield partial(table.service.call, *GET)
 
 
 @asynccontextmanager

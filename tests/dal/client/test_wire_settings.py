@@ -15,19 +15,19 @@ async def test_a_machine_without_credentials_or_with_a_proxy_speaks_through_the_
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     address = TableAddress(endpoint_url=dynoxide_url)
     async with connect(address) as table:
-        assert isinstance(table._client, AwsSdk)
+        assert isinstance(table.service, AwsSdk)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     async with connect(address) as table:
-        assert isinstance(table._client, Wire)
+        assert isinstance(table.service, Wire)
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     async with connect(address) as table:
-        assert isinstance(table._client, AwsSdk)
+        assert isinstance(table.service, AwsSdk)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     async with connect(address) as table:
-        assert isinstance(table._client, Wire)
+        assert isinstance(table.service, Wire)
     async with connect(TableAddress(endpoint_url=f"{dynoxide_url}/under/a/path")) as table:
-        assert isinstance(table._client, AwsSdk)
+        assert isinstance(table.service, AwsSdk)
 
 
 async def test_the_address_and_the_region_are_those_of_the_settings(
@@ -39,7 +39,7 @@ async def test_the_address_and_the_region_are_those_of_the_settings(
     async with connect(TableAddress()) as table:
         wire, sdk = ways(table)
         assert (wire._host, sdk.region) == ("dynamodb.eu-west-1.amazonaws.com", "eu-west-1")
-        assert wire._connections._origin.port == 443
+        assert wire._pool._origin.port == 443
     monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:9")
     async with connect(TableAddress()) as table:
         assert ways(table)[0]._host == "127.0.0.1:9"

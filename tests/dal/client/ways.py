@@ -3,15 +3,14 @@
 from typing import Any
 
 from dal import errors
-from dal.client.service import Sdk, Service
 from dal.client.table import Table
+from dal.client.transport import Sdk, Service
 from dal.client.wire import Wire
 from dal.entities import INDEXES
 from dal.entities.comment import ALL, COMMENT
 from dal.table.definition import table_definition
-from dal.table.index import EXPIRES, TABLE
+from dal.table.index import EXPIRES, TABLE, QueryRequest, query_arguments
 from dal.table.ranges import Range
-from dal.table.requests import QueryRequest, query_arguments
 from tests.strategies import comment
 
 ROWS = [COMMENT.encode(comment(f"{number:02}", text='ä\U00010000"\\\n')) for number in range(20)]
@@ -90,6 +89,6 @@ async def outcome(service: Service, operation: str, arguments: dict[str, Any]) -
 
 
 def ways(table: Table) -> tuple[Wire, Sdk]:
-    wire = table._client
+    wire = table.service
     assert isinstance(wire, Wire)
     return wire, wire._sdk

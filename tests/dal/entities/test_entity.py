@@ -15,10 +15,9 @@ from dal.entities.order import ORDER
 from dal.entities.organization import ORGANIZATION_USER
 from dal.entities.ticket import TICKET
 from dal.model import OrganizationUser, UserType
-from dal.table.index import Index
+from dal.table.index import Index, QueryRequest
 from dal.table.items import Item
 from dal.table.ranges import Range
-from dal.table.requests import QueryRequest
 from tests.strategies import FEW, MORE, comments, orders, organization_users, tickets
 
 STRATEGIES: dict[int, st.SearchStrategy[Any]] = {

@@ -37,7 +37,7 @@ async def exact(table: Table) -> None:
 async def test_beside_running_writers_it_ends_exact(each_table: Table, seed: int) -> None:
     await CommentRepository(each_table).put_many([row for n, row in enumerate(ROWS) if n % 9])
     await spoil(each_table, seed)
-    table = Table(Engine(each_table._client), each_table.name)
+    table = Table(Engine(each_table.service), each_table.name)
     async with Writers(each_table, seed) as writers:
         await writers.until(10)
         before = writers.writes
@@ -54,7 +54,7 @@ async def test_killed_at_any_moment_and_run_again_it_ends_exact(
 ) -> None:
     await CommentRepository(each_table).put_many([row for n, row in enumerate(ROWS) if n % 9])
     await spoil(each_table, seed)
-    chance, engine, kills = random.Random(seed), Engine(each_table._client), 0
+    chance, engine, kills = random.Random(seed), Engine(each_table.service), 0
     table = Table(engine, each_table.name)
     async with Writers(each_table, seed) as writers:
         for _ in range(6):
@@ -78,7 +78,7 @@ async def test_killed_at_this_request_it_goes_on(table: Table, at: int) -> None:
     """Without writers; each kill leaves the request done, and its answer lost."""
     await CommentRepository(table).put_many([row for n, row in enumerate(ROWS) if n % 9])
     await spoil(table, at)
-    engine = Engine(table._client)
+    engine = Engine(table.service)
     engine.left, engine.done_before_death = at, True
     with suppress(BaseExceptionGroup, Killed):
         await rebuild(Table(engine, table.name), at_once, ignore)
@@ -98,7 +98,7 @@ async def test_two_at_once_end_exact(each_table: Table) -> None:
     await spoil(each_table, 5)
     counting = MaintenanceStore(each_table)  # as by a third, which was killed
     await counting.announce(await counting.read(), generation=1, rebuilding=True, complete=False)
-    table = Table(Engine(each_table._client), each_table.name)
+    table = Table(Engine(each_table.service), each_table.name)
     async with Writers(each_table, 5) as writers:
         ends = await asyncio.gather(
             *(rebuild(table, writers.settle, ignore) for _ in range(2)), return_exceptions=True
@@ -149,7 +149,7 @@ async def test_a_rebuild_of_long_ago_is_begun_anew(table: Table) -> None:
 
 async def test_what_is_interrupted_goes_on_where_it_was(table: Table) -> None:
     await CommentRepository(table).put_many(ROWS)
-    engine = Engine(table._client)
+    engine = Engine(table.service)
     again = Table(engine, table.name)
     engine.left = 22
     with suppress(BaseExceptionGroup, Killed):

@@ -93,7 +93,7 @@ async def exact(table: Table) -> None:
 async def test_beside_foreign_and_own_writers_it_ends_exact(
     each_table: Table, streams: Streams
 ) -> None:
-    table = Table(Engine(each_table._client), each_table.name)
+    table = Table(Engine(each_table.service), each_table.name)
     async with Writers(each_table, 1) as writers, foreign(each_table, 1):
         await rebuild(table, streams, writers.settle, ignore)
         reached = await caught_up(table)
@@ -208,7 +208,7 @@ async def test_the_lambda_function_goes_on_from_the_streams_beginning(
 async def test_killed_at_any_moment_and_run_again_it_ends_exact(
     each_table: Table, streams: Streams
 ) -> None:
-    chance, engine, kills = random.Random(3), Engine(each_table._client), 0
+    chance, engine, kills = random.Random(3), Engine(each_table.service), 0
     table = Table(engine, each_table.name)
     async with foreign(each_table, 3):
         for at in (8, 20, 30):

@@ -46,13 +46,13 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def absent(each_table: Table) -> Table:
-    return Table(each_table._client, f"test-{uuid.uuid4().hex}")
+    return Table(each_table.service, f"test-{uuid.uuid4().hex}")
 
 
 @pytest.fixture
 def old(table: Table) -> Table:
     """A name for an older table on dynoxide."""
-    return Table(table._client, f"test-{uuid.uuid4().hex}")
+    return Table(table.service, f"test-{uuid.uuid4().hex}")
 
 
 async def nobody() -> None:
@@ -176,7 +176,7 @@ async def test_what_others_change_meanwhile_is_theirs(old: Table, change: str) -
     await first_release.create(old, COMMENTS[:3], "all")
     mine = COMMENTS[0]
     edited = mine._replace(rating=6 - mine.rating, language="fr")
-    real = old._client
+    real = old.service
 
     async def between(operation: Operation, arguments: Answer) -> Answer:
         """Change a comment after it was read, and before it is written."""
@@ -208,7 +208,7 @@ async def test_what_others_change_meanwhile_is_theirs(old: Table, change: str) -
 
 async def test_killed_at_any_request_it_goes_on(old: Table) -> None:
     await first_release.create(old, COMMENTS, "all")
-    chance, engine, kills = random.Random(7), Engine(old._client), 0
+    chance, engine, kills = random.Random(7), Engine(old.service), 0
     while True:
         engine.left, engine.done_before_death = chance.randrange(25), chance.random() < 0.5
         try:
@@ -285,7 +285,7 @@ class SlowIndexes:
 
 async def test_indexes_are_made_one_at_a_time_and_waited_for(old: Table) -> None:
     await first_release.create(old, COMMENTS[:5])
-    service, told = SlowIndexes(old._client), list[str]()
+    service, told = SlowIndexes(old.service), list[str]()
     await upgraded(Table(service, old.name), told=told)
     assert service.begun == ["byAuthor", "GSI1", "openOrders", "byDate", "byStatusDate"]
     assert told[:3] == [

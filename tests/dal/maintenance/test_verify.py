@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from dal.client.parallel_scan import scan_pages
+from dal.client.scan import scan_pages
 from dal.client.table import Table
 from dal.entities.comment import comment_key
 from dal.maintenance.verify import Difference, verify
@@ -142,7 +142,7 @@ async def test_what_others_write_meanwhile_is_no_difference(
             row = chance.choice(ROWS)._replace(rating=chance.randint(1, 5))
             await store.put_many([row._replace(comment_id=f"{seed}-{chance.randrange(30)}")])
 
-    monkeypatch.setattr("dal.client.parallel_scan.scan_pages", slow_pages)
+    monkeypatch.setattr("dal.client.scan.scan_pages", slow_pages)
     writing = [asyncio.create_task(write(seed)) for seed in range(2)]
     found = await verify(each_table, ignore)
     stop.set()

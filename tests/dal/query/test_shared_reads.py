@@ -14,7 +14,7 @@ from dal.deadline import Deadline, deadline
 from dal.errors import StoreUnavailableError, ThrottledError
 from dal.query.pagination import SharedReads, Slice
 from dal.repositories.comments import CommentRepository, Selection
-from dal.table.requests import QueryAnswer, QueryRequest
+from dal.table.index import QueryRequest, QueryResponse
 from tests.strategies import FEW, comment
 
 
@@ -190,7 +190,7 @@ def _answering_late(table: Table) -> Table:
     """Return a table whose Queries are answered, and on their way for longer than writes take."""
     late = copy(table)
 
-    async def query(request: QueryRequest) -> QueryAnswer:
+    async def query(request: QueryRequest) -> QueryResponse:
         answer = await table.query(request)
         await asyncio.sleep(0.02)
         return answer

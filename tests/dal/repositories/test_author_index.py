@@ -135,7 +135,7 @@ async def test_a_live_table_gets_the_index_with_every_comment_and_keeps_its_coun
 
 async def test_an_interrupted_upgrade_ends_with_every_comment_in_the_index(table: Table) -> None:
     await older_table(table)
-    chance, engine, kills = random.Random(3), Engine(table._client), 0
+    chance, engine, kills = random.Random(3), Engine(table.service), 0
     while True:
         engine.left, engine.done_before_death = chance.randrange(18), chance.random() < 0.5
         try:

@@ -36,7 +36,7 @@ class Watch:
     """A store whose transactions can be disturbed: ``on[number]`` happens at that one."""
 
     def __init__(self, table: Table) -> None:
-        self.client = FaultyClient(table._client)
+        self.client = FaultyClient(table.service)
         self.store = CommentRepository(Table(self.client, table.name))
         self.writes: list[list[str]] = []
         self.on: dict[int, Exception | Comment] = {}
@@ -191,7 +191,7 @@ async def test_a_row_that_another_changes_meanwhile_is_written_over(each_table: 
 
 
 async def test_lost_answers_count_once(each_table: Table) -> None:
-    client = FaultyClient(each_table._client)
+    client = FaultyClient(each_table.service)
     store = CommentRepository(Table(client, each_table.name))
     client._faults = [lose_answer] * 6
     await store.put_many(ROWS[:50])

@@ -64,7 +64,7 @@ async def test_a_write_without_an_answer_is_told_as_doubtful(
 ) -> None:
     monkeypatch.setattr("dal.client.retries.DEADLINE", 0.2)
     recorder = Recorder()
-    client = FaultyClient(table._client, *[lose_answer] * 1000)
+    client = FaultyClient(table.service, *[lose_answer] * 1000)
     store = CommentRepository(Table(client, table.name), recorder)
     with pytest.raises(errors.StoreUnavailableError):
         await store.add(ONE)

@@ -84,7 +84,7 @@ async def test_an_order_is_found_of_its_owner_alone_or_of_anybody(table: Table) 
 @pytest.mark.parametrize("races", [30, pytest.param(200, marks=pytest.mark.soak)])
 async def test_one_of_two_clients_wins_each_race(each_table: Table, races: int) -> None:
     first = OrderRepository(each_table)
-    url = each_table._client.endpoint_url
+    url = each_table.service.endpoint_url
     async with connect(TableAddress(each_table.name, url, embedded=True)) as other:
         second = OrderRepository(other)
         won = set()
@@ -122,7 +122,7 @@ async def test_a_step_over_lines_that_a_load_replaced_is_a_conflict(table: Table
         return answer
 
     await OrderRepository(table).place(order("7"))
-    store = OrderRepository(Table(FaultyClient(table._client, load_after), table.name))
+    store = OrderRepository(Table(FaultyClient(table.service, load_after), table.name))
     with pytest.raises(ConflictError, match="look at it again"):
         await store.set_status("7", SHIPPED, owner="ana")
     assert await table.get(order_key("ana", "7")) == ORDER.encode(loaded)

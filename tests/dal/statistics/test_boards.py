@@ -29,7 +29,7 @@ def anybody(_: Comment) -> None:
 
 
 def watched(table: Table) -> tuple[Table, FaultyClient]:
-    client = FaultyClient(table._client)
+    client = FaultyClient(table.service)
     return Table(client, table.name), client
 
 

@@ -21,7 +21,7 @@ def anybody(_: Comment) -> None:
 
 
 def watched(table: Table, *faults: Fault) -> tuple[CommentRepository, FaultyClient]:
-    client = FaultyClient(table._client, *faults)
+    client = FaultyClient(table.service, *faults)
     return CommentRepository(Table(client, table.name)), client
 
 

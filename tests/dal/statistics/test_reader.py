@@ -26,10 +26,9 @@ from dal.statistics.reader import (
     ProductStatisticsProvider,
     StatisticsReader,
 )
-from dal.table.index import TABLE
+from dal.table.index import TABLE, QueryRequest, QueryResponse
 from dal.table.items import Item
 from dal.table.ranges import UNBOUNDED, Range
-from dal.table.requests import QueryAnswer, QueryRequest
 from tests import oracle
 from tests.strategies import TIES, comment
 
@@ -43,7 +42,7 @@ class Counted:
     fault: Exception | None = None
     meanwhile: Callable[[], None] = lambda: None
 
-    async def __call__(self, request: QueryRequest) -> QueryAnswer:
+    async def __call__(self, request: QueryRequest) -> QueryResponse:
         self.requests.append(request)
         number = len(self.requests)
         await asyncio.sleep(0)
@@ -52,7 +51,7 @@ class Counted:
             raise self.fault
         item = counter_items.encode(_key(number), RatingCounts((0, 0, 0, 0, number)))
         last_key: Item | None = {"SK": item["SK"]} if number % self.pages else None
-        return QueryAnswer([item], last_key, 0.5)
+        return QueryResponse([item], last_key, 0.5)
 
 
 def _key(number: int) -> StatisticsKey:

@@ -35,7 +35,7 @@ async def in_stream_mode(table: Table) -> Table:
 
 
 def watched(table: Table) -> tuple[CommentRepository, FaultyClient]:
-    client = FaultyClient(table._client)
+    client = FaultyClient(table.service)
     return CommentRepository(Table(client, table.name)), client
 
 
@@ -93,7 +93,7 @@ async def test_observers_hear_of_one_comment_in_order(table: Table, mode: Mainte
         def uncertain(self, product_id: str) -> None:
             raise AssertionError
 
-    client = FaultyClient(table._client)
+    client = FaultyClient(table.service)
     await CommentRepository(table).add(ROWS[0])
     store = CommentRepository(Table(client, table.name), Observer())
     written = asyncio.Event()

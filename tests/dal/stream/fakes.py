@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from dal.client.pace import RateLimit
-from dal.client.streams import Streams
+from dal.client.streams import RateLimit, Streams
 from dal.stream.records import Record, sequence_of
 from tests.fakes import client_error
 

@@ -68,7 +68,7 @@ async def test_a_transaction_that_is_refused_leaves_nothing_behind(
 ) -> None:
     found = await records(streamed, streams, seed=20)
     faults = [*[let_pass] * at, refuse(client_error("AccessDeniedException"))]
-    broken = Table(FaultyClient(streamed._client, *faults), streamed.name)
+    broken = Table(FaultyClient(streamed.service, *faults), streamed.name)
     with pytest.raises(errors.StoreRefusedError):
         await one_by_one(applier(broken), found)
     held = await checkpoint(streamed)
@@ -81,7 +81,7 @@ async def test_lost_answers_and_conflicts_count_once(streamed: Table, streams: S
     found = await records(streamed, streams, seed=30)
     conflict = client_error("TransactionCanceledException", reasons=("TransactionConflict",))
     faults = [let_pass, lose_answer, let_pass, refuse(conflict), lose_answer, let_pass] * 20
-    moody = applier(Table(FaultyClient(streamed._client, *faults), streamed.name))
+    moody = applier(Table(FaultyClient(streamed.service, *faults), streamed.name))
     held = Checkpoint(SHARD)
     for start in range(0, len(found), 7):
         held = await moody.apply(held, found[start : start + 7])
@@ -117,7 +117,7 @@ async def test_changes_that_cancel_out_still_move_the_checkpoint(
 
 
 async def test_a_transaction_has_at_most_100_actions(table: Table) -> None:
-    client = FaultyClient(table._client)
+    client = FaultyClient(table.service)
     found = [made(number, f"p{number}") for number in range(1, 301)]
     await applier(Table(client, table.name)).apply(Checkpoint(SHARD), found)
     sizes = [len(call[1]["TransactItems"]) for call in client.calls if "TransactItems" in call[1]]

@@ -410,7 +410,7 @@ async def test_it_outlives_an_engine_that_is_away(
 @pytest.mark.parametrize("lost", [True, False])
 async def test_a_round_that_failed_is_made_up_for(begun: Table, *, lost: bool) -> None:
     """The same follower goes on, whether or not the transaction was done."""
-    client = FaultyClient(begun._client)
+    client = FaultyClient(begun.service)
     fake, clock = FakeStreams({"a": shard_of([made(n, "42") for n in range(1, 9)])}), Clock()
     follower = follower_of(Table(client, begun.name), fake, clock)
     assert await follower.round()

@@ -76,7 +76,7 @@ async def test_a_delivery_fails_at_a_record_and_counts_nothing_after_it(
 ) -> None:
     found = await records(streamed, streams, seed=3)
     faults = [*[let_pass] * at, refuse(client_error("AccessDeniedException"))]
-    client = FaultyClient(streamed._client, *faults)
+    client = FaultyClient(streamed.service, *faults)
     with pytest.raises(StoreRefusedError):
         await apply(Table(client, streamed.name), found)
     assert transactions(client) == at + 1
@@ -87,14 +87,14 @@ async def test_a_delivery_fails_at_a_record_and_counts_nothing_after_it(
 @SECOND_IN_SOAK
 async def test_lost_answers_count_once(streamed: Table, streams: Streams) -> None:
     found = await records(streamed, streams, seed=4)
-    moody = Table(FaultyClient(streamed._client, *[let_pass, lose_answer] * 20), streamed.name)
+    moody = Table(FaultyClient(streamed.service, *[let_pass, lose_answer] * 20), streamed.name)
     for batch in cut(found, random.Random(4)):
         await apply(moody, batch)
     await check_all(streamed)
 
 
 async def test_a_transaction_has_at_most_100_actions(table: Table) -> None:
-    client = FaultyClient(table._client)
+    client = FaultyClient(table.service)
     found = delivered([made(number, f"p{number % 9}") for number in range(1, 301)])
     await apply(Table(client, table.name), found)
     sizes = [len(call[1]["TransactItems"]) for call in client.calls if "TransactItems" in call[1]]
@@ -111,7 +111,7 @@ async def test_a_marker_expires_after_the_stream_has_forgotten_its_record(table:
 
 
 async def test_nothing_to_count_writes_nothing(table: Table) -> None:
-    client = FaultyClient(table._client)
+    client = FaultyClient(table.service)
     other = made(1, "42")
     other["dynamodb"]["Keys"]["PK"] = {"S": "PRODUCT#42"}
     await apply(Table(client, table.name), delivered([other]))

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.entities.comment import ALL, comment_position
+from dal.table.index import QueryRequest, query_arguments
 from dal.table.ranges import Range
-from dal.table.requests import QueryRequest, query_arguments
 from tests.fakes import within
 from tests.strategies import MORE, comments
 

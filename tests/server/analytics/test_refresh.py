@@ -36,7 +36,7 @@ async def trends(settings: Settings) -> dict[str, Trend]:
 async def test_answers_are_those_of_the_last_refresh_and_say_when_it_was(
     stores: Stores, table: Table, settings: Settings
 ) -> None:
-    address = TableAddress(table.name, table._client.endpoint_url, embedded=True)
+    address = TableAddress(table.name, table.service.endpoint_url, embedded=True)
     store = Store(table, address, "a test", asyncio.get_running_loop().create_future())
     made = [step.new for step in history(7, 40) if step.new and not step.old]
     comments: list[Comment] = []

@@ -332,7 +332,7 @@ async def test_a_store_that_fails_midway(
         _, errors = process.communicate(jsonl([row("200")]), timeout=60)
         assert process.returncode == 2
     assert errors == (
-        "marginalia: The table is not there: run `marginalia table create`; 200 rows written for "
+        "marginalia: The table does not exist: run `marginalia table create`; 200 rows written for "
         "certain; running the same command again is safe.\n"
     )
 

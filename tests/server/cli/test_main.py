@@ -170,7 +170,7 @@ def test_the_same_commands_work_at_an_endpoint(tmp_path: Path, dynoxide_url: str
     outcome = called("serve", "--port", "0", **store)
     assert outcome.returncode == 2
     assert outcome.stderr == (
-        "marginalia: The table is not there: run `marginalia table create`.\n"
+        "marginalia: The table does not exist: run `marginalia table create`.\n"
     )
     assert "is created" in called("table", "create", **store).stdout
     assert "exists already" in called("table", "create", **store).stdout

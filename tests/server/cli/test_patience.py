@@ -21,7 +21,7 @@ DEADLINE, STALL = 1.0, 1.5
 @pytest.fixture(autouse=True)
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "DEADLINE", DEADLINE)
-    monkeypatch.setattr(retries, "TELL_EVERY", 0.2)
+    monkeypatch.setattr(retries, "REPORT_SECONDS", 0.2)
 
 
 async def test_a_stall_within_the_work_is_waited_for(table: Table) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from dal.client.parallel_scan import scan_all
-from dal.client.service import Service
+from dal.client.scan import scan_all
 from dal.client.table import Table
+from dal.client.transport import Service
 from dal.model import (
     Comment,
     Money,
@@ -149,8 +149,8 @@ class SmallPages(Service):
     """A service whose scans answer a few items at a time; ``before`` runs at each of them."""
 
     def __init__(self, table: Table, limit: int, before: Any = None) -> None:
-        self._client = table._client
-        self.endpoint_url = table._client.endpoint_url
+        self._client = table.service
+        self.endpoint_url = table.service.endpoint_url
         self._limit = limit
         self._before = before
         self.scans = 0

@@ -90,7 +90,7 @@ async def test_refills_are_those_of_the_plan(table: Table) -> None:
 async def test_failed_attempts_and_codes_are_counted(table: Table) -> None:
     metrics = Metrics()
     away = errors.StoreUnavailableError("away")
-    table._client = FaultyClient(table._client, refuse(away), refuse(errors.ThrottledError("busy")))
+    table.service = FaultyClient(table.service, refuse(away), refuse(errors.ThrottledError("busy")))
     async with client_of(table, Signals(metrics)) as client:
         await client.post("/graphql", json={"query": '{ comment(commentId: "1") { title } }'})
         await client.post("/graphql", json={"query": "{ nope }"})

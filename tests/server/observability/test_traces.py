@@ -79,7 +79,7 @@ async def test_a_trace_is_a_tree_from_the_request_to_each_call(
 async def test_what_fails_and_is_tried_again_shows(table: Table) -> None:
     exporter = InMemorySpanExporter()
     busy = errors.ThrottledError("of ana's secret")
-    table._client = FaultyClient(table._client, refuse(busy))
+    table.service = FaultyClient(table.service, refuse(busy))
     async with client_of(table, Signals(tracing=traced(exporter))) as client:
         await client.post("/graphql", json={"query": '{ comment(commentId: "1") { title } }'})
     failed, done = [one for one in exporter.get_finished_spans() if one.name == "DynamoDB GetItem"]

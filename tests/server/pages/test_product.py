@@ -228,7 +228,7 @@ async def test_the_counters_are_read_once(
 ) -> None:
     """Facets are sums of what the rating in the page's head is made of, whatever is chosen."""
     await client.get(f"/products/kettle{query}")  # planning is ready
-    calls = FaultyClient(table._client)
+    calls = FaultyClient(table.service)
     monkeypatch.setattr(table, "_client", calls)
     await opened(client, f"/products/kettle{query}")
     assert all(operation == "query" for operation, _ in calls.calls)

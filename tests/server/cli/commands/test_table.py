@@ -31,7 +31,7 @@ async def settings(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPa
     """A table of the first release, somewhere else than in the embedded engine."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
         monkeypatch.setenv(name, "test")
-    older = Table(table._client, f"{table.name}-older")
+    older = Table(table.service, f"{table.name}-older")
     await first_release.create(older, oracle.make_comments("42", 30, seed=1))
     return Settings(endpoint_url=dynoxide_url, table=older.name)
 
@@ -101,7 +101,7 @@ async def test_the_restore_drill(
     monkeypatch.setattr("server.cli.commands.stats.SETTLE_SECONDS", 0)
     await CommentRepository(table).put_many(oracle.make_comments("42", 30, seed=1))
     items = (await table.scan(0, 1, None)).items
-    copy = Table(table._client, f"{table.name}-copy")
+    copy = Table(table.service, f"{table.name}-copy")
     await admin.create(copy, INDEXES)
     await copy.put_many([one for one in items if one["SK"]["S"] != "S#en"])
     line = of(replace(settings, table=copy.name))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dal.client.parallel_scan import SCAN_SEGMENTS, scan_pages
+from dal.client.scan import SCAN_SEGMENTS, scan_pages
 from dal.client.table import Table
 from dal.table.items import primary_key
 
@@ -13,7 +13,7 @@ async def test_the_item_to_go_on_from_may_be_gone(
     each_table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await each_table.put_many(KEYS)
-    monkeypatch.setattr("dal.client.embedded.SCANNED_AT_ONCE", 7)
+    monkeypatch.setattr("dal.client.transport.SCAN_LIMIT", 7)
     deleted, seen = [], []
     for segment in range(SCAN_SEGMENTS):
         async for items, last in scan_pages(each_table, segment):

@@ -1,4 +1,4 @@
-"""Parallel scans of the whole table in scan segments: for maintenance, never for a request."""
+"""Parallel scans of the whole table in scan segments, for maintenance only."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TypeAlias
@@ -10,28 +10,28 @@ from dal.table.items import Item
 SCAN_SEGMENTS = 4
 
 Progress: TypeAlias = Callable[[int], None]
-"""Takes note of how many items a scan has seen so far."""
+"""Gets the number of items that a scan has read."""
 
 
 async def scan_pages(
     table: Table, segment: int, start: Item | None = None
 ) -> AsyncIterator[tuple[Sequence[Item], Item | None]]:
-    """Yield what follows ``start`` in one scan segment: items and their last key, None at the end.
+    """Yield the items after ``start`` in one scan segment, with their last key; None at the end.
 
-    Items are as the latest acknowledged write left them when their page was read. What is there
-    from before the scan until after it is seen once.
+    Each page is read consistently. An item that exists from before the scan until after it is
+    yielded once.
     """
     while True:
         async with table.read_pace.turn():
-            answer = await table.scan(segment, SCAN_SEGMENTS, start)
-        yield answer.items, answer.last_key
-        if answer.last_key is None:
+            response = await table.scan(segment, SCAN_SEGMENTS, start)
+        yield response.items, response.last_key
+        if response.last_key is None:
             return
-        start = answer.last_key
+        start = response.last_key
 
 
 async def scan_all(table: Table, seen: Progress, take: Callable[[Sequence[Item]], None]) -> None:
-    """Give every item of the table to ``take``, some at a time."""
+    """Pass every item of the table to ``take``, a page at a time."""
     count = ProgressCount(seen)
 
     async def scan(segment: int) -> None:
@@ -43,13 +43,13 @@ async def scan_all(table: Table, seen: Progress, take: Callable[[Sequence[Item]]
 
 
 class ProgressCount:
-    """Adds up the items that several scan segments have seen, and reports the sum."""
+    """The number of items that all scan segments have read, reported after each page."""
 
     def __init__(self, seen: Progress) -> None:
         self._seen = seen
         self._items = 0
 
     def add(self, items: Sequence[Item]) -> None:
-        """Take note of one page."""
+        """Add the items of a page."""
         self._items += len(items)
         self._seen(self._items)

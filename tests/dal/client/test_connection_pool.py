@@ -1,4 +1,4 @@
-"""Connections that are kept, against servers that do what no engine does on demand."""
+"""ConnectionPool that are kept, against servers that do what no engine does on demand."""
 
 import asyncio
 import contextlib
@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import pytest
 import uvloop
 
-from dal.client import connections
-from dal.client.connections import Connections, Origin, UnansweredError
+from dal.client import connection_pool
+from dal.client.connection_pool import ConnectionPool, Origin, UnansweredError
 from tests.engines import free_port
 
 Reply = Callable[[asyncio.StreamWriter], Awaitable[None]]
@@ -84,29 +84,31 @@ async def server() -> AsyncIterator[Server]:
 
 
 @pytest.fixture
-async def kept(server: Server) -> AsyncIterator[Connections]:
-    opened = Connections(Origin("127.0.0.1", server.port))
+async def kept(server: Server) -> AsyncIterator[ConnectionPool]:
+    opened = ConnectionPool(Origin("127.0.0.1", server.port))
     yield opened
     opened.close()
 
 
-async def ask(kept: Connections, *, again: bool = True) -> str:
-    answer = await kept.ask(REQUEST, again=again)
+async def send(kept: ConnectionPool, *, repeatable: bool = True) -> str:
+    answer = await kept.send(REQUEST, repeatable=repeatable)
     assert answer.status == 200
     return answer.body.decode()
 
 
 async def test_a_connection_serves_one_request_after_the_other(
-    server: Server, kept: Connections
+    server: Server, kept: ConnectionPool
 ) -> None:
-    assert [await ask(kept) for _ in range(5)] == ["1", "2", "3", "4", "5"]
+    assert [await send(kept) for _ in range(5)] == ["1", "2", "3", "4", "5"]
     assert server.opened == 1
 
 
-async def test_requests_at_once_have_a_connection_each(server: Server, kept: Connections) -> None:
-    assert set(await asyncio.gather(*(ask(kept) for _ in range(5)))) == set("12345")
+async def test_requests_at_once_have_a_connection_each(
+    server: Server, kept: ConnectionPool
+) -> None:
+    assert set(await asyncio.gather(*(send(kept) for _ in range(5)))) == set("12345")
     assert server.opened == 5
-    assert set(await asyncio.gather(*(ask(kept) for _ in range(5)))) == {"6", "7", "8", "9", "10"}
+    assert set(await asyncio.gather(*(send(kept) for _ in range(5)))) == {"6", "7", "8", "9", "10"}
     assert server.opened == 5
 
 
@@ -125,19 +127,19 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nte\r\n2\r\
     ],
 )
 async def test_an_answer_may_come_in_parts(
-    server: Server, kept: Connections, parts: tuple[bytes, ...]
+    server: Server, kept: ConnectionPool, parts: tuple[bytes, ...]
 ) -> None:
     server.replies = [saying(*parts)]
-    answer = await kept.ask(REQUEST, again=True)
+    answer = await kept.send(REQUEST, repeatable=True)
     assert answer.body == b"text"
     assert answer.checksum == (b"7" if b"CRC32" in b"".join(parts) else b"")
-    assert await ask(kept) == "2"
+    assert await send(kept) == "2"
     assert server.opened == 1
 
 
 @pytest.mark.parametrize("end", [close, reset])
 async def test_a_kept_connection_that_was_closed_is_noticed(
-    server: Server, kept: Connections, end: Reply
+    server: Server, kept: ConnectionPool, end: Reply
 ) -> None:
     async def answer_and_end(writer: asyncio.StreamWriter) -> None:
         await server.count(writer)
@@ -146,38 +148,38 @@ async def test_a_kept_connection_that_was_closed_is_noticed(
         await end(writer)
 
     server.replies = [answer_and_end]
-    assert await ask(kept) == "1"
+    assert await send(kept) == "1"
     await server.done(1)
-    assert await ask(kept, again=False) == "2"
+    assert await send(kept, repeatable=False) == "2"
     assert server.opened == 2
 
 
 @pytest.mark.parametrize("end", [close, reset])
 async def test_a_read_that_a_kept_connection_lost_is_sent_again_at_once(
-    server: Server, kept: Connections, end: Reply
+    server: Server, kept: ConnectionPool, end: Reply
 ) -> None:
-    await ask(kept)
+    await send(kept)
     server.replies = [end]
-    assert await ask(kept) == "3"
+    assert await send(kept) == "3"
     assert server.opened == 2
 
 
 @pytest.mark.parametrize("end", [close, reset])
 async def test_a_write_that_a_kept_connection_lost_is_left_to_the_policy_of_retries(
-    server: Server, kept: Connections, end: Reply
+    server: Server, kept: ConnectionPool, end: Reply
 ) -> None:
-    await ask(kept)
+    await send(kept)
     server.replies = [end]
     with pytest.raises(UnansweredError):
-        await ask(kept, again=False)
+        await send(kept, repeatable=False)
     assert server.requests == 2
 
 
-async def test_no_request_is_sent_again_over_and_over(server: Server, kept: Connections) -> None:
-    await asyncio.gather(*(ask(kept) for _ in range(3)))
+async def test_no_request_is_sent_again_over_and_over(server: Server, kept: ConnectionPool) -> None:
+    await asyncio.gather(*(send(kept) for _ in range(3)))
     server.replies = [reset] * 9
     with pytest.raises(UnansweredError):
-        await ask(kept)
+        await send(kept)
     assert server.requests == 3 + 2
 
 
@@ -191,21 +193,21 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("begun", BROKEN.values(), ids=BROKEN)
-async def test_a_broken_answer_is_none(server: Server, kept: Connections, begun: bytes) -> None:
+async def test_a_broken_answer_is_none(server: Server, kept: ConnectionPool, begun: bytes) -> None:
     async def break_off(writer: asyncio.StreamWriter) -> None:
         await saying(begun)(writer)
         writer.close()
 
-    await ask(kept)
+    await send(kept)
     server.replies = [break_off]
     with pytest.raises(OSError, match="closed"):
-        await ask(kept)
+        await send(kept)
     assert server.requests == 2, "the answer was begun: the request is not sent again"
-    assert await ask(kept) == "3"
+    assert await send(kept) == "3"
 
 
 async def test_a_late_answer_is_not_taken_for_the_next_ones(
-    server: Server, kept: Connections
+    server: Server, kept: ConnectionPool
 ) -> None:
     come = asyncio.Event()
 
@@ -213,20 +215,20 @@ async def test_a_late_answer_is_not_taken_for_the_next_ones(
         await come.wait()
         writer.write(told("late"))
 
-    await ask(kept)
+    await send(kept)
     server.replies = [late, late]
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.05):
-            await ask(kept)
-    leaving = asyncio.create_task(ask(kept))
+            await send(kept)
+    leaving = asyncio.create_task(send(kept))
     async with asyncio.timeout(60):
         while server.requests < 3:  # noqa: ASYNC110 - looked at, not told
             await asyncio.sleep(0.001)
     leaving.cancel()
-    assert await ask(kept) == "4"
+    assert await send(kept) == "4"
     come.set()
     await asyncio.sleep(0.05)
-    assert await ask(kept) == "5"
+    assert await send(kept) == "5"
     assert server.opened == 3
 
 
@@ -241,27 +243,27 @@ async def test_a_late_answer_is_not_taken_for_the_next_ones(
     ids=["a second answer", "more bytes", "Connection: close", "HTTP/1.0"],
 )
 async def test_a_connection_that_cannot_be_trusted_is_not_kept(
-    server: Server, kept: Connections, reply: tuple[bytes, ...]
+    server: Server, kept: ConnectionPool, reply: tuple[bytes, ...]
 ) -> None:
     server.replies = [saying(*reply)]
-    assert await ask(kept) == "once"
+    assert await send(kept) == "once"
     await server.done(1)
-    assert await ask(kept, again=False) == "2"
+    assert await send(kept, repeatable=False) == "2"
     assert server.opened == 2
 
 
 async def test_a_connection_that_was_idle_for_long_is_not_used(
-    server: Server, kept: Connections, monkeypatch: pytest.MonkeyPatch
+    server: Server, kept: ConnectionPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await ask(kept)
-    monkeypatch.setattr(connections, "IDLE_SECONDS", 0)
-    await ask(kept)
+    await send(kept)
+    monkeypatch.setattr(connection_pool, "IDLE_SECONDS", 0)
+    await send(kept)
     assert server.opened == 2
 
 
 async def test_nobody_there_is_an_error_of_the_system() -> None:
     with pytest.raises(ConnectionRefusedError):
-        await Connections(Origin("127.0.0.1", free_port())).ask(REQUEST, again=True)
+        await ConnectionPool(Origin("127.0.0.1", free_port())).send(REQUEST, repeatable=True)
 
 
 # --- hosts with several addresses ---
@@ -293,16 +295,16 @@ async def test_an_address_that_swallows_packets_is_passed_by(
 ) -> None:
     resolved += [("127.0.0.2", server.port), ("127.0.0.1", server.port)]
     with swallowing("127.0.0.2", server.port):
-        kept = Connections(Origin("dynamodb.example", server.port))
-        assert await ask(kept) == "1"
+        kept = ConnectionPool(Origin("dynamodb.example", server.port))
+        assert await send(kept) == "1"
         kept.close()
 
 
 async def test_the_servers_own_event_loop_connects_too(server: Server) -> None:
     async def answered() -> str:
-        kept = Connections(Origin("localhost", server.port))
+        kept = ConnectionPool(Origin("localhost", server.port))
         try:
-            return await ask(kept)
+            return await send(kept)
         finally:
             kept.close()
 

@@ -1,0 +1,191 @@
+"""The pool of HTTP/1.1 connections to DynamoDB: one request at a time on each.
+
+httptools parses the responses, as it parses the server's requests. A connection is reused only
+after a complete response, and only if the endpoint keeps the connection open. Otherwise a late
+response could be taken for the next request's.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from http import HTTPStatus
+from socket import SOCK_STREAM
+from typing import NamedTuple, cast
+
+from aiohappyeyeballs import start_connection
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+
+CONNECT_SECONDS = 1.5
+"""The limit of opening a connection, TLS included."""
+
+NEXT_ADDRESS_SECONDS = 0.25
+"""Seconds without a connection after which the host's next address is tried, too (RFC 8305)."""
+
+IDLE_SECONDS = 12.0
+"""Seconds after which an idle connection is not reused: the endpoint may have closed it."""
+
+_KEPT_HEADERS = (b"x-amz-crc32", b"content-type")
+
+
+class HttpResponse(NamedTuple):
+    """An unchecked response; an absent header is empty."""
+
+    status: int
+    checksum: bytes
+    content_type: bytes
+    body: bytes
+
+
+class UnansweredError(ConnectionError):
+    """A connection ended before its response was complete.
+
+    ``untouched`` says that no byte of the response arrived.
+    """
+
+    def __init__(self, *, untouched: bool) -> None:
+        super().__init__("The connection was closed.")
+        self.untouched = untouched
+
+
+class HttpConnection(asyncio.Protocol):
+    """One connection. asyncio and httptools call all methods but ``send`` and ``close``."""
+
+    def __init__(self) -> None:
+        self.usable = True
+        self.idle_since = 0.0
+        self._parser = HttpResponseParser(self)
+        self._response: asyncio.Future[HttpResponse] | None = None
+        self._begun = False
+
+    def send(self, request: bytes) -> Awaitable[HttpResponse]:
+        """Send a request; UnansweredError if the connection ends before the response does."""
+        self._response = asyncio.get_running_loop().create_future()
+        self._begun = False
+        self._headers: dict[bytes, bytes] = {}
+        self._body: list[bytes] = []
+        self._transport.write(request)
+        return self._response
+
+    def close(self) -> None:
+        """End the connection at once."""
+        self.usable = False
+        self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport."""
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse received bytes; bytes that belong to no request end the connection."""
+        if self._response is None:
+            self.close()
+            return
+        self._begun = True
+        try:
+            self._parser.feed_data(data)
+        except (HttpParserError, HttpParserUpgrade):
+            self.close()
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        """Fail the request under way."""
+        self.usable = False
+        if self._response is not None and not self._response.done():
+            self._response.set_exception(UnansweredError(untouched=not self._begun))
+
+    def on_message_begin(self) -> None:
+        """Refuse a second response to one request."""
+        if self._response is None:
+            self.close()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep the headers that the response is checked by."""
+        name = name.lower()
+        if name in _KEPT_HEADERS:
+            self._headers[name] = value
+
+    def on_body(self, body: bytes) -> None:
+        """Keep a part of the body."""
+        self._body.append(body)
+
+    def on_message_complete(self) -> None:
+        """Return the response to the sender, unless it is an interim one (1xx)."""
+        status = self._parser.get_status_code()
+        if status < HTTPStatus.OK:
+            return
+        waiting, self._response = self._response, None
+        if not self._parser.should_keep_alive():
+            self.close()
+        if waiting is not None and not waiting.done():
+            parts, self._body = self._body, []
+            body = parts[0] if len(parts) == 1 else b"".join(parts)
+            checksum, content_type = [self._headers.get(name, b"") for name in _KEPT_HEADERS]
+            waiting.set_result(HttpResponse(status, checksum, content_type, body))
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The host and port of connections; ``tls`` is None for plain HTTP."""
+
+    host: str
+    port: int
+    tls: ssl.SSLContext | None = None
+
+
+class ConnectionPool:
+    """The connections to one origin; the connection used last is reused first.
+
+    The pool has no limit of its own: the gate limits the requests under way.
+    """
+
+    def __init__(self, origin: Origin) -> None:
+        self._origin = origin
+        self._idle: list[HttpConnection] = []
+        self._clock = asyncio.get_running_loop().time
+
+    async def send(self, request: bytes, *, repeatable: bool) -> HttpResponse:
+        """Return the response to a request; OSError without one.
+
+        The endpoint may close an idle connection just when a request is sent on it. If no byte of a
+        response arrived, a ``repeatable`` request is sent again on a new connection.
+        """
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.usable and self._clock() - connection.idle_since < IDLE_SECONDS:
+                try:
+                    return await self._exchange(connection, request)
+                except UnansweredError as error:
+                    if not (repeatable and error.untouched):
+                        raise
+                break
+            connection.close()
+        return await self._exchange(await self._open(), request)
+
+    def close(self) -> None:
+        """End the idle connections."""
+        for connection in self._idle:
+            connection.close()
+        self._idle.clear()
+
+    async def _exchange(self, connection: HttpConnection, request: bytes) -> HttpResponse:
+        try:
+            response = await connection.send(request)
+        except BaseException:
+            connection.close()
+            raise
+        if connection.usable:
+            connection.idle_since = self._clock()
+            self._idle.append(connection)
+        return response
+
+    async def _open(self) -> HttpConnection:
+        origin, loop = self._origin, asyncio.get_running_loop()
+        async with asyncio.timeout(CONNECT_SECONDS):
+            addresses = await loop.getaddrinfo(origin.host, origin.port, type=SOCK_STREAM)
+            # uvloop's create_connection lacks asyncio's happy_eyeballs_delay.
+            sock = await start_connection(addresses, happy_eyeballs_delay=NEXT_ADDRESS_SECONDS)
+            name = None if origin.tls is None else origin.host
+            _, connection = await loop.create_connection(
+                HttpConnection, sock=sock, ssl=origin.tls, server_hostname=name
+            )
+        return connection

@@ -1,0 +1,265 @@
+"""Responses of DynamoDB: checks before they are used, and the ``dal`` error of each error code.
+
+A proxy, a load balancer or a failing machine can respond in place of DynamoDB, with 200 or an
+error. Such a response proves no outcome. It counts as a lost one, and the request is repeated.
+"""
+
+import zlib
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+
+from dal import errors
+
+_BUSY = errors.ThrottledError, "DynamoDB is busy: try again in a moment."
+_CONTENDED = (
+    errors.ConflictError,
+    "Other requests keep changing the same item: try again in a moment.",
+)
+_EXPIRED = errors.CredentialsExpiredError, "The AWS credentials have expired: renew them."
+
+_DAMAGED = ("database disk image is malformed", "file is not a database")
+"""SQLite's messages for a damaged file, in the embedded engine's errors."""
+
+_CONDITION_FAILED = "ConditionalCheckFailedException"
+"""The code of a failed write of one item, which has no list of reasons."""
+
+_CANCELLED = "TransactionCanceledException"
+"""The code of a failed transaction, which has a reason for each action."""
+
+_INVALID = {"ValidationException", "ValidationError"}
+"""Codes of an invalid request, such as an item that is too large."""
+
+CHANGES_LOST = (
+    "The table's stream keeps changes for a day, and some expired before they were counted: run "
+    "`marginalia stats rebuild`."
+)
+
+_BY_CODE: dict[str, tuple[type[errors.DalError], str]] = {
+    "ProvisionedThroughputExceeded": _BUSY,
+    "ProvisionedThroughputExceededException": _BUSY,
+    "RequestLimitExceeded": _BUSY,
+    "ThrottlingError": _BUSY,
+    "ThrottlingException": _BUSY,
+    "LimitExceededException": _BUSY,
+    "TransactionConflict": _CONTENDED,
+    "TransactionConflictException": _CONTENDED,
+    "TransactionInProgressException": _CONTENDED,
+    "UnknownOperationException": (
+        errors.UnknownOperationError,
+        "This endpoint lacks an operation of DynamoDB that is needed here.",
+    ),
+    "ExpiredIteratorException": (
+        errors.IteratorExpiredError,
+        "The iterator expired: request another.",
+    ),
+    "TrimmedDataAccessException": (errors.ChangesLostError, CHANGES_LOST),
+    "ReplicatedWriteConflictException": _CONTENDED,
+    "ExpiredToken": _EXPIRED,
+    "ExpiredTokenException": _EXPIRED,
+    "ResourceInUseException": (errors.AlreadyExistsError, "The table exists already."),
+    "ResourceNotFoundException": (
+        errors.NoTableError,
+        "The table does not exist: run `marginalia table create`.",
+    ),
+}
+
+_KNOWN = frozenset(
+    {
+        *_BY_CODE,
+        *_INVALID,
+        _CONDITION_FAILED,
+        _CANCELLED,
+        "AccessDeniedException",
+        "DuplicateItemException",
+        "IdempotentParameterMismatchException",
+        "IncompleteSignature",
+        "IncompleteSignatureException",
+        "IndexNotFoundException",
+        "InternalFailure",
+        "InternalServerError",
+        "InvalidSignatureException",
+        "ItemCollectionSizeLimitExceededException",
+        "MalformedHttpRequestException",
+        "MissingAuthenticationToken",
+        "MissingAuthenticationTokenException",
+        "NotAuthorized",
+        "OptInRequired",
+        "PolicyNotFoundException",
+        "RequestAbortedException",
+        "RequestEntityTooLargeException",
+        "RequestExpired",
+        "RequestTimeoutException",
+        "SerializationException",
+        "ServiceUnavailable",
+        "ServiceUnavailableException",
+        "TableAlreadyExistsException",
+        "TableInUseException",
+        "TableNotFoundException",
+        "UnrecognizedClientException",
+    }
+)
+"""Error codes of DynamoDB, of its streams and of AWS, for the operations that are used here.
+
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/CommonErrors.html
+"""
+
+_JSON = "application/x-amz-json-"
+_CAPACITY = "ConsumedCapacity"
+_ROWS: Mapping[str, type] = {"Count": int, _CAPACITY: dict}
+_REQUIRED: Mapping[str, Mapping[str, type]] = {
+    "Query": _ROWS,
+    "Scan": _ROWS,
+    "GetItem": {_CAPACITY: dict},
+    "BatchGetItem": {"Responses": dict, "UnprocessedKeys": dict},
+    "PutItem": {_CAPACITY: dict},
+    "DeleteItem": {_CAPACITY: dict},
+    "TransactWriteItems": {_CAPACITY: list},
+    "UpdateItem": {_CAPACITY: dict},
+    "BatchWriteItem": {"UnprocessedItems": dict},
+    "CreateTable": {"TableDescription": dict},
+    "DescribeTable": {"Table": dict},
+    "UpdateTimeToLive": {"TimeToLiveSpecification": dict},
+}
+"""Members of a complete response, among them the capacity, which every request asks DynamoDB for.
+An empty object would otherwise pass for GetItem's response to a missing item."""
+
+
+def parse_response(
+    operation: str, status: int, body: bytes, checksum: bytes, *, has_capacity: bool
+) -> dict[str, Any]:
+    """Return a successful response; StoreUnavailableError if it is incomplete.
+
+    Without ``has_capacity``, a response that lacks its capacity is complete.
+    """
+    if status != HTTPStatus.OK:
+        raise _malformed(f"its status is {status}")
+    response = _object(body, checksum)
+    members = _REQUIRED.get(operation, {})
+    for member, kind in members.items():
+        optional = member == _CAPACITY and not has_capacity and member not in response
+        if not optional and not isinstance(response.get(member), kind):
+            raise _malformed(f"it lacks members of {operation}'s responses")
+    if members is _ROWS and len(response.get("Items", ())) not in {0, response["Count"]}:
+        raise _malformed("its count differs from its rows")
+    return response
+
+
+def parse_error(status: int, body: bytes, checksum: bytes, content_type: str) -> dict[str, Any]:
+    """Return an error response for ``dal_error``; StoreUnavailableError if it is malformed."""
+    if not content_type.startswith(_JSON):
+        raise _malformed(f"its status is {status} and its type is {content_type or 'missing'}")
+    parsed = _object(body, checksum)
+    code = str(parsed.get("__type")).partition(":")[0].rpartition("#")[2]
+    reasons = parsed.get("CancellationReasons") or []
+    if code not in _KNOWN:
+        raise _malformed(f"DynamoDB has no error {code}")
+    message = parsed.get("message") or parsed.get("Message") or ""
+    if not isinstance(reasons, list) or (code == _CANCELLED and not reasons):
+        raise _malformed("it lacks the reasons of a cancelled transaction")
+    if not isinstance(message, str) or not all(isinstance(one, dict) for one in reasons):
+        raise _malformed("its message or its reasons have the wrong type")
+    return {
+        "Error": {"Code": code, "Message": message},
+        "ResponseMetadata": {"HTTPStatusCode": status},
+        "CancellationReasons": reasons,
+    }
+
+
+def _object(body: bytes, checksum: bytes) -> dict[str, Any]:
+    if checksum.isdigit() and int(checksum) != zlib.crc32(body):
+        raise _malformed("its checksum differs")
+    try:
+        parsed = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise _malformed("it is not JSON") from None
+    if not isinstance(parsed, dict):
+        raise _malformed("it is not an object")
+    return parsed
+
+
+def check_sdk_response(
+    operation_model: Any,
+    response_dict: dict[str, Any],
+    customized_response_dict: dict[str, Any],
+    *,
+    has_capacity: bool,
+    **_: Any,
+) -> None:
+    """Raise DalError for an error or an incomplete response; botocore's ``before-parse`` handler.
+
+    It also parses the body of rows and leaves botocore an empty one, as botocore's parser takes
+    twice as long.
+    """
+    status, body = response_dict["status_code"], response_dict["body"]
+    headers = response_dict["headers"]
+    checksum = headers.get("x-amz-crc32", "").encode()
+    name = operation_model.name
+    if status >= HTTPStatus.BAD_REQUEST:
+        raise dal_error(parse_error(status, body, checksum, headers.get("content-type", "")))
+    response = parse_response(name, status, body, checksum, has_capacity=has_capacity)
+    if _REQUIRED.get(name) is _ROWS:
+        customized_response_dict.update(response)
+        response_dict["body"] = b"{}"
+
+
+def _malformed(reason: str) -> errors.StoreUnavailableError:
+    return errors.StoreUnavailableError(
+        f"Malformed response from DynamoDB ({reason}): check the proxies and load balancers before "
+        "it, then try again."
+    )
+
+
+def dal_error(response: Mapping[str, Any]) -> errors.DalError:
+    """Return the ``dal`` error of an error response.
+
+    A cancelled transaction lists a reason for each action. A failed condition goes before all other
+    reasons, because the caller decides what it means. Conflicts and throttling are retried.
+    """
+    code = response["Error"]["Code"]
+    reasons = [reason.get("Code", "None") for reason in response.get("CancellationReasons", [])]
+    codes = [code.removesuffix("Exception")] if code == _CONDITION_FAILED else reasons
+    failed = [number for number, reason in enumerate(codes) if reason == "ConditionalCheckFailed"]
+    if failed:
+        return errors.ConditionFailedError(failed)
+    for known in (code, *reasons):
+        if known in _BY_CODE:
+            error, sentence = _BY_CODE[known]
+            return error(sentence)
+    message = response["Error"].get("Message") or code
+    if any(words in message for words in _DAMAGED):
+        return errors.StoreDamagedError(
+            "The data file is damaged: stop the server and restore a backup with `marginalia "
+            "restore`."
+        )
+    if "disk is full" in message:
+        return errors.StoreFullError("The disk is full: make room, then try again.")
+    if response["ResponseMetadata"]["HTTPStatusCode"] >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return errors.StoreUnavailableError(f"DynamoDB failed ({code}): try again in a moment.")
+    refused = (
+        errors.InvalidRequestError if {code, *reasons} & _INVALID else errors.StoreRefusedError
+    )
+    return refused(f"DynamoDB refused the request: {message}")
+
+
+def unusable(error: Exception) -> errors.StoreRefusedError:
+    """Return the error of AWS settings that no request can be sent with."""
+    return errors.StoreRefusedError(f"The AWS settings do not work: {error}")
+
+
+def unreachable(
+    endpoint_url: str, failure: BaseException | None = None
+) -> errors.StoreUnavailableError:
+    """Return the error of a request without a response, because of ``failure``."""
+    while failure is not None:
+        if reason := getattr(failure, "verify_message", ""):
+            return errors.StoreUnavailableError(
+                f"The certificate of {endpoint_url} is not trusted ({reason.rstrip('.')}): check "
+                "the endpoint and the proxy, or name your own authority's file in AWS_CA_BUNDLE."
+            )
+        failure = failure.__cause__ or failure.__context__
+    return errors.StoreUnavailableError(
+        f"DynamoDB does not answer at {endpoint_url}: check that it runs and can be reached."
+    )
