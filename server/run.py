@@ -31,7 +31,7 @@ from server.workers.supervisor import Supervisor
 logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
-    from server.demo.load import DemoLoad
+    from server.demo.demo_data import DemoLoad
 
 _WHY_NOT = {
     errno.EADDRINUSE: "Port {port} on {host} is taken: stop the other program, or choose another "
@@ -133,7 +133,7 @@ async def _serve(
         signals = await stack.enter_async_context(open_signals(settings))
         broker = await stack.enter_async_context(open_broker(settings))
         demo = _demo(store) if settings.demo else None
-        so_far = None if demo is None else demo.so_far
+        so_far = None if demo is None else demo.progress
         app = await stack.enter_async_context(
             application(settings, store.table, secret, broker, signals, so_far)
         )
@@ -143,13 +143,13 @@ async def _serve(
         store.died.add_done_callback(lambda _: server.end())
         async with signals.sampling(store.table, server.admission):
             if demo is not None:
-                await stack.enter_async_context(demo.beside())
+                await stack.enter_async_context(demo.in_background())
             with watched(end=settings.ends_when_blocked):
                 await server.serve(sockets=[listener])
 
 
 def _demo(store: Store) -> "DemoLoad":
-    from server.demo.load import DemoLoad  # noqa: PLC0415 - most starts load none
+    from server.demo.demo_data import DemoLoad  # noqa: PLC0415 - most starts load none
 
     return DemoLoad(store.table)
 

@@ -9,8 +9,8 @@ from dal.client.scan import Progress
 from server.analytics.asking import open_analytics
 from server.engine.storage import Store
 from server.errors import CommandError
+from server.exporter.export_files import export
 from server.exporter.manifest import directory_of
-from server.exporter.run import export
 from server.settings import Settings
 
 

@@ -20,7 +20,7 @@ from dal.statistics import counter_items
 from dal.statistics.counts import deltas, summed
 from dal.table.definition import table_definition
 from dal.table.items import Item
-from server.demo.load import read_demo
+from server.demo.demo_data import read_demo
 
 _EACH = 3
 """Samples of each kind of item."""

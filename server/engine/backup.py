@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from server.engine.data_directory import DataDirectory
-from server.engine.orphan_process import end_orphan
+from server.engine.engine_process import end_orphan
 from server.errors import CommandError
 
 

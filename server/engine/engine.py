@@ -12,8 +12,13 @@ from pathlib import Path
 import psutil
 
 from server.engine.data_directory import ROOM, DataDirectory, EngineRecord
-from server.engine.orphan_process import end_orphan, runs
-from server.engine.process import EngineProcess, PortTakenError, free_port
+from server.engine.engine_process import (
+    EngineProcess,
+    PortTakenError,
+    end_orphan,
+    free_port,
+    recorded_process,
+)
 from server.errors import CommandError
 
 logger = logging.getLogger(__name__)
@@ -98,7 +103,7 @@ async def _own_or_share(directory: DataDirectory) -> str | None:
     warned = False
     while not directory.own():
         record = directory.record()
-        if record and record.serving and runs(record, directory.database):
+        if record and record.serving and recorded_process(record, directory.database):
             return record.endpoint_url
         waited = time.monotonic() - start
         if waited >= SHARE_DEADLINE:

@@ -9,7 +9,7 @@ import orjson
 
 from dal.model.key_parts import format_instant
 from server.errors import CommandError
-from server.exporter.rows import ExportKind, Format
+from server.exporter.row_kinds import ExportKind, Format
 
 PROMISE = (
     "Every object that was in the table from `begun` until `ended` is in these files exactly once, "

@@ -8,7 +8,6 @@ import gzip
 import io
 import os
 import select
-import sys
 import threading
 import zlib
 from collections.abc import Callable
@@ -16,11 +15,7 @@ from pathlib import Path
 from typing import cast
 
 from server.errors import CommandError
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+from server.zstandard import zstd
 
 HEAD_BYTES = 512
 """Looked at before anything is read: the magic of an archive of tar stands at 257."""

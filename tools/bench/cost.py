@@ -38,7 +38,7 @@ from dal.repositories.comments import CommentRepository, Selection
 from dal.statistics.reader import ProductStatisticsProvider
 from dal.table.index import Index
 from dal.table.items import bytes_of
-from server.demo.load import demo_comments
+from server.demo.demo_data import demo_comments
 from server.engine.storage import open_table
 from server.settings import Settings
 

@@ -16,10 +16,10 @@ from server.cli import options
 from server.cli.patience import maintenance
 from server.engine.storage import Store, open_store
 from server.errors import DIFFERS, CommandError
+from server.exporter.export_files import export as export_to
+from server.exporter.export_files import export_to_stdout
 from server.exporter.manifest import Manifest, Target, directory_of, single_file
-from server.exporter.rows import ROW_KINDS, ExportKind, Format
-from server.exporter.run import export as export_to
-from server.exporter.run import export_to_stdout
+from server.exporter.row_kinds import ROW_KINDS, ExportKind, Format
 from server.importer.losses import counted
 from server.progress import ProgressBar
 from server.settings import Settings

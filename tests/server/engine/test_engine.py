@@ -12,7 +12,7 @@ import pytest
 from server.engine import engine as engine_module
 from server.engine.data_directory import DataDirectory, DataDirectoryInUseError
 from server.engine.engine import embedded_engine
-from server.engine.process import free_port
+from server.engine.engine_process import free_port
 from server.engine.storage import open_store, open_table
 from server.settings import Settings
 from tests.server.embedded import engine_pid, successor

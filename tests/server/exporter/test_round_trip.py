@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 
 from dal.client.table import Table
+from server.exporter.export_files import export
 from server.exporter.manifest import directory_of
-from server.exporter.rows import ROW_KINDS, ExportKind, Format
-from server.exporter.run import export
+from server.exporter.row_kinds import ROW_KINDS, ExportKind, Format
 from server.importer.column_mapping import ColumnMapping, make_column_mapping
 from server.importer.file_kinds import FILE_KINDS
 from server.importer.opening import open_file

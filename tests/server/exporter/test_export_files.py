@@ -19,10 +19,10 @@ from dal.errors import NotFoundError, StoreRefusedError
 from dal.repositories.comments import CommentRepository
 from dal.table.items import primary_key
 from server.errors import CommandError
-from server.exporter import run
+from server.exporter import export_files
+from server.exporter.export_files import export
 from server.exporter.manifest import Manifest, directory_of, single_file
-from server.exporter.rows import ROW_KINDS, ExportKind, Format
-from server.exporter.run import export
+from server.exporter.row_kinds import ROW_KINDS, ExportKind, Format
 from tests import oracle
 from tests.server.exporter.objects import SmallPages
 
@@ -175,11 +175,11 @@ async def test_files_that_are_there_or_cannot_be(
         file.touch()
 
     with monkeypatch.context() as patch:
-        patch.setattr(run, "_scan", meanwhile)
+        patch.setattr(export_files, "_scan", meanwhile)
         assert await refused() == exists
     assert await refused() == exists
     with monkeypatch.context() as patch:
-        patch.setattr(run, "_scan", full)
+        patch.setattr(export_files, "_scan", full)
         assert "is full: make room, then run the same command" in await refused(force=True)
     with pytest.raises(CommandError, match=r"cannot be written \(Not a directory\)"):
         await exported(table, file / "out")

@@ -19,7 +19,7 @@ from dal.client.table import Table
 from dal.maintenance.export import ExportRepository
 from server.errors import CommandError
 from server.exporter.manifest import ExportedFile, Manifest, Target, now
-from server.exporter.rows import ExportKind, Format, encode, header, write_parquet
+from server.exporter.row_kinds import ExportKind, Format, encode, header, write_parquet
 from server.parquet import duckdb_in_memory
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}

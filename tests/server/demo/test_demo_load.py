@@ -15,7 +15,7 @@ from dal.model import Comment
 from dal.repositories.bulk_write import Outcome
 from dal.repositories.comments import CommentRepository
 from dal.stores import Stores
-from server.demo.load import DemoLoad, demo_comments, is_loaded
+from server.demo.demo_data import DemoLoad, demo_comments, is_loaded
 from server.serving import application
 from server.settings import Settings
 
@@ -48,15 +48,15 @@ def held(monkeypatch: pytest.MonkeyPatch, some: list[Comment]) -> Held:
         held.begun.set()
         return outcome
 
-    monkeypatch.setattr("server.demo.load._BATCH", 125)
-    monkeypatch.setattr("server.demo.load.demo_comments", lambda: some)
+    monkeypatch.setattr("server.demo.demo_data._BATCH", 125)
+    monkeypatch.setattr("server.demo.demo_data.demo_comments", lambda: some)
     monkeypatch.setattr(CommentRepository, "put_many", held_back)
     return held
 
 
 async def until_loaded(load: DemoLoad, table: Table) -> None:
     async with asyncio.timeout(60):
-        while load.so_far() is not None:
+        while load.progress() is not None:
             await is_loaded(Stores(table))
 
 
@@ -66,12 +66,12 @@ async def test_pages_are_there_while_it_is_loaded_and_say_how_far(
     load = DemoLoad(table)
     settings, broker = Settings(data_dir=tmp_path), InProcessBroker()
     async with (
-        application(settings, table, lambda: None, broker, loading=load.so_far) as app,
+        application(settings, table, lambda: None, broker, loading=load.progress) as app,
         httpx.AsyncClient(
             transport=httpx.ASGITransport(app), base_url="http://localhost"
         ) as client,
     ):
-        async with load.beside():
+        async with load.in_background():
             first = await client.get("/")
             assert first.status_code == 200
             assert LOADING.format(0) in first.text
@@ -92,20 +92,20 @@ async def test_what_was_interrupted_is_completed_by_the_next_start(
     table: Table, held: Held, some: list[Comment], capfd: pytest.CaptureFixture[str]
 ) -> None:
     stores = Stores(table)
-    async with DemoLoad(table).beside():
+    async with DemoLoad(table).in_background():
         await asyncio.wait_for(held.begun.wait(), 60)
     assert not await is_loaded(stores)
     assert await stores.comments.get(some[-1].comment_id) is None
     held.go_on.set()
     load = DemoLoad(table)
-    async with load.beside():
-        assert load.so_far() == (0, 5_000)
+    async with load.in_background():
+        assert load.progress() == (0, 5_000)
         await until_loaded(load, table)
     assert await is_loaded(stores)
     assert await stores.comments.get(some[-1].comment_id) == some[-1]
     said = "Demo data: loading 5,000 comments, orders and tickets."
     assert capfd.readouterr().err.splitlines() == [said, said, "Demo data: loaded."]
-    async with DemoLoad(table).beside():
+    async with DemoLoad(table).in_background():
         assert capfd.readouterr().err == ""
 
 
@@ -117,7 +117,7 @@ async def test_a_store_that_fails_is_a_line_of_the_log(
 
     monkeypatch.setattr(CommentRepository, "put_many", refused)
     load = DemoLoad(table)
-    async with load.beside():
+    async with load.in_background():
         await until_loaded(load, table)
     assert caplog.messages == [
         "The demo data is not loaded, the next start goes on with it: The engine is gone."

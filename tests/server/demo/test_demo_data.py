@@ -15,7 +15,7 @@ from dal.repositories.comments import CommentRepository
 from dal.repositories.orders import OrderSelection
 from dal.stores import Stores
 from server.auth.authenticator import DEMO_USER
-from server.demo.load import COMMENTS, demo_comments, load_demo, read_demo
+from server.demo.demo_data import COMMENTS, demo_comments, load_demo, read_demo
 
 LANGUAGES = ("en", "de", "fr", "es", "ja", "ar")
 
@@ -29,7 +29,7 @@ def made() -> list[Comment]:
 def some(made: list[Comment], monkeypatch: pytest.MonkeyPatch) -> list[Comment]:
     """A part of the comments, which loads as all of them do where a server shows the demo."""
     some = made[::8]
-    monkeypatch.setattr("server.demo.load.demo_comments", lambda: some)
+    monkeypatch.setattr("server.demo.demo_data.demo_comments", lambda: some)
     return some
 
 

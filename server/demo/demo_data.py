@@ -1,8 +1,7 @@
-"""Loads the demo data from its files, one of each kind, while a server already answers."""
+"""Loads the demo data from its files, one of each kind, while the server already answers."""
 
 import asyncio
 import logging
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from importlib import resources
@@ -16,11 +15,7 @@ from dal.model import Comment
 from dal.stores import Stores
 from server.importer.file_kinds import FILE_KINDS, FileKindName
 from server.importer.writer import Writer
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+from server.zstandard import zstd
 
 logger = logging.getLogger(__name__)
 
@@ -57,24 +52,24 @@ async def is_loaded(stores: Stores) -> bool:
     return await stores.markers.marked(_MARK)
 
 
-async def load_demo(stores: Stores, tell: Callable[[int, int], None]) -> bool:
+async def load_demo(stores: Stores, report: Callable[[int, int], None]) -> bool:
     """Write the demo data once per table; True if this call wrote it.
 
-    ``tell`` gets the number of comments written and the number of all comments. The next call
+    ``report`` gets the number of comments written and the number of all comments. The next call
     completes an interrupted load. Comments deleted after the load stay deleted. Raises DalError.
     """
     if await is_loaded(stores):
         return False
     comments = await asyncio.to_thread(demo_comments)
     await stores.products.put_many(dict(read_demo("products")))
-    tell(0, len(comments))
+    report(0, len(comments))
     async with Writer(stores.comments.put_many) as writer:
         for start in range(0, len(comments), _BATCH):
             batch = comments[start : start + _BATCH]
             await writer.write({comment.comment_id: comment for comment in batch})
-            tell(writer.written, len(comments))
+            report(writer.written, len(comments))
         await writer.finish()
-        tell(writer.written, len(comments))
+        report(writer.written, len(comments))
     await stores.boards.finish()
     await stores.users.put_profiles(dict(read_demo("profiles")))
     await stores.orders.put_many(read_demo("orders"))
@@ -85,23 +80,23 @@ async def load_demo(stores: Stores, tell: Callable[[int, int], None]) -> bool:
 
 
 class DemoLoad:
-    """One load of the demo's data, if the table has not had it."""
+    """The load of the demo data into a table that does not have it."""
 
     def __init__(self, table: Table) -> None:
         self._stores = Stores(table)
-        self._so_far: tuple[int, int] | None = None
+        self._progress: tuple[int, int] | None = None
 
-    def so_far(self) -> tuple[int, int] | None:
-        """Return how many comments are written and of how many; None when no load is under way."""
-        return self._so_far
+    def progress(self) -> tuple[int, int] | None:
+        """Return how many comments are written, and how many there are; None when not loading."""
+        return self._progress
 
     @asynccontextmanager
-    async def beside(self) -> AsyncIterator[None]:
-        """Load while the block runs; what is not done at its end is left to the next start."""
+    async def in_background(self) -> AsyncIterator[None]:
+        """Load while the block runs; the next start completes a load that the block's end stops."""
         if await is_loaded(self._stores):
             yield
             return
-        self._so_far = 0, COMMENTS
+        self._progress = 0, COMMENTS
         loading = asyncio.create_task(self._run())
         try:
             yield
@@ -111,30 +106,30 @@ class DemoLoad:
                 await loading
 
     async def finish(self) -> None:
-        """Load before anything else happens."""
+        """Load and wait for the end."""
         if not await is_loaded(self._stores):
             await self._run()
 
     async def _run(self) -> None:
-        """Load, and say how far it is; a store that fails is a line of the log."""
+        """Load with a progress bar; log an error of the store."""
         from server.progress import ProgressBar  # noqa: PLC0415 - a twentieth of every start
 
         boards = self._stores.boards
         with ProgressBar("Demo data", COMMENTS) as bar:
 
-            def tell(written: int, total: int) -> None:
-                self._so_far = written, total
+            def report(written: int, total: int) -> None:
+                self._progress = written, total
                 bar.update(written, f"{written:,} comments")
 
             try:
                 bar.say(f"Demo data: loading {COMMENTS:,} comments, orders and tickets.")
                 boards.start()
-                await load_demo(self._stores, tell)
+                await load_demo(self._stores, report)
                 bar.say("Demo data: loaded.")
             except DalError as error:
-                logger.error(  # noqa: TRY400 - its sentence says it all
+                logger.error(  # noqa: TRY400 - the traceback adds nothing
                     "The demo data is not loaded, the next start goes on with it: %s", error
                 )
             finally:
-                self._so_far = None
+                self._progress = None
                 await boards.finish()

@@ -1,0 +1,225 @@
+"""The embedded engine's process: started under a guard, stopped, and found after a crash.
+
+The guard is a shell that kills the engine when our process ends, on any Unix: it waits on a pipe
+whose other end we hold. The pipe closes when we end, also by SIGKILL.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import subprocess
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from server.engine.data_directory import DataDirectory, EngineRecord
+from server.engine.program import engine_binary
+from server.errors import CommandError
+
+logger = logging.getLogger(__name__)
+
+START_DEADLINE = 30.0
+"""Seconds. A killed engine reads its write-ahead log at the next start, which takes a moment."""
+
+STOP_DEADLINE = 5.0
+"""Seconds between SIGTERM and SIGKILL."""
+
+_SCRIPT = """\
+"$@" </dev/null >/dev/null &
+echo $! >&2
+exec 2>/dev/null
+read -r _
+kill -9 $!
+wait $!
+"""
+"""Runs a program until standard input ends. The starting process holds the other end of that pipe
+and never writes to it, so the pipe ends when the process ends.
+
+The guard is the program's parent, so no other program gets its process id before the guard ends.
+"""
+
+_SIGNALLED = 128
+"""A shell adds this to the number of the signal that killed a program."""
+
+_NOT_EXECUTED = {126, 127}
+"""A shell's exit codes for a program that the system does not run."""
+
+
+class PortTakenError(Exception):
+    """Another program took the port between its choice and the engine's start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A shell that runs a program for as long as we hold its standard input open."""
+
+    process: subprocess.Popen[bytes]
+    output: asyncio.StreamReader
+    """A line with the program's process id, and the program's standard error; ends with it."""
+    transport: asyncio.BaseTransport
+
+    async def end(self) -> int:
+        """Kill the program if it still runs, wait for the guard, and return the exit code.
+
+        For a program that a signal killed, the code is the signal's number below zero.
+        """
+        assert self.process.stdin is not None  # noqa: S101 - piped in guarded
+        self.process.stdin.close()
+        await self.output.read()
+        self.transport.close()
+        await asyncio.sleep(0)  # the loop closes it in its next turn, and may have no other
+        # It takes a moment. A thread that waited would outlive a cancelled task.
+        while (code := self.process.poll()) is None:  # noqa: ASYNC110 - a process has no event
+            await asyncio.sleep(0.001)
+        return _SIGNALLED - code if code > _SIGNALLED else code
+
+
+async def guarded(program: Path, *arguments: str) -> Guard:
+    """Start a program under a guard, in a new session, with no input and output of ours."""
+    # Not by the event loop: uvloop's children inherit a second copy of each pipe, which never ends.
+    process = subprocess.Popen(  # noqa: ASYNC220, S603 - a millisecond, and our own program
+        ["/bin/sh", "-c", _SCRIPT, "marginalia-guard", str(program), *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        bufsize=0,
+    )
+    output = asyncio.StreamReader()
+    protocol = asyncio.StreamReaderProtocol(output)
+    assert process.stderr is not None  # noqa: S101 - piped above
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.connect_read_pipe(lambda: protocol, process.stderr)
+    return Guard(process, output, transport)
+
+
+class EngineProcess:
+    """A running engine that answers on ``endpoint_url``."""
+
+    def __init__(self, guard: Guard, pid: int, port: int) -> None:
+        self._guard = guard
+        self.pid = pid
+        """The operating system's id of the engine itself."""
+        self.port = port
+        self.endpoint_url = f"http://127.0.0.1:{port}"
+
+    @classmethod
+    async def start(cls, database: Path, port: int) -> "EngineProcess":
+        """Start an engine over a file and wait until it listens.
+
+        Raises PortTakenError, and CommandError when the engine ends or does not listen in time.
+        """
+        binary = engine_binary()
+        options = ["--host", "127.0.0.1", "--port", str(port), "--db-path", str(database)]
+        guard = await guarded(binary, "serve", *options)
+        try:
+            async with asyncio.timeout(START_DEADLINE):
+                pid, error = await _listening(guard)
+        except TimeoutError:
+            error = f"it did not start within {START_DEADLINE:.0f} seconds"
+        except asyncio.CancelledError:
+            await guard.end()
+            raise
+        if not error:
+            return cls(guard, pid, port)
+        if await guard.end() in _NOT_EXECUTED:
+            await _check_executable(binary)
+        if "already in use" in error:
+            raise PortTakenError
+        reason = error.partition(". ")[0]  # the rest is advice for the engine's developers
+        raise CommandError(
+            f"The storage engine cannot open {database}: {reason}. If the file is damaged, put a "
+            "backup in its place with `marginalia restore`."
+        )
+
+    async def wait(self) -> str:
+        """Wait for the engine to end; return its exit code or signal, in a few words."""
+        async for line in self._guard.output:
+            logger.warning("The storage engine: %s", line.decode(errors="replace").rstrip())
+        code = await self._guard.end()
+        return f"exit code {code}" if code >= 0 else f"killed by {signal.Signals(-code).name}"
+
+    async def stop(self) -> None:
+        """Terminate the engine, and kill it when it does not end in time."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGTERM)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STOP_DEADLINE):
+                await self._guard.output.read()
+        await self._guard.end()
+
+
+def free_port() -> int:
+    """Return a loopback port on which no process listens now."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+async def _listening(guard: Guard) -> tuple[int, str]:
+    """Read the output until the engine listens; return its process id, and no error.
+
+    For an engine that ends instead, the error is the last line of its output.
+    """
+    pid, error, listens = 0, "it wrote no error message", False
+    async for line in guard.output:
+        text = line.decode(errors="replace").strip()
+        if text.isdecimal():
+            pid = int(text)
+        else:
+            error = text.removeprefix("error: ").removeprefix("Internal error: ") or error
+        listens = listens or text.startswith("Dynoxide listening on")
+        if pid and listens:
+            return pid, ""
+    return pid, error
+
+
+async def _check_executable(binary: Path) -> None:
+    """Raise CommandError with the reason if the system does not run the program."""
+    try:
+        tried = await asyncio.create_subprocess_exec(
+            binary,
+            "--version",
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+    except OSError as error:
+        raise CommandError(
+            f"The storage engine {binary} cannot be run ({error.strerror}): run `make setup` "
+            "again, or set MARGINALIA_ENGINE to one that can."
+        ) from error
+    await tried.wait()
+
+
+def recorded_process(record: EngineRecord, database: Path) -> psutil.Process | None:
+    """Return the process of the recorded engine, None if it does not run over ``database``.
+
+    The system may have given the process id to another program since.
+    """
+    try:
+        process = psutil.Process(record.engine)
+        command = process.cmdline()
+    except psutil.Error:
+        return None
+    return process if str(database) in command else None
+
+
+def end_orphan(directory: DataDirectory) -> None:
+    """End the engine of a killed owner: two engines over one file do not see each other's locks."""
+    record = directory.record()
+    process = record and recorded_process(record, directory.database)
+    if process:
+        with suppress(psutil.NoSuchProcess):
+            process.terminate()
+            try:
+                process.wait(STOP_DEADLINE)
+            except psutil.TimeoutExpired:
+                process.kill()
+                process.wait(STOP_DEADLINE)
+        logger.warning("The storage engine of a killed server was still running; it is stopped.")
+    directory.forget_record()

@@ -1,0 +1,193 @@
+"""The engine's process: binaries that do not start, taken ports, guards and orphans."""
+
+import asyncio
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+import uvloop
+
+from server.engine.engine import embedded_engine
+from server.engine.engine_process import EngineProcess, PortTakenError, guarded
+from tests.engines import ROOT, free_port
+from tests.server.embedded import abandoned, engine_pid, refusal
+
+
+async def test_a_taken_port_is_told_apart_from_other_faults(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(PortTakenError):
+        await EngineProcess.start(tmp_path / "x.db", listener.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("mode", "sentence"),
+    [
+        (None, "is not at {path}: set MARGINALIA_ENGINE to where the dynoxide program is"),
+        (0o644, "{path} cannot be run (Permission denied): run `make setup` again"),
+        (0o755, "{path} cannot be run (Exec format error): run `make setup` again"),
+    ],
+)
+async def test_a_binary_that_does_not_run_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int | None, sentence: str
+) -> None:
+    path = tmp_path / "dynoxide"
+    if mode is not None:
+        path.write_bytes(b"\0")
+        path.chmod(mode)
+    monkeypatch.setenv("MARGINALIA_ENGINE", str(path))
+    assert sentence.format(path=path) in await refusal(tmp_path / "data")
+
+
+async def test_an_engine_that_ends_at_once_leaves_its_last_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "dynoxide"
+    path.write_text("#!/bin/sh\necho 'error: Internal error: disk I/O error' >&2\nexit 1\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("MARGINALIA_ENGINE", str(path))
+    database = tmp_path / "data/marginalia.db"
+    assert await refusal(tmp_path / "data") == (
+        f"The storage engine cannot open {database}: disk I/O error. If the file is damaged, put "
+        "a backup in its place with `marginalia restore`."
+    )
+
+
+async def test_an_engine_that_says_nothing_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "dynoxide"
+    path.write_text("#!/bin/sh\nexec sleep 60\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("MARGINALIA_ENGINE", str(path))
+    monkeypatch.setattr("server.engine.engine_process.START_DEADLINE", 0.2)
+    assert "it did not start within" in await refusal(tmp_path / "data")
+
+
+STARTS = """
+import asyncio, sys, uvloop
+from pathlib import Path
+from server.engine.engine_process import guarded
+async def main():
+    guard = await guarded(Path("/bin/sleep"), sys.argv[1])
+    print((await guard.output.readline()).decode(), end="", flush=True)
+    await asyncio.sleep(600)
+asyncio.Runner(loop_factory=uvloop.new_event_loop).run(main())
+"""
+
+
+def sleepers(seconds: str) -> list[psutil.Process]:
+    """Return what a test has started, and the guards of it."""
+    return [
+        one
+        for one in psutil.process_iter(["cmdline", "status"])
+        if one.info["cmdline"]
+        and one.info["cmdline"][-2:] == ["/bin/sleep", seconds]
+        and one.info["status"] != psutil.STATUS_ZOMBIE
+    ]
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_a_kill_of_who_started_it_ends_a_program(said: bool) -> None:
+    """Once it runs, or at any moment before."""
+    for number in range(3):
+        seconds = f"{600 + random.random()}"
+        with subprocess.Popen(
+            [sys.executable, "-c", STARTS, seconds], cwd=ROOT, stdout=subprocess.PIPE
+        ) as starter:
+            assert starter.stdout is not None
+            if said:
+                assert starter.stdout.readline().strip().isdigit()
+                assert sleepers(seconds)
+            else:
+                time.sleep(0.15 + 0.05 * number)
+            starter.kill()
+        deadline = time.monotonic() + 60
+        while sleepers(seconds) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert not sleepers(seconds)
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments", "code"),
+    [
+        ("/bin/sh", ["-c", "exit 3"], 3),
+        ("/bin/sh", ["-c", "kill -TERM $$"], -signal.SIGTERM),
+        ("/nowhere", [], 127),
+        ("/bin/sleep", ["600"], -signal.SIGKILL),
+    ],
+)
+async def test_the_end_tells_how_a_program_ended(
+    program: str, arguments: list[str], code: int
+) -> None:
+    guard = await guarded(Path(program), *arguments)
+    if code != -signal.SIGKILL:
+        await guard.output.read()
+    assert await guard.end() == code
+    assert await guard.end() == code, "it may be told twice"
+    assert guard.process.returncode is not None
+
+
+async def test_a_killed_guard_takes_nothing_along(tmp_path: Path) -> None:
+    """The engine serves on, and is stopped as ever."""
+    engine = await EngineProcess.start(tmp_path / "x.db", free_port())
+    engine._guard.process.kill()
+    engine._guard.process.wait()
+    running = psutil.Process(engine.pid)
+    assert running.status() != psutil.STATUS_ZOMBIE
+    await engine.stop()
+    assert psutil.wait_procs([running], timeout=60)[1] == []
+
+
+def opened(pid: int) -> set[str]:
+    """Return the pipes that a process has open."""
+    found = {str(one.readlink()) for one in Path(f"/proc/{pid}/fd").iterdir()}
+    return {one for one in found if one.startswith(("pipe:", "socket:"))}
+
+
+def test_the_program_has_no_end_of_the_guards_pipe() -> None:
+    """A copy of ours would keep it alive, and of the other ends only its standard error is its."""
+
+    async def descriptors() -> set[str]:
+        guard = await guarded(Path("/bin/sleep"), "600")
+        pid = int(await guard.output.readline())
+        while psutil.Process(pid).name() != "sleep":  # noqa: ASYNC110 - looked at, not told
+            await asyncio.sleep(0.001)
+        found = opened(pid)
+        await guard.end()
+        return found
+
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("needs Linux's /proc to look at descriptors")
+    kept = uvloop.run(descriptors())
+    assert len(kept) == 1, "its standard error"
+
+
+async def test_an_engine_of_a_killed_server_is_stopped_before_the_next_starts(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with abandoned(tmp_path, tmp_path / "marginalia.db") as orphan:
+        async with embedded_engine(tmp_path, share=False):
+            assert not psutil.pid_exists(orphan.pid)
+            assert engine_pid(tmp_path) != orphan.pid
+    assert "of a killed server was still running" in caplog.text
+
+
+async def test_an_engine_that_does_not_end_when_asked_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.engine.engine_process.STOP_DEADLINE", 0.2)
+    with abandoned(tmp_path, tmp_path / "marginalia.db") as orphan:
+        orphan.send_signal(signal.SIGSTOP)
+        async with embedded_engine(tmp_path, share=False):
+            assert not psutil.pid_exists(orphan.pid)
+
+
+async def test_another_program_with_a_recorded_process_id_is_left_alone(tmp_path: Path) -> None:
+    with abandoned(tmp_path, tmp_path / "elsewhere.db") as stranger:
+        async with embedded_engine(tmp_path, share=False):
+            assert stranger.poll() is None
