@@ -1,4 +1,4 @@
-"""The repositories over one table."""
+"""The composition root: the repositories over one table, and what they share."""
 
 from dal.client.table import Table
 from dal.repositories.comments import CommentRepository
@@ -11,14 +11,20 @@ from dal.repositories.tickets import TicketRepository
 from dal.repositories.users import UserRepository
 from dal.statistics.boards import Boards
 from dal.statistics.comment_changes import CommentObserver
+from dal.statistics.mode import MaintenanceStore
+from dal.statistics.reader import StatisticsReader
 
 
 class Stores:
-    """What resolvers read and write through; ``observer`` is told of all writes of comments."""
+    """The repositories of one table; ``observer`` receives all writes of comments."""
 
     def __init__(self, table: Table, observer: CommentObserver | None = None) -> None:
+        self.maintenance = MaintenanceStore(table)
         self.boards = Boards(table)
-        self.comments = CommentRepository(table, observer, self.boards)
+        self.statistics = StatisticsReader(table.query, self.boards.seen)
+        self.comments = CommentRepository(
+            table, self.statistics, self.maintenance, self.boards, observer
+        )
         self.leaderboard = LeaderboardRepository(table)
         self.products = ProductRepository(table)
         self.orders = OrderRepository(table)

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from dal.client.table import Table
 from dal.deadline import Deadline, deadline
 from dal.errors import DalError
-from dal.repositories.documents import MarkerRepository
+from dal.stores import Stores
 from server.engine.data_directory import DataDirectory
 from server.errors import CommandError
 from server.http.errors import failure
@@ -82,7 +82,7 @@ class Readiness:
         """
         if self.table.damage is not None:
             return str(self.table.damage)
-        markers = MarkerRepository(self.table)
+        markers = Stores(self.table).markers
         try:
             if self.directory is not None:
                 self.directory.check_data()

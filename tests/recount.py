@@ -12,6 +12,7 @@ from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.statistics.boards import Boards
+from dal.stores import Stores
 from dal.table.index import TABLE, QueryRequest
 
 Counts = dict[str, dict[str, str]]
@@ -63,7 +64,7 @@ async def stored(table: Table, product_id: str) -> Counts:
 
 async def check(table: Table, product_id: str) -> list[Comment]:
     """Assert that the counters are those of the comments; return these."""
-    comments = await comments_of(CommentRepository(table), product_id)
+    comments = await comments_of(Stores(table).comments, product_id)
     await Boards(table).put_right([product_id])
     assert await stored(table, product_id) == expected(product_id, comments)
     return comments

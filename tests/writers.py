@@ -13,9 +13,9 @@ from dal import errors
 from dal.client.table import Table
 from dal.entities.comment import COMMENT
 from dal.model import RATINGS, Comment
-from dal.repositories.comments import CommentRepository
 from dal.statistics.counter_items import encode, item_key
 from dal.statistics.counts import RatingCounts, StatisticsKey
+from dal.stores import Stores
 from tests import oracle
 from tests.fakes import FaultyClient
 
@@ -69,7 +69,7 @@ class Writers:
     """Two processes whose clients add, edit, delete and load, all the time."""
 
     def __init__(self, table: Table, seed: int) -> None:
-        self.stores = [CommentRepository(table) for _ in range(2)]
+        self.stores = [Stores(table) for _ in range(2)]
         self._chance = random.Random(seed)
         self._running: set[asyncio.Task[None]] = set()
         self._loops: list[asyncio.Task[None]] = []
@@ -108,7 +108,7 @@ class Writers:
             await asyncio.sleep(0.005)
 
     async def _write(self, number: int) -> None:
-        chance, store = self._chance, self.stores[number % 2]
+        chance, store = self._chance, self.stores[number % 2].comments
         row = self._changed(chance.choice(ROWS))
         with suppress(*_EXPECTED):
             match chance.choice(["add", "update", "text", "delete", "put_many"]):

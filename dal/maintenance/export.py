@@ -18,8 +18,8 @@ from dal.entities.product import decode_details, is_details
 from dal.entities.ticket import TICKET, is_ticket
 from dal.model import Organization, OrganizationUser, Roster
 from dal.query.pagination import Slice
-from dal.repositories.organizations import OrganizationRepository
 from dal.repositories.users import decode_profile, is_profile
+from dal.stores import Stores
 from dal.table.items import Item
 
 _USERS_AT_ONCE = 1_000
@@ -59,7 +59,7 @@ class ExportRepository:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._organizations = OrganizationRepository(table)
+        self._organizations = Stores(table).organizations
 
     async def pages(self, segment: int, kinds: Collection[str]) -> AsyncIterator[ExportPage]:
         """Yield the objects of ``kinds`` in one scan segment; raises DalError.

@@ -81,18 +81,17 @@ class CommentRepository:
     def __init__(
         self,
         table: Table,
+        statistics: StatisticsReader,
+        maintenance: MaintenanceStore,
+        boards: Boards,
         observer: CommentObserver | None = None,
-        boards: Boards | None = None,
     ) -> None:
         self._table = table
-        self.boards = boards or Boards(table)
-        self.statistics = StatisticsReader(table.query, self.boards.seen)
-        self.maintenance = MaintenanceStore(table)
-        self._writes = CounterTransactions(
-            table, self._written, self.maintenance, self.boards, observer
-        )
+        self._statistics = statistics
+        self._maintenance = maintenance
+        self._writes = CounterTransactions(table, self._written, maintenance, boards, observer)
         self._bulk = BulkWriter(table, self._writes)
-        provider = ProductStatisticsProvider(table.query, self.statistics, self.maintenance)
+        provider = ProductStatisticsProvider(table.query, statistics, maintenance)
         executor = Executor(table.query, COMMENT.indexes, provider)
         self._pages = PageReader(executor, COMMENT.decode_row, descending=True)
         self._by_author = PageReader(
@@ -110,7 +109,7 @@ class CommentRepository:
         return await self._by_author.read(selection.query(), cut)
 
     def _written(self, product_ids: Iterable[str]) -> None:
-        self.statistics.forget(product_ids)
+        self._statistics.forget(product_ids)
         self._shared.forget()
 
     async def counted_page(self, selection: Selection, cut: Slice) -> Page[Comment]:
@@ -139,9 +138,9 @@ class CommentRepository:
         query = _query_of(selection)
         if query.within.empty:
             return 0
-        if not (await self.maintenance.current()).exact:
+        if not (await self._maintenance.current()).exact:
             return None
-        statistics = await self.statistics.read(selection.product_id, consistent=True, spend=spend)
+        statistics = await self._statistics.read(selection.product_id, consistent=True, spend=spend)
         return statistics.count(query)
 
     async def _total_or_fault(
@@ -154,13 +153,13 @@ class CommentRepository:
 
     async def counted(self) -> bool:
         """Return whether the table's comments are counted: in mode stream not before a rebuild."""
-        return await self.maintenance.counted()
+        return await self._maintenance.counted()
 
     async def statistics_and_details(
         self, product_id: str
     ) -> tuple[CommentStatistics, ProductDetails]:
         """Return a product's counts and its details, which one Query reads."""
-        return await self.statistics.read_with_details(product_id)
+        return await self._statistics.read_with_details(product_id)
 
     async def get(self, comment_id: str) -> Comment | None:
         """Return a comment by its id, as the latest acknowledged write left it."""

@@ -21,12 +21,7 @@ from dal.model import (
     TicketStatus,
 )
 from dal.repositories.bulk_write import Outcome
-from dal.repositories.comments import CommentRepository
-from dal.repositories.orders import OrderRepository
-from dal.repositories.organizations import OrganizationRepository
-from dal.repositories.products import ProductRepository
-from dal.repositories.tickets import TicketRepository
-from dal.repositories.users import UserRepository
+from dal.stores import Stores
 from server.importer import field_parsers, list_parsers
 from server.importer.instants import instant
 
@@ -85,7 +80,7 @@ COMMENTS = FileKind(
     ),
     make=_with_id(Comment, "comment_id", title=""),
     identity=lambda comment: comment.comment_id,
-    put=lambda table: CommentRepository(table).put_many,
+    put=lambda table: Stores(table).comments.put_many,
 )
 
 
@@ -100,7 +95,7 @@ ORDERS = FileKind(
     ),
     make=_with_id(Order, "order_id"),
     identity=lambda order: order.order_id,
-    put=lambda table: OrderRepository(table).put_many,
+    put=lambda table: Stores(table).orders.put_many,
 )
 
 
@@ -119,7 +114,7 @@ ORGANIZATIONS = FileKind(
     ),
     make=_roster,
     identity=lambda roster: roster.organization.name,
-    put=lambda table: OrganizationRepository(table).put_many,
+    put=lambda table: Stores(table).organizations.put_many,
 )
 
 
@@ -136,7 +131,7 @@ TICKETS = FileKind(
     ),
     make=_with_id(Ticket, "ticket_id"),
     identity=lambda ticket: ticket.ticket_id,
-    put=lambda table: TicketRepository(table).put_many,
+    put=lambda table: Stores(table).tickets.put_many,
 )
 
 
@@ -147,7 +142,7 @@ def _profile(values: Mapping[str, Any]) -> tuple[str, Profile]:
 
 
 def _put_profiles(table: Table) -> Put[tuple[str, Profile]]:
-    users = UserRepository(table)
+    users = Stores(table).users
     return lambda profiles: users.put_profiles(dict(profiles))
 
 
@@ -170,7 +165,7 @@ def _product(values: Mapping[str, Any]) -> tuple[str, ProductDetails]:
 
 
 def _put_products(table: Table) -> Put[tuple[str, ProductDetails]]:
-    products = ProductRepository(table)
+    products = Stores(table).products
     return lambda details: products.put_many(dict(details))
 
 

@@ -10,8 +10,8 @@ from dal.client.table import Table
 from dal.maintenance.rebuild import rebuild as rebuild_transactional
 from dal.maintenance.stream_rebuild import end, rebuild
 from dal.maintenance.verify import count_comments, differences, verify
-from dal.repositories.comments import CommentRepository
 from dal.statistics.mode import MaintenanceStore
+from dal.stores import Stores
 from dal.stream.follower import caught_up, follow
 from tests import oracle, recount
 from tests.amazon import Amazon, settle
@@ -32,7 +32,7 @@ def amazon(table: Table) -> Amazon:
 
 async def walks_are_exact(table: Table, product: str) -> int:
     """Compare what some filters select with an oracle of what the table holds."""
-    store = CommentRepository(table)
+    store = Stores(table).comments
     rows = await recount.comments_of(store, product)
     for selection in list(oracle.selections(product))[::29]:
         shown = await oracle.walk(store, selection, 7, backward=False)
@@ -43,7 +43,7 @@ async def walks_are_exact(table: Table, product: str) -> int:
 async def test_transactional_mode_is_exact_beside_writers_and_a_rebuild(
     table: Table, amazon: Amazon
 ) -> None:
-    await CommentRepository(table).put_many([row for n, row in enumerate(ROWS) if n % 9])
+    await Stores(table).comments.put_many([row for n, row in enumerate(ROWS) if n % 9])
     await spoil(table, 2)
     async with Writers(table, 2) as writers:
         await writers.until(5)
@@ -82,7 +82,7 @@ async def test_stream_mode_is_exact_beside_foreign_writers(table: Table, amazon:
     streams = amazon.client_of_streams()
     amazon.streams.describes, amazon.streams.reads = 10.0, 5.0
     amazon.clock.pace = 1.0
-    await CommentRepository(table).put_many(ROWS[:60])
+    await Stores(table).comments.put_many(ROWS[:60])
     await spoil(table, 3)
     async with foreign(table, 3):
         await rebuild(table, streams, at_once, ignore)

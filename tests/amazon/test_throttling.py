@@ -8,7 +8,8 @@ from dal.client.table import Table
 from dal.entities.comment import ALL
 from dal.errors import ThrottledError
 from dal.maintenance.verify import verify
-from dal.repositories.comments import CommentRepository, Selection
+from dal.repositories.comments import Selection
+from dal.stores import Stores
 from dal.table.index import QueryRequest, query_arguments
 from dal.table.items import primary_key
 from tests import oracle, recount
@@ -76,7 +77,7 @@ async def test_of_a_batch_some_are_left_and_of_a_transaction_none_is_done(
 
 
 async def test_reads_of_a_partition_are_throttled_too(amazon: Amazon, table: Table) -> None:
-    store = CommentRepository(table)
+    store = Stores(table).comments
     await store.put_many(oracle.make_comments("42", 20, seed=1))
     amazon.throttle.rcu = 1
     read = QueryRequest(ALL, "PRODUCT#42")
@@ -92,7 +93,7 @@ async def test_a_load_and_live_writes_on_hot_partitions_are_whole(
 ) -> None:
     """Its pages too: what is refused is asked for again."""
     amazon.throttle.wcu, amazon.throttle.rcu, amazon.throttle.wait = 30, 60, 0.5
-    store = CommentRepository(table)
+    store = Stores(table).comments
     rows = oracle.make_comments("42", 90, seed=2)
     fresh = [comment(f"new-{number}", product_id="42") for number in range(12)]
     await asyncio.gather(store.put_many(rows), *(store.add(one) for one in fresh))
@@ -106,7 +107,7 @@ async def test_a_load_and_live_writes_on_hot_partitions_are_whole(
 
 async def test_credentials_that_expire_cost_another_attempt(amazon: Amazon, table: Table) -> None:
     amazon.expiry.calls, amazon.expiry.stale = 5, 2
-    store = CommentRepository(table)
+    store = Stores(table).comments
     rows = oracle.make_comments("42", 30, seed=3)
     for row in rows[:10]:
         await store.add(row)

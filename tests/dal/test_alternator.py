@@ -17,7 +17,7 @@ from dal.maintenance.rebuild import rebuild as rebuild_transactional
 from dal.maintenance.stream_rebuild import rebuild
 from dal.maintenance.tables import create_table, upgrade
 from dal.query.pagination import Slice
-from dal.repositories.comments import CommentRepository, Selection
+from dal.repositories.comments import Selection
 from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from dal.stores import Stores
 from dal.stream.follower import follow
@@ -70,7 +70,7 @@ async def test_a_new_table_is_in_stream_mode_and_pages_probe_nothing(
     each_table: Table, endpoint: Proxy
 ) -> None:
     assert (await MaintenanceStore(each_table).read()).mode is MaintenanceMode.STREAM
-    comments = CommentRepository(each_table)
+    comments = Stores(each_table).comments
     await comments.put_many(ROWS)
     for selection in list(oracle.selections("42"))[::29]:
         assert await oracle.walk(comments, selection, 7, backward=False) == oracle.selected(

@@ -13,8 +13,8 @@ from dal.client.concurrency import KeyedLocks
 from dal.client.retries import retry_on_conflict
 from dal.client.table import Table, TableAddress, connect
 from dal.deadline import Deadline, deadline, time_left
-from dal.repositories.comments import CommentRepository
 from dal.statistics.mode import MaintenanceStore
+from dal.stores import Stores
 from tests import oracle, recount
 from tests.conftest import Clients, fresh_table
 from tests.proxy import (
@@ -185,7 +185,7 @@ async def test_a_write_goes_by_the_latest_deadline_of_its_group(
 ) -> None:
     """A client with little time left takes nothing from those whose comments go with its own."""
     monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 15)
-    store = CommentRepository(beyond)
+    store = Stores(beyond).comments
     proxy.choose = in_turn("TransactWriteItems", [slow(0.1), slow(2.3)])
 
     async def add(number: int, seconds: float) -> None:
@@ -204,7 +204,7 @@ async def test_a_write_goes_by_the_latest_deadline_of_its_group(
 
 async def test_a_write_that_nobody_waits_for_is_not_begun(beyond: Table, proxy: Proxy) -> None:
     """Its client left while the maintenance mode was read."""
-    store = CommentRepository(beyond)
+    store = Stores(beyond).comments
     proxy.choose = in_turn("GetItem", [late(0.2)])
     row = oracle.make_comments("43", 1, seed=6)[0]
     adding = asyncio.create_task(store.add(row))

@@ -20,7 +20,7 @@ from dal.maintenance.verify import verify
 from dal.model import RATINGS, Comment
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository
-from dal.repositories.leaderboard import LeaderboardRepository
+from dal.stores import Stores
 from tests import oracle, recount
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, Fault, FaultyClient, Operation, client_error, lose_answer, refuse
@@ -128,7 +128,7 @@ async def test_after_any_history_counters_equal_a_recount(
 ) -> None:
     """Two processes, one of which meets faults; a write may fail, and is counted if it was done."""
     faulty = FaultyClient(each_table.service, *met)
-    stores = CommentRepository(Table(faulty, each_table.name)), CommentRepository(each_table)
+    stores = Stores(Table(faulty, each_table.name)).comments, Stores(each_table).comments
     products = [uuid.uuid4().hex for _ in range(PRODUCTS)]
     for writes in history:
         work = [do(stores[n % 2], step, products) for n, step in enumerate(writes)]
@@ -140,7 +140,7 @@ async def test_after_any_history_counters_equal_a_recount(
 
 async def _check_board(table: Table, stored: dict[str, list[Comment]]) -> None:
     """The products with fives, and no others, are on the board with their counts."""
-    page = await LeaderboardRepository(table).page(None, Slice(10_000), ranked=False)
+    page = await Stores(table).leaderboard.page(None, Slice(10_000), ranked=False)
     shown = {node.product.product_id: node.count for node in page.nodes}
     fives = {
         product: sum(row.rating == 5 for row in rows) or None for product, rows in stored.items()
@@ -165,7 +165,7 @@ async def test_adds_of_many_clients_to_one_product_all_count(
 ) -> None:
     rows = [row._replace(rating=5) for row in oracle.make_comments("hot", 96, seed=8)]
     client = FaultyClient(each_table.service)
-    stores = [CommentRepository(Table(client, each_table.name)) for _ in range(processes)]
+    stores = [Stores(Table(client, each_table.name)).comments for _ in range(processes)]
     conflicts = 0
 
     async def count_conflicts(real: Operation, arguments: Answer) -> Answer:
@@ -207,7 +207,7 @@ async def test_clients_that_give_up_are_counted_if_they_were_written(
     rows = oracle.make_comments("hot", 60, seed=9)
     faulty = FaultyClient(each_table.service)
     faulty._faults = chance.choices([let_pass, lose_answer, let_others_first], (3, 2, 1), k=10_000)
-    store = CommentRepository(Table(faulty, each_table.name))
+    store = Stores(Table(faulty, each_table.name)).comments
 
     async def add(row: Comment) -> None:
         with suppress(TimeoutError, errors.DalError):
@@ -240,7 +240,7 @@ async def test_totals_of_every_selection_equal_the_oracles(each_table: Table, st
     """Every one of them in `make soak`; one in ``stride`` in `make test`."""
     products = ("42", "42/en")
     data = [row for n, one in enumerate(products) for row in oracle.make_comments(one, 60, seed=n)]
-    store = CommentRepository(each_table)
+    store = Stores(each_table).comments
     await store.put_many(data)
     for product in products:
         for selection in list(oracle.selections(product))[::stride]:

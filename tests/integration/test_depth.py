@@ -8,7 +8,8 @@ from dal.client.table import Table
 from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.query.trace import ExecutionStatistics
-from dal.repositories.comments import CommentRepository, Selection
+from dal.repositories.comments import Selection
+from dal.stores import Stores
 from tests import oracle
 from tests.bulk import fill
 
@@ -49,7 +50,7 @@ async def test_depth_costs_nothing(table: Table, count: int, pages: int) -> None
     await fill(table, deep(count))
     start = Slice(20, next_page=True)
     for selection in SELECTIONS:
-        store = CommentRepository(table)  # a server just started, which knows nothing yet
+        store = Stores(table).comments  # a server just started, which knows nothing yet
         first = page = await store.page(selection, start)
         for _ in range(pages - 1):
             cut = Slice(20, after=page.edges[-1].position, next_page=True)
@@ -57,7 +58,7 @@ async def test_depth_costs_nothing(table: Table, count: int, pages: int) -> None
         assert len(page.edges) == 20
         assert page.edges[-1].position < first.edges[-1].position
         assert _cost(page.stats) == _cost(first.stats)
-        other = CommentRepository(table)
+        other = Stores(table).comments
         again = await other.page(selection, cut)
         assert _cost(again.stats) == _cost(first.stats)
         remembered = await other.page(selection, cut)

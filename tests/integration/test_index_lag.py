@@ -19,6 +19,7 @@ from dal.maintenance.verify import verify
 from dal.model import RATINGS, Comment
 from dal.query.pagination import Slice, decode_cursor
 from dal.repositories.comments import CommentRepository, Selection
+from dal.stores import Stores
 from tests import oracle, recount
 from tests.amazon import Amazon, settle
 from tests.amazon.clock import Clock
@@ -63,7 +64,7 @@ async def test_rows_that_keep_their_partition_come_once_and_in_order(
 ) -> None:
     chance, product = random.Random(seed), uuid.uuid4().hex
     amazon.lag.seed = seed
-    writer, reader = CommentRepository(table), CommentRepository(table)
+    writer, reader = Stores(table).comments, Stores(table).comments
     rows = oracle.make_comments(product, 24, seed=seed)
     await writer.put_many(rows)
     settle(table)
@@ -132,7 +133,7 @@ async def test_a_row_whose_rating_changed_stands_in_neither_partition_or_in_both
     amazon: Amazon, table: Table
 ) -> None:
     """Which the fake is for: a page of both ratings may lack it, and never has it twice."""
-    writer, product = CommentRepository(table), "42"
+    writer, product = Stores(table).comments, "42"
     rows = oracle.make_comments(product, 40, seed=1)
     await writer.put_many(rows)
     settle(table)
@@ -142,13 +143,13 @@ async def test_a_row_whose_rating_changed_stands_in_neither_partition_or_in_both
     missing, twice = set[str](), set[str]()
     for _ in range(10):
         places = {
-            rating: await oracle.walk(CommentRepository(table), _of(rating), 100, backward=False)
+            rating: await oracle.walk(Stores(table).comments, _of(rating), 100, backward=False)
             for rating in RATINGS
         }
         stand = [row.comment_id for found in places.values() for row in found]
         missing |= {row.comment_id for row in rows} - {*stand}
         twice |= {one for one in stand if stand.count(one) > 1}
-        page = await CommentRepository(table).page(_of(1, 3, 4), Slice(100))
+        page = await Stores(table).comments.page(_of(1, 3, 4), Slice(100))
         ids = [row.comment_id for row in page.nodes]
         assert len(ids) == len({*ids})
         amazon.clock.advance(LAG / 10)
@@ -156,7 +157,7 @@ async def test_a_row_whose_rating_changed_stands_in_neither_partition_or_in_both
     assert twice
     settle(table)
     after = {row.comment_id for row in rows if row.rating % 5 + 1 in {1, 3, 4}}
-    page = await CommentRepository(table).page(_of(1, 3, 4), Slice(100))
+    page = await Stores(table).comments.page(_of(1, 3, 4), Slice(100))
     assert {row.comment_id for row in page.nodes} == after
 
 
@@ -168,7 +169,7 @@ async def test_a_page_of_one_partition_never_lacks_a_row_that_passes_before_and_
     amazon: Amazon, table: Table
 ) -> None:
     """All of a product, of a language, and most ratings of a product where these are read so."""
-    writer = CommentRepository(table)
+    writer = Stores(table).comments
     rows = [
         row._replace(rating=1 + n % 4)
         for n, row in enumerate(oracle.make_comments("42", 40, seed=2))
@@ -182,7 +183,7 @@ async def test_a_page_of_one_partition_never_lacks_a_row_that_passes_before_and_
     most = _of(1, 2, 3, 4)
     for row in rows[:40:3]:
         await writer.update(row.comment_id, {"rating": row.rating % 4 + 1}, lambda _: None)
-        page = await CommentRepository(table).page(most, Slice(100))
+        page = await Stores(table).comments.page(most, Slice(100))
         assert page.stats.index == "all"
         assert [one.comment_id for one in page.nodes] == [
             one.comment_id for one in oracle.selected(rows, most)
@@ -192,7 +193,7 @@ async def test_a_page_of_one_partition_never_lacks_a_row_that_passes_before_and_
 
 
 async def test_counts_and_verify_do_not_lag(amazon: Amazon, table: Table) -> None:
-    store = CommentRepository(table)
+    store = Stores(table).comments
     rows = oracle.make_comments("42", 40, seed=4)
     await store.put_many(rows)
     for row in rows[::3]:
@@ -210,7 +211,7 @@ async def test_a_cursor_of_a_row_that_does_not_show_yet_goes_on_behind_it(
     amazon: Amazon, table: Table
 ) -> None:
     """As a mutation's payload gives it: the list that it is put into goes on from there."""
-    store = CommentRepository(table)
+    store = Stores(table).comments
     rows = oracle.make_comments("42", 12, seed=5)
     await store.put_many(rows)
     settle(table)

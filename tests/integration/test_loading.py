@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dal import errors
 from dal.client.table import Table
 from dal.model import RATINGS, Comment
-from dal.repositories.comments import CommentRepository
+from dal.stores import Stores
 from server.importer.column_mapping import make_column_mapping
 from server.importer.file_kinds import COMMENTS
 from server.importer.jsonl import read_jsonl
@@ -86,7 +86,7 @@ async def load(table: Table, made: Sequence[Comment], rejects: Path) -> Tally:
         opened, read_jsonl(opened), make_column_mapping(COMMENTS, [], []), RejectsFile(rejects)
     )
     with ProgressBar("test", None) as progress:
-        await work.run(CommentRepository(table).put_many, progress)
+        await work.run(Stores(table).comments.put_many, progress)
     return work.tally
 
 
@@ -97,7 +97,7 @@ def _cells(one: Comment) -> dict[str, object]:
 
 async def edit(table: Table, prefix: str, todo: Sequence[tuple[int, int | None]]) -> None:
     """Write as clients of a server do, one after the other."""
-    store = CommentRepository(table)
+    store = Stores(table).comments
     for number, rating in todo:
         with suppress(errors.NotFoundError, errors.ConflictError):
             if rating is None:
@@ -119,7 +119,7 @@ async def test_two_loads_and_live_writers_leave_what_one_of_them_wrote_exactly_c
 ) -> None:
     prefix, rejects = uuid.uuid4().hex, tmp_path_factory.mktemp("loads")
     loads = [comments_of(prefix, first), comments_of(prefix, second)]
-    await CommentRepository(each_table).put_many(loads[1][::2])  # something to edit
+    await Stores(each_table).comments.put_many(loads[1][::2])  # something to edit
     faulty = Table(FaultyClient(each_table.service, *met), each_table.name)
     tallies = await asyncio.gather(
         *(

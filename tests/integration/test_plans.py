@@ -11,11 +11,12 @@ from dal.client.table import Table
 from dal.entities.comment import COMMENT
 from dal.model import RATINGS, Comment
 from dal.query.pagination import Slice
-from dal.repositories.comments import CommentRepository, Selection
+from dal.repositories.comments import Selection
 from dal.statistics import counter_items
 from dal.statistics.counts import RatingCounts, StatisticsKey
 from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from dal.statistics.reader import StatisticsReader
+from dal.stores import Stores
 from tests import oracle
 from tests.strategies import FEW
 
@@ -53,11 +54,11 @@ async def test_wrong_statistics_change_no_page(
 ) -> None:
     product = uuid.uuid4().hex
     data = oracle.make_comments(product, 24, seed=len(str(said)))
-    store = CommentRepository(table)
+    store = Stores(table).comments
     await store.put_many(data)
     await lie(table, product, said)
     selection = Selection(product, ratings, languages)
-    reader = CommentRepository(table)
+    reader = Stores(table).comments
     for backward in (False, True):
         rows = await oracle.walk(reader, selection, size, backward=backward)
         assert rows == oracle.selected(data, selection)
@@ -67,14 +68,14 @@ async def test_wrong_statistics_change_no_page(
 async def test_statistics_changed_by_hand_change_no_page(table: Table, factor: int) -> None:
     """Two ratings seem to have none, and the totals are not what their counts add up to."""
     data = oracle.make_comments("42", 60, seed=1)
-    await CommentRepository(table).put_many(data)
+    await Stores(table).comments.put_many(data)
     held = await StatisticsReader(table.query).read("42", consistent=True)
     assert held.sound
     for language, counts in [(None, held.overall), *held.by_language.items()]:
         said = RatingCounts((0, factor * counts.of([2]), 0, *counts.by_rating[3:]))
         item = counter_items.encode(StatisticsKey("42", language), said)
         await table.put_many([item | {"count_total": {"N": str(counts.of())}}])
-    store = CommentRepository(table)
+    store = Stores(table).comments
     for selection in SELECTIONS:
         page = await store.page(selection, Slice(20))
         assert page.nodes == oracle.selected(data, selection)[:20]
@@ -89,12 +90,12 @@ async def test_zero_proves_nothing_where_a_comment_may_be_uncounted(
     table: Table, said: dict[str, Any]
 ) -> None:
     data = [one for one in oracle.make_comments("42", 80, seed=1) if one.rating in {1, 5}]
-    await CommentRepository(table).put_many(data)
+    await Stores(table).comments.put_many(data)
     counting = MaintenanceStore(table)
     await counting.announce(await counting.read(), **said)
     uncounted = data[0]._replace(comment_id="uncounted", rating=3)
     await table.put_many([COMMENT.encode(uncounted)])
-    page = await CommentRepository(table).counted_page(
+    page = await Stores(table).comments.counted_page(
         Selection("42", frozenset({2, 3, 4})), Slice(20)
     )
     assert (page.nodes, page.total_count) == ([uncounted], None)
@@ -103,12 +104,12 @@ async def test_zero_proves_nothing_where_a_comment_may_be_uncounted(
 
 async def test_missing_statistics_change_no_page(table: Table) -> None:
     data = oracle.make_comments("42", 60, seed=1)
-    store = CommentRepository(table)
+    store = Stores(table).comments
     await store.put_many(data)
     keys = [counter_items.item_key(StatisticsKey("42", one)) for one in (None, *oracle.LANGUAGES)]
     await table.write([{"Delete": {"Key": key}} for key in keys])
     for selection in SELECTIONS:
-        page = await CommentRepository(table).page(selection, Slice(20))
+        page = await Stores(table).comments.page(selection, Slice(20))
         assert page.nodes == oracle.selected(data, selection)[:20]
         assert page.stats.estimated_capacity is None
 
@@ -116,7 +117,7 @@ async def test_missing_statistics_change_no_page(table: Table) -> None:
 async def test_a_comment_of_another_process_shows_at_once(table: Table) -> None:
     """Where a rating had none, and the reader's statistics are from before."""
     data = [one for one in oracle.make_comments("42", 80, seed=1) if one.rating in {1, 5}]
-    here, there = CommentRepository(table), CommentRepository(table)
+    here, there = Stores(table).comments, Stores(table).comments
     await here.put_many(data)
     none_yet = Selection("42", frozenset({2, 3, 4}))
     assert (await here.page(none_yet, Slice(20))).nodes == []
@@ -131,7 +132,7 @@ async def test_a_comment_of_another_process_shows_at_once(table: Table) -> None:
 
 async def test_empty_segments_are_skipped_where_that_is_proved(table: Table) -> None:
     data = [one for one in oracle.make_comments("42", 80, seed=1) if one.rating in {1, 5}]
-    store = CommentRepository(table)
+    store = Stores(table).comments
     await store.put_many(data)
     page = await store.page(Selection("42", frozenset({2, 3, 4})), Slice(20))
     assert page.nodes == []
@@ -150,7 +151,7 @@ async def test_a_residual_read_that_goes_on_too_long_is_planned_anew(
         one._replace(rating=3 if number > len(rows) * share else 1, language="en")
         for number, one in enumerate(newest)
     ]
-    store = CommentRepository(table)
+    store = Stores(table).comments
     await store.put_many(data)
     selection = Selection("42", frozenset({2, 3, 4, 5}))
     page = await store.page(selection, Slice(20))
@@ -163,7 +164,7 @@ async def test_a_page_whose_rows_were_read_before_costs_just_its_rows(
     table: Table, *, backward: bool
 ) -> None:
     data = oracle.make_comments("42", 200, seed=3)
-    store = CommentRepository(table)
+    store = Stores(table).comments
     await store.put_many(data)
     selection = Selection("42", frozenset({1, 4}))
     cut = Slice(20, backward=backward)
@@ -186,10 +187,10 @@ async def test_rows_that_stand_elsewhere_than_remembered_change_no_page(
 ) -> None:
     """What was remembered at either end is deleted; then more rows than it was take its place."""
     data = oracle.make_comments("42", 120, seed=5)
-    writer = CommentRepository(table)
+    writer = Stores(table).comments
     await writer.put_many(data)
     stores = {
-        selection: CommentRepository(table) for selection in list(oracle.selections("42"))[2::23]
+        selection: Stores(table).comments for selection in list(oracle.selections("42"))[2::23]
     }
     for store in stores.values():
         await oracle.walk(store, Selection("42"), 100, backward=False)

@@ -14,6 +14,7 @@ from dal.client.table import Table
 from dal.model import RATINGS, Comment
 from dal.query.pagination import Slice, decode_cursor
 from dal.repositories.comments import CommentRepository, Selection
+from dal.stores import Stores
 from tests import oracle
 from tests.engines import SECOND_IN_SOAK
 from tests.strategies import FEW
@@ -45,7 +46,7 @@ async def data() -> list[Comment]:
 
 @pytest.fixture
 async def store(each_table: Table, data: list[Comment]) -> CommentRepository:
-    store = CommentRepository(each_table)
+    store = Stores(each_table).comments
     await store.put_many(data)
     return store
 
@@ -121,7 +122,7 @@ async def test_rows_present_throughout_appear_once_in_order(
     seed: int,
 ) -> None:
     """Also where the store read all rows before, and plans by where they stood then."""
-    store = CommentRepository(each_table)
+    store = Stores(each_table).comments
     product = uuid.uuid4().hex
     selection = Selection(
         product,

@@ -4,7 +4,7 @@ import pytest
 
 from dal.client.table import Table
 from dal.model import OrderStatus
-from dal.repositories.orders import OrderRepository
+from dal.stores import Stores
 from tests.calls import calls_of
 from tests.schema.conftest import ANN, STAFF, Run
 from tests.schema.ordering import LINES, ORDERS, PAGE, SET, codes, euros, listed, placed
@@ -59,7 +59,7 @@ async def test_the_orders_of_a_user(
     queries: int,
     ids: str,
 ) -> None:
-    await OrderRepository(each_table).put_many([*MANY, order("x", username="bob")])
+    await Stores(each_table).orders.put_many([*MANY, order("x", username="bob")])
     page = await listed(run_each, **variables)
     assert [one["orderId"] for one in page["nodes"]] == ids.split()
     plan = page["plan"]
@@ -67,7 +67,7 @@ async def test_the_orders_of_a_user(
 
 
 async def test_pages_of_orders_go_both_ways(run_each: Run, each_table: Table) -> None:
-    await OrderRepository(each_table).put_many(MANY)
+    await Stores(each_table).orders.put_many(MANY)
     statuses = ["SHIPPED", "PLACED"]
     first = await listed(run_each, status=statuses, first=4)
     assert first["pageInfo"]["hasNextPage"]
@@ -107,7 +107,7 @@ async def test_an_order_with_its_lines_is_one_query(run_each: Run, each_table: T
 
 async def test_open_orders_are_one_query_for_each_shard(run_each: Run, each_table: Table) -> None:
     users = [f"user{n}" for n in range(30)]
-    await OrderRepository(each_table).put_many(
+    await Stores(each_table).orders.put_many(
         [order(f"o{n}", username=one, created_at=TIES[n % 3]) for n, one in enumerate(users)]
     )
     operation = f"query ($after: String) {{ openOrders(first: 25, after: $after) {{ {PAGE} }} }}"

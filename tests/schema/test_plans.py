@@ -9,7 +9,6 @@ from dal.client.table import Table
 from dal.limits import MAX_ANSWER_VALUES
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
-from dal.repositories.orders import OrderRepository
 from dal.stores import Stores
 from resolvers.plans import TRACED
 from tests import oracle
@@ -162,7 +161,7 @@ async def test_a_server_that_does_not_explain_refuses_to_plan_by_less(run: Run) 
 
 async def test_open_orders_are_drawn_by_shards(run: Run, table: Table) -> None:
     made = [order(f"o{n}", username=f"user{n}", created_at=TIES[n % 3]) for n in range(12)]
-    await OrderRepository(table).put_many(made)
+    await Stores(table).orders.put_many(made)
     answer = await run(
         f"{{ openOrders(first: 5) {{ nodes {{ orderId }} plan {{ {TRACE} }} }} }}",
         STAFF,

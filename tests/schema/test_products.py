@@ -43,7 +43,7 @@ async def test_details_come_with_the_query_of_the_statistics(
     schema: Schema, table: Table, selected: str, calls: Mapping[str, int]
 ) -> None:
     stores = Stores(table)
-    await stores.comments.maintenance.current()  # which every process asks now and then
+    await stores.maintenance.current()  # which every process asks now and then
     seen = calls_of(table)
     answer = await runner(schema, stores)(f'{{ product(productId: "p1") {{ {selected} }} }}')
     product = answer["data"]["product"]

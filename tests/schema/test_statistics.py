@@ -6,7 +6,8 @@ import pytest
 
 from dal.client.table import Table
 from dal.query.pagination import encode_cursor
-from dal.repositories.comments import CommentRepository, Selection
+from dal.repositories.comments import Selection
+from dal.stores import Stores
 from tests import oracle
 from tests.fakes import FaultyClient
 from tests.schema.conftest import ANN, Run
@@ -45,9 +46,9 @@ query ($language: String, $first: Int, $after: String, $last: Int, $before: Stri
 
 
 @pytest.fixture(autouse=True)
-async def stored(comments: CommentRepository) -> None:
-    await comments.put_many(DATA)
-    await comments.boards.finish()
+async def stored(stores: Stores) -> None:
+    await stores.comments.put_many(DATA)
+    await stores.boards.finish()
 
 
 @pytest.mark.parametrize("language", [None, ["en"], ["EN", "de", "xx"], []])
@@ -116,16 +117,16 @@ async def test_the_total_costs_nothing_unless_it_is_selected(run: Run) -> None:
     assert counted == plain + 1.0, "one consistent Query more"
 
 
-async def test_leaderboard(run: Run, comments: CommentRepository) -> None:
+async def test_leaderboard(run: Run, stores: Stores) -> None:
     counts = {"a": 9, "b": 10, "c": 100}
-    await comments.put_many(
+    await stores.comments.put_many(
         [
             comment(f"{product}-{number}", product_id=product, rating=5, language="fr")
             for product, count in counts.items()
             for number in range(count)
         ]
     )
-    await comments.boards.finish()
+    await stores.boards.finish()
     answer = await run(BOARD, language="FR", first=2)
     assert not answer["errors"]
     board = answer["data"]["leaderboard"]
@@ -147,11 +148,9 @@ async def test_leaderboard(run: Run, comments: CommentRepository) -> None:
     assert board["pageInfo"] == {"hasNextPage": True, "hasPreviousPage": True}
 
 
-async def test_a_leaderboard_has_twenty_rows_unless_told(
-    run: Run, comments: CommentRepository
-) -> None:
-    await comments.put_many([comment(f"c{n}", product_id=f"p{n}") for n in range(25)])
-    await comments.boards.finish()
+async def test_a_leaderboard_has_twenty_rows_unless_told(run: Run, stores: Stores) -> None:
+    await stores.comments.put_many([comment(f"c{n}", product_id=f"p{n}") for n in range(25)])
+    await stores.boards.finish()
     for variables in ({}, {"first": None}):
         answer = await run(BOARD, **variables)
         assert len(answer["data"]["leaderboard"]["nodes"]) == 20
@@ -159,10 +158,10 @@ async def test_a_leaderboard_has_twenty_rows_unless_told(
 
 @pytest.mark.parametrize("selected", ["nodes { rank }", "edges { node { rank } }"])
 async def test_a_rank_is_found_wherever_it_is_selected(
-    run: Run, comments: CommentRepository, selected: str
+    run: Run, stores: Stores, selected: str
 ) -> None:
-    await comments.put_many([comment(f"c{n}", product_id=f"p{n}") for n in range(3)])
-    await comments.boards.finish()
+    await stores.comments.put_many([comment(f"c{n}", product_id=f"p{n}") for n in range(3)])
+    await stores.boards.finish()
     first = (await run(BOARD, first=1))["data"]["leaderboard"]
     answer = await run(
         f"query ($after: String) {{ leaderboard(first: 1, after: $after) {{ {selected} }} }}",
@@ -202,10 +201,10 @@ async def test_a_leaderboards_cursor_is_no_cursor_of_comments(run: Run) -> None:
 
 
 async def test_ranks_beyond_the_ranked_products_are_null(
-    run: Run, comments: CommentRepository, monkeypatch: pytest.MonkeyPatch
+    run: Run, stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await comments.put_many([comment(f"c{n}", product_id=f"p{n}") for n in range(5)])
-    await comments.boards.finish()
+    await stores.comments.put_many([comment(f"c{n}", product_id=f"p{n}") for n in range(5)])
+    await stores.boards.finish()
     first = (await run(BOARD, first=2))["data"]["leaderboard"]
     monkeypatch.setattr("dal.repositories.leaderboard.RANKED", 2)
     answer = await run(BOARD, after=first["edges"][-1]["cursor"])

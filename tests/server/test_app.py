@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 from dal.client.table import Table
 from dal.limits import MAX_BODY
 from dal.model import Comment
-from dal.repositories.comments import CommentRepository
+from dal.stores import Stores
 from server.app import create_app
 from server.auth.authenticator import Authenticator, make_token
 from server.http import graphiql
@@ -74,7 +74,7 @@ async def test_a_query_answers_from_the_store(client: httpx.AsyncClient, table: 
         text="…",
         created_at=datetime(2020, 11, 20, tzinfo=UTC),
     )
-    await CommentRepository(table).put_many([comment])
+    await Stores(table).comments.put_many([comment])
     query = """
       query First($id: String!) {
         product(productId: $id) {

@@ -9,8 +9,8 @@ import pytest
 from dal.analytics.service import Analytics
 from dal.client.table import Table
 from dal.live.log import InProcessBroker
-from dal.repositories.comments import CommentRepository
 from dal.statistics import boards
+from dal.stores import Stores
 from server.serving import application
 from server.settings import Settings
 from tests import oracle
@@ -27,7 +27,7 @@ async def test_it_moves_products_on_leaderboards_while_it_runs(
     """Here what another process has left, which the reading of the statistics shows."""
     monkeypatch.setattr(boards, "MOVE_SECONDS", 0.01)
     rows = [row._replace(rating=5) for row in oracle.make_comments("42", 3, seed=1)]
-    await CommentRepository(table).put_many(rows)
+    await Stores(table).comments.put_many(rows)
     other = Table(table.service, table.name)
     shown: list[object] = []
     async with (

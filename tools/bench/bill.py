@@ -172,7 +172,7 @@ async def _move_and_add_a_five(stores: Stores) -> None:
 
 
 async def _leave_counters_to_the_stream(stores: Stores) -> None:
-    maintenance = stores.comments.maintenance
+    maintenance = stores.maintenance
     await maintenance.announce(await maintenance.read(), mode=MaintenanceMode.STREAM)
     await maintenance.current()
 
@@ -191,7 +191,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         Operation("delete one rated 5", _delete(_B)),
         Operation(
             "move a product on two leaderboards",
-            lambda one: one.comments.boards.put_right([PRODUCT]),
+            lambda one: one.boards.put_right([PRODUCT]),
             _move_and_add_a_five,
         ),
         Operation(
@@ -215,7 +215,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         Operation("a comment by its id", lambda one: one.comments.get(_A.comment_id)),
         Operation(
             "the statistics of a product",
-            lambda one: one.comments.statistics.read(PRODUCT, consistent=True),
+            lambda one: one.statistics.read(PRODUCT, consistent=True),
         ),
         Operation(
             "10 products of the leaderboard",
@@ -287,7 +287,7 @@ async def measure(table: Table) -> AsyncIterator[Line]:
         for one in operations:
             if one.before is not None:
                 await one.before(stores)
-            await stores.comments.maintenance.current()
+            await stores.maintenance.current()
             meter[0].reset()
             await one.act(stores)
             yield Line(section, one.name, *meter[0].counted(one.times))

@@ -34,8 +34,9 @@ from dal.query.cost import capacity_of_bytes
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import Query
-from dal.repositories.comments import CommentRepository, Selection
+from dal.repositories.comments import Selection
 from dal.statistics.reader import ProductStatisticsProvider
+from dal.stores import Stores
 from dal.table.index import Index
 from dal.table.items import bytes_of
 from server.demo.demo_data import demo_comments
@@ -178,13 +179,13 @@ def selections(products: Sequence[str], language: str) -> Iterator[Selection]:
 
 async def compare(
     table: Table,
-    repository: CommentRepository,
+    stores: Stores,
     comments: Sequence[Comment],
     chosen: Iterable[Selection],
 ) -> Comparison:
     """Walk the first pages of each selection of ``comments``, all that the table holds."""
     seeds = _reader(table, None)
-    provider = ProductStatisticsProvider(table.query, repository.statistics, repository.maintenance)
+    provider = ProductStatisticsProvider(table.query, stores.statistics, stores.maintenance)
     counted = _reader(table, provider)
     foresight = Foresight(comments)
     result = Comparison()
@@ -198,7 +199,10 @@ async def compare(
             last = plain.edges[-1].position
             provider.locations.clear()
             _count(
-                result, plain, await counted.read(query, cut), await repository.page(selection, cut)
+                result,
+                plain,
+                await counted.read(query, cut),
+                await stores.comments.page(selection, cut),
             )
             foreseen = foresight.cheapest(query, position, last)
             result.foreseen.count(len(plain.edges), *foreseen)
@@ -267,12 +271,12 @@ def cost(
 
 async def _compared(directory: Path, rows: Sequence[Comment], *, shuffle: bool) -> Comparison:
     async with open_table(Settings(data_dir=directory), share=False) as table:
-        repository = CommentRepository(table)
-        await repository.put_many(rows)
+        stores = Stores(table)
+        await stores.comments.put_many(rows)
         chosen = list(selections(sorted({row.product_id for row in rows}), "en"))
         if shuffle:
             random.Random(_SHUFFLED).shuffle(chosen)  # noqa: S311 - nothing to guess
-        return await compare(table, repository, rows, chosen)
+        return await compare(table, stores, rows, chosen)
 
 
 def _grid(name: str, compared: Comparison) -> Grid:

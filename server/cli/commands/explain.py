@@ -14,7 +14,8 @@ from dal.limits import MAX_ROWS
 from dal.model import Comment, rules
 from dal.query.pagination import Page
 from dal.query.trace import ExecutionStatistics, Trace
-from dal.repositories.comments import CommentRepository, Selection
+from dal.repositories.comments import Selection
+from dal.stores import Stores
 from resolvers.connections import DEFAULT_SIZE, CommentOrder, plain_slice
 from server.cli import options
 from server.engine.storage import open_table
@@ -87,7 +88,7 @@ def explain(
 
     async def read() -> Page[Comment]:
         async with open_table(settings, share=True) as opened:
-            return await CommentRepository(opened).page(selection, cut)
+            return await Stores(opened).comments.page(selection, cut)
 
     page = asyncio.run(read())
     console = Console()

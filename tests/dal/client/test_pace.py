@@ -9,8 +9,7 @@ from dal.account import note_response, opened
 from dal.client.concurrency import Pace
 from dal.client.table import Table
 from dal.maintenance.verify import count_comments
-from dal.repositories.comments import CommentRepository
-from dal.repositories.orders import OrderRepository
+from dal.stores import Stores
 from dal.table.index import QueryResponse
 from dal.table.items import Item
 from tests import oracle
@@ -73,9 +72,9 @@ async def test_what_is_loaded_keeps_to_its_units(table: Table, clock: Clock, kin
 
     table.once = once  # type: ignore[method-assign]
     if kind == "comments":
-        await CommentRepository(table).put_many(oracle.make_comments("42", 400, seed=6))
+        await Stores(table).comments.put_many(oracle.make_comments("42", 400, seed=6))
     else:
-        await OrderRepository(table).put_many([order(str(number)) for number in range(300)])
+        await Stores(table).orders.put_many([order(str(number)) for number in range(300)])
     assert sum(told) > 10 * UNITS
     begin = 4 * 1_000  # what the first are taken for until they tell
     assert sum(told) - 4 * max(told) < clock.now * UNITS < 2 * sum(told) + begin
@@ -83,7 +82,7 @@ async def test_what_is_loaded_keeps_to_its_units(table: Table, clock: Clock, kin
 
 async def test_scans_keep_to_their_units(table: Table, clock: Clock) -> None:
     rows = oracle.make_comments("42", 200, seed=6)
-    await CommentRepository(table).put_many([row._replace(text="word " * 400) for row in rows])
+    await Stores(table).comments.put_many([row._replace(text="word " * 400) for row in rows])
     told: list[float] = []
     real = table.scan
 

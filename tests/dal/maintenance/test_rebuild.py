@@ -13,10 +13,10 @@ from dal.client.table import Table
 from dal.entities.comment import COMMENT
 from dal.maintenance.rebuild import RESUMED_SECONDS, counter_keys, cut_over, rebuild
 from dal.maintenance.verify import verify
-from dal.repositories.comments import CommentRepository
 from dal.statistics.counter_items import encode, item_key
 from dal.statistics.counts import RatingCounts, StatisticsKey
 from dal.statistics.mode import Maintenance, MaintenanceMode, MaintenanceStore
+from dal.stores import Stores
 from tests import recount
 from tests.engines import SECOND_IN_SOAK
 from tests.writers import PRODUCTS, ROWS, Engine, Killed, Writers, at_once, ignore, spoil
@@ -35,7 +35,7 @@ async def exact(table: Table) -> None:
 @SECOND_IN_SOAK
 @pytest.mark.parametrize("seed", [0, *SOAK])
 async def test_beside_running_writers_it_ends_exact(each_table: Table, seed: int) -> None:
-    await CommentRepository(each_table).put_many([row for n, row in enumerate(ROWS) if n % 9])
+    await Stores(each_table).comments.put_many([row for n, row in enumerate(ROWS) if n % 9])
     await spoil(each_table, seed)
     table = Table(Engine(each_table.service), each_table.name)
     async with Writers(each_table, seed) as writers:
@@ -52,7 +52,7 @@ async def test_beside_running_writers_it_ends_exact(each_table: Table, seed: int
 async def test_killed_at_any_moment_and_run_again_it_ends_exact(
     each_table: Table, seed: int
 ) -> None:
-    await CommentRepository(each_table).put_many([row for n, row in enumerate(ROWS) if n % 9])
+    await Stores(each_table).comments.put_many([row for n, row in enumerate(ROWS) if n % 9])
     await spoil(each_table, seed)
     chance, engine, kills = random.Random(seed), Engine(each_table.service), 0
     table = Table(engine, each_table.name)
@@ -76,13 +76,13 @@ async def test_killed_at_any_moment_and_run_again_it_ends_exact(
 )
 async def test_killed_at_this_request_it_goes_on(table: Table, at: int) -> None:
     """Without writers; each kill leaves the request done, and its answer lost."""
-    await CommentRepository(table).put_many([row for n, row in enumerate(ROWS) if n % 9])
+    await Stores(table).comments.put_many([row for n, row in enumerate(ROWS) if n % 9])
     await spoil(table, at)
     engine = Engine(table.service)
     engine.left, engine.done_before_death = at, True
     with suppress(BaseExceptionGroup, Killed):
         await rebuild(Table(engine, table.name), at_once, ignore)
-    writer = CommentRepository(table)
+    writer = Stores(table).comments
     for row in ROWS[at : at + 5]:  # between the runs, by what was announced
         with suppress(errors.NotFoundError):
             await writer.update(row.comment_id, {"rating": 1, "language": "de"}, lambda _: None)
@@ -94,7 +94,7 @@ async def test_killed_at_this_request_it_goes_on(table: Table, at: int) -> None:
 
 @SECOND_IN_SOAK
 async def test_two_at_once_end_exact(each_table: Table) -> None:
-    await CommentRepository(each_table).put_many(ROWS)
+    await Stores(each_table).comments.put_many(ROWS)
     await spoil(each_table, 5)
     counting = MaintenanceStore(each_table)  # as by a third, which was killed
     await counting.announce(await counting.read(), generation=1, rebuilding=True, complete=False)
@@ -129,7 +129,7 @@ async def test_a_rebuild_that_another_command_ended_cuts_nothing_over(
 
 async def test_a_rebuild_of_long_ago_is_begun_anew(table: Table) -> None:
     """Its counters may have expired."""
-    await CommentRepository(table).put_many(ROWS)
+    await Stores(table).comments.put_many(ROWS)
     counting = MaintenanceStore(table)
     long_ago = Maintenance(generation=3, rebuilding=True, since=int(time()) - RESUMED_SECONDS - 1)
     item = {
@@ -148,7 +148,7 @@ async def test_a_rebuild_of_long_ago_is_begun_anew(table: Table) -> None:
 
 
 async def test_what_is_interrupted_goes_on_where_it_was(table: Table) -> None:
-    await CommentRepository(table).put_many(ROWS)
+    await Stores(table).comments.put_many(ROWS)
     engine = Engine(table.service)
     again = Table(engine, table.name)
     engine.left = 22
@@ -168,12 +168,12 @@ def scans(engine: Engine) -> int:
 
 
 async def test_a_stream_counted_table_is_counted_by_its_writers_after_it(table: Table) -> None:
-    await CommentRepository(table).put_many(ROWS)
+    await Stores(table).comments.put_many(ROWS)
     counting = MaintenanceStore(table)
     await counting.announce(await counting.read(), mode=MaintenanceMode.STREAM, complete=False)
     await table.put_many([COMMENT.encode(ROWS[0]._replace(comment_id="foreign"))])
     await rebuild(table, at_once, ignore)
-    store = CommentRepository(table)
+    store = Stores(table).comments
     await store.add(ROWS[0]._replace(comment_id="ours"))
     await exact(table)
 
@@ -190,7 +190,7 @@ async def test_items_without_comments_come_to_zero_and_off_the_boards(each_table
 
 
 async def test_what_is_no_comment_is_left_alone(table: Table) -> None:
-    await CommentRepository(table).put_many(ROWS[:3])
+    await Stores(table).comments.put_many(ROWS[:3])
     garbage = [
         {"PK": {"S": "COMMENT#x"}, "SK": {"S": "COMMENT#x"}, "data": {"S": "none"}},
         {"PK": {"S": "PRODUCT#x"}, "SK": {"S": "S#%FF"}},

@@ -29,9 +29,9 @@ from dal.maintenance.stream_rebuild import (
     rebuild,
 )
 from dal.maintenance.verify import verify
-from dal.repositories.comments import CommentRepository
 from dal.statistics.counts import RatingCounts, StatisticsKey, deltas
 from dal.statistics.mode import MaintenanceMode, MaintenanceStore
+from dal.stores import Stores
 from dal.stream.checkpoints import Checkpoint
 from dal.stream.follower import Follower, caught_up, open_follower
 from dal.stream.lambda_handler import apply
@@ -60,7 +60,7 @@ async def each_table(each_table: Table) -> Table:
     """A fresh table on each engine, counted by its writers; much is wrong with its counters."""
     store = MaintenanceStore(each_table)
     await store.announce(await store.read(), mode=MaintenanceMode.TRANSACTIONAL)
-    await CommentRepository(each_table).put_many([row for n, row in enumerate(ROWS) if n % 9])
+    await Stores(each_table).comments.put_many([row for n, row in enumerate(ROWS) if n % 9])
     await spoil(each_table, seed=1)
     return each_table
 
@@ -109,7 +109,7 @@ async def test_beside_foreign_and_own_writers_it_ends_exact(
 async def test_a_rebuild_whose_mode_another_command_changed_leaves_the_counters(
     table: Table, streams_of_table: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await CommentRepository(table).put_many(ROWS[:20])
+    await Stores(table).comments.put_many(ROWS[:20])
     await spoil(table, seed=1)
     store, catch_up_first = MaintenanceStore(table), dal.maintenance.stream_rebuild._catch_up
 

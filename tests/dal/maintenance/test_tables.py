@@ -22,9 +22,10 @@ from dal.maintenance.rebuild import rebuild
 from dal.maintenance.tables import Upgraded, upgrade
 from dal.maintenance.verify import verify
 from dal.model import OrderStatus
-from dal.repositories.comments import CommentRepository, Selection
-from dal.repositories.orders import OrderRepository, OrderSelection
+from dal.repositories.comments import Selection
+from dal.repositories.orders import OrderSelection
 from dal.statistics.mode import KEY, Maintenance, MaintenanceStore
+from dal.stores import Stores
 from dal.table.definition import global_for_local, refuse_outdated, table_definition
 from dal.table.items import Item
 from tests import oracle
@@ -77,7 +78,7 @@ async def upgraded(
 
 async def walk_all(table: Table, comments: list[Any]) -> None:
     """Walk some selections, of each index and both ways, against the oracle."""
-    store = CommentRepository(table)
+    store = Stores(table).comments
     for ratings in (None, frozenset({5}), frozenset({1, 4})):
         for languages in (None, frozenset({"en"}), frozenset({"en", "ar"})):
             selection = Selection("4/2", ratings, languages)
@@ -114,7 +115,7 @@ async def test_orders_of_an_upgraded_table_are_listed_by_global_indexes(absent: 
         order(f"{n}", status=chance.choice(list(OrderStatus)), created_at=chance.choice(TIES))
         for n in range(30)
     ]
-    store = OrderRepository(absent)
+    store = Stores(absent).orders
     await store.put_many(orders)
     selection = OrderSelection("ana")
     with pytest.raises(StoreRefusedError):  # what is declared as local is asked consistently
@@ -198,7 +199,7 @@ async def test_what_others_change_meanwhile_is_theirs(old: Table, change: str) -
 
     await upgraded(Table(Racing(real, between), old.name))
     left = [edited, *COMMENTS[1:3]] if change == "edited" else COMMENTS[1:3]
-    store = CommentRepository(old)
+    store = Stores(old).comments
     assert await oracle.walk(store, Selection("4/2"), 5, backward=False) == oracle.newest_first(
         left
     )
@@ -335,7 +336,7 @@ async def test_an_index_that_projects_less_is_refused_and_made_anew_once_it_is_g
     (index,) = [one for one in definition["GlobalSecondaryIndexes"] if one["IndexName"] == "all"]
     index["Projection"] = {"ProjectionType": "KEYS_ONLY"}
     await old.once("create_table", **definition)
-    await CommentRepository(old).put_many(COMMENTS)
+    await Stores(old).comments.put_many(COMMENTS)
     await unchanged_by(
         old, "the index all has other keys or projects less .* Delete a global index"
     )

@@ -10,10 +10,10 @@ from dal.client.scan import scan_pages
 from dal.client.table import Table
 from dal.entities.comment import comment_key
 from dal.maintenance.verify import Difference, verify
-from dal.repositories.comments import CommentRepository
 from dal.statistics.boards import Boards
 from dal.statistics.counter_items import encode, item_key
 from dal.statistics.counts import RatingCounts, StatisticsKey
+from dal.stores import Stores
 from dal.table.items import Item
 from tests import oracle
 
@@ -36,10 +36,10 @@ async def wrong(table: Table) -> list[tuple[StatisticsKey, str, int, int]]:
 
 
 async def test_counted_comments_show_no_difference(each_table: Table) -> None:
-    store = CommentRepository(each_table)
-    await store.put_many(ROWS)
+    store = Stores(each_table)
+    await store.comments.put_many(ROWS)
     for row in ROWS[::7]:
-        await store.delete(row.comment_id, lambda _: None)
+        await store.comments.delete(row.comment_id, lambda _: None)
     seen: list[int] = []
     assert await verify(each_table, seen.append) == []
     assert seen == sorted(seen)
@@ -65,7 +65,7 @@ def with_numbers(**numbers: int) -> Callable[[Item], Item]:
 async def test_every_wrong_number_is_told(
     table: Table, change: Callable[[Item], Item], told: set[str]
 ) -> None:
-    await CommentRepository(table).put_many(ROWS)
+    await Stores(table).comments.put_many(ROWS)
     item = await table.get(item_key(GERMAN)) or {}
     await table.put_many([change(item)])
     assert {(key, what) for key, what, *_ in await wrong(table)} == {
@@ -86,8 +86,8 @@ async def test_every_wrong_number_is_told(
 async def test_a_wrong_place_on_a_leaderboard_is_put_right_and_counted(
     table: Table, key: StatisticsKey, change: Callable[[Item], Item]
 ) -> None:
-    store = CommentRepository(table)
-    await store.put_many(ROWS)
+    store = Stores(table)
+    await store.comments.put_many(ROWS)
     await store.boards.finish()
     item = await table.get(item_key(key)) or {}
     await table.put_many([change(item)])
@@ -98,7 +98,7 @@ async def test_a_wrong_place_on_a_leaderboard_is_put_right_and_counted(
 
 
 async def test_missing_and_stale_items_are_told(each_table: Table) -> None:
-    await CommentRepository(each_table).put_many(ROWS[:1])
+    await Stores(each_table).comments.put_many(ROWS[:1])
     gone, first = (StatisticsKey(one, ROWS[0].language) for one in ("gone", "42"))
     await each_table.put_many([encode(gone, RatingCounts((0, 2, 0, 0, 0)))])
     await each_table.write([{"Delete": {"Key": item_key(first)}}])
@@ -109,7 +109,7 @@ async def test_missing_and_stale_items_are_told(each_table: Table) -> None:
 
 
 async def test_an_uncounted_comment_and_one_gone_uncounted_are_told(table: Table) -> None:
-    await CommentRepository(table).put_many(ROWS)
+    await Stores(table).comments.put_many(ROWS)
     await table.write([{"Delete": {"Key": comment_key(ROWS[0].comment_id)}}])
     key = StatisticsKey("42", ROWS[0].language)
     right = sum(
@@ -125,8 +125,8 @@ async def test_what_others_write_meanwhile_is_no_difference(
     each_table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One real error among writes that never pause: it alone is told."""
-    store = CommentRepository(each_table)
-    await store.put_many(ROWS)
+    store = Stores(each_table)
+    await store.comments.put_many(ROWS)
     item = await each_table.get(item_key(GERMAN)) or {}
     await each_table.put_many([item | {"count_total": {"N": "700"}}])
     stop = asyncio.Event()
@@ -140,7 +140,9 @@ async def test_what_others_write_meanwhile_is_no_difference(
         chance = random.Random(seed)
         while not stop.is_set():
             row = chance.choice(ROWS)._replace(rating=chance.randint(1, 5))
-            await store.put_many([row._replace(comment_id=f"{seed}-{chance.randrange(30)}")])
+            await store.comments.put_many(
+                [row._replace(comment_id=f"{seed}-{chance.randrange(30)}")]
+            )
 
     monkeypatch.setattr("dal.client.scan.scan_pages", slow_pages)
     writing = [asyncio.create_task(write(seed)) for seed in range(2)]

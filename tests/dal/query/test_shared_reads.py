@@ -14,6 +14,7 @@ from dal.deadline import Deadline, deadline
 from dal.errors import StoreUnavailableError, ThrottledError
 from dal.query.pagination import SharedReads, Slice
 from dal.repositories.comments import CommentRepository, Selection
+from dal.stores import Stores
 from dal.table.index import QueryRequest, QueryResponse
 from tests.strategies import FEW, comment
 
@@ -106,7 +107,7 @@ async def test_a_shorter_deadline_ends_a_joiner_alone() -> None:
 
 
 async def test_who_reads_a_page_pays_for_it(table: Table) -> None:
-    store = CommentRepository(table)
+    store = Stores(table).comments
     await store.put_many([comment(str(number), product_id="42") for number in range(3)])
 
     async def paid() -> int:
@@ -119,7 +120,7 @@ async def test_who_reads_a_page_pays_for_it(table: Table) -> None:
 
 
 async def test_a_total_is_shown_to_those_who_asked_for_it(table: Table) -> None:
-    store, any_rating = CommentRepository(table), Selection("42")
+    store, any_rating = Stores(table).comments, Selection("42")
     await store.put_many([comment(str(number), product_id="42") for number in range(3)])
     counted, plain = await asyncio.gather(
         store.counted_page(any_rating, Slice(20)), store.page(any_rating, Slice(20))
@@ -177,7 +178,7 @@ async def test_a_read_sees_every_write_that_was_acknowledged_before_it_began(
     table: Table, steps: Sequence[str]
 ) -> None:
     """Reads and writes overlap at random; the embedded engine's indexes lag no write."""
-    product = Product(CommentRepository(_answering_late(table)))
+    product = Product(Stores(_answering_late(table)).comments)
     async with asyncio.TaskGroup() as group:
         for step in steps:
             if step == "turn":

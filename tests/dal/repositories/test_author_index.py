@@ -18,6 +18,7 @@ from dal.model.key_parts import format_instant
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, CommentRepository
 from dal.statistics.mode import MaintenanceStore
+from dal.stores import Stores
 from dal.table.definition import refuse_outdated
 from tests import oracle
 from tests.strategies import comment
@@ -51,7 +52,7 @@ async def check(store: CommentRepository, comments: list[Comment], size: int = 7
 
 
 async def test_an_authors_pages_are_the_oracles(each_table: Table) -> None:
-    store = CommentRepository(each_table)
+    store = Stores(each_table).comments
     await store.put_many(COMMENTS)
     await check(store, COMMENTS)
     dated = AuthorSelection("ana", *TEN)
@@ -64,7 +65,7 @@ async def test_an_authors_pages_are_the_oracles(each_table: Table) -> None:
 @pytest.mark.parametrize("seed", range(6))
 async def test_pages_go_on_exactly_while_others_write(table: Table, seed: int) -> None:
     """Between two pages comments come, go, and change; the cursor's own, too."""
-    store, chance = CommentRepository(table), random.Random(seed)
+    store, chance = Stores(table).comments, random.Random(seed)
     rows = {one.comment_id: one for one in COMMENTS[:36]}
     await store.put_many(list(rows.values()))
     backward, reverse, end = chance.random() < 0.5, chance.random() < 0.5, None
@@ -95,7 +96,7 @@ async def test_pages_go_on_exactly_while_others_write(table: Table, seed: int) -
 
 async def older_table(table: Table) -> Table:
     """A counted table without the index, some of whose comments an older version wrote."""
-    await CommentRepository(table).put_many(COMMENTS)
+    await Stores(table).comments.put_many(COMMENTS)
     older = [COMMENT.encode(one) for one in OLDER]
     added = {BY_AUTHOR.partition_key, "product", "createdAt"}
     await table.put_many(
@@ -127,7 +128,7 @@ async def test_a_live_table_gets_the_index_with_every_comment_and_keeps_its_coun
     with pytest.raises(StoreRefusedError, match="lacks the index byAuthor"):
         refuse_outdated(await admin.describe(table), INDEXES)
     assert await upgraded(table) == Upgraded(["byAuthor"], False, len(OLDER), False)
-    await check(CommentRepository(table), COMMENTS)
+    await check(Stores(table).comments, COMMENTS)
     assert (await MaintenanceStore(table).read()).exact
     refuse_outdated(await admin.describe(table), INDEXES)
     assert await upgraded(table) == Upgraded([], False, 0, False)
@@ -144,11 +145,11 @@ async def test_an_interrupted_upgrade_ends_with_every_comment_in_the_index(table
         except Killed:
             kills += 1
     assert kills > 3
-    await check(CommentRepository(table), COMMENTS)
+    await check(Stores(table).comments, COMMENTS)
 
 
 async def test_an_item_says_its_product_and_instant_outside_of_its_keys(table: Table) -> None:
-    await CommentRepository(table).put_many(COMMENTS[:1])
+    await Stores(table).comments.put_many(COMMENTS[:1])
     (one,) = COMMENTS[:1]
     item = await table.get(comment_key(one.comment_id))
     assert item is not None

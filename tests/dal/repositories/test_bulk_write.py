@@ -12,9 +12,8 @@ from dal.client.table import Table
 from dal.entities.order import ORDER, purchase_key
 from dal.model import Comment, OrderStatus
 from dal.repositories.bulk_write import Outcome, chains, overwrite, transactions
-from dal.repositories.comments import CommentRepository
-from dal.repositories.orders import OrderRepository
 from dal.statistics.comment_changes import MOST_ACTIONS, CommentChange
+from dal.stores import Stores
 from tests import oracle, recount
 from tests.calls import calls_of
 from tests.engines import SECOND_IN_SOAK
@@ -37,11 +36,11 @@ class Watch:
 
     def __init__(self, table: Table) -> None:
         self.client = FaultyClient(table.service)
-        self.store = CommentRepository(Table(self.client, table.name))
+        self.store = Stores(Table(self.client, table.name)).comments
         self.writes: list[list[str]] = []
         self.on: dict[int, Exception | Comment] = {}
         self.client._faults = [self._each] * 10_000
-        self._beside = CommentRepository(table)
+        self._beside = Stores(table).comments
 
     async def _each(self, real: Operation, arguments: Answer) -> Answer:
         if "TransactItems" not in arguments:
@@ -57,7 +56,7 @@ class Watch:
 
 
 async def test_what_is_written_is_counted(each_table: Table) -> None:
-    assert await CommentRepository(each_table).put_many(ROWS) == Outcome(new=len(ROWS))
+    assert await Stores(each_table).comments.put_many(ROWS) == Outcome(new=len(ROWS))
     assert set(await recount.check(each_table, "42")) == set(ROWS)
 
 
@@ -85,7 +84,7 @@ def test_each_product_is_in_one_chain_of_transactions(keys: list[tuple[str, str]
 
 
 async def test_rows_that_are_there_already_are_not_written(each_table: Table) -> None:
-    await CommentRepository(each_table).put_many(ROWS)
+    await Stores(each_table).comments.put_many(ROWS)
     watch = Watch(each_table)
     assert await watch.store.put_many(ROWS) == Outcome(unchanged=len(ROWS))
     assert watch.writes == []
@@ -128,7 +127,7 @@ async def test_rows_that_failed_unread_are_read_whatever_others_met_since(
 
 @SECOND_IN_SOAK
 async def test_changed_rows_move_their_counts(each_table: Table) -> None:
-    store = CommentRepository(each_table)
+    store = Stores(each_table).comments
     await store.put_many(ROWS)
     mixed = [*CHANGED, ROWS[1], ROWS[2], ROWS[4]._replace(comment_id="new")]
     assert await store.put_many(mixed) == Outcome(1, len(CHANGED), 2)
@@ -137,7 +136,7 @@ async def test_changed_rows_move_their_counts(each_table: Table) -> None:
 
 @SECOND_IN_SOAK
 async def test_a_row_that_changes_its_product_counts_there(each_table: Table) -> None:
-    store = CommentRepository(each_table)
+    store = Stores(each_table).comments
     await store.put_many(ROWS)
     moved = [row._replace(product_id="43") for row in ROWS[:120]]
     await store.put_many(moved)
@@ -147,7 +146,7 @@ async def test_a_row_that_changes_its_product_counts_there(each_table: Table) ->
 
 async def test_the_last_of_two_rows_with_one_id_counts(each_table: Table) -> None:
     later = [row._replace(rating=1, created_at=row.created_at + timedelta(1)) for row in ROWS[:50]]
-    await CommentRepository(each_table).put_many([*ROWS[:60], *later])
+    await Stores(each_table).comments.put_many([*ROWS[:60], *later])
     assert set(await recount.check(each_table, "42")) == by_id(ROWS[:60], later)
 
 
@@ -167,7 +166,7 @@ async def test_interrupted_and_repeated_it_is_exact_at_every_moment(
 
 @SECOND_IN_SOAK
 async def test_cancelled_and_repeated_it_is_exact(each_table: Table) -> None:
-    store = CommentRepository(each_table)
+    store = Stores(each_table).comments
     for seconds in (0.02, 0.05, 0.1):
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -192,7 +191,7 @@ async def test_a_row_that_another_changes_meanwhile_is_written_over(each_table: 
 
 async def test_lost_answers_count_once(each_table: Table) -> None:
     client = FaultyClient(each_table.service)
-    store = CommentRepository(Table(client, each_table.name))
+    store = Stores(Table(client, each_table.name)).comments
     client._faults = [lose_answer] * 6
     await store.put_many(ROWS[:50])
     assert set(await recount.check(each_table, "42")) == set(ROWS[:50])
@@ -201,7 +200,7 @@ async def test_lost_answers_count_once(each_table: Table) -> None:
 @SECOND_IN_SOAK
 async def test_several_calls_at_once_for_the_same_rows_and_for_others(each_table: Table) -> None:
     """In two processes, as far as the table can tell."""
-    stores = CommentRepository(each_table), CommentRepository(each_table)
+    stores = Stores(each_table).comments, Stores(each_table).comments
     runs = [ROWS[:150], ROWS[100:], CHANGED, ROWS]
     await asyncio.gather(*(stores[n % 2].put_many(run) for n, run in enumerate(runs)))
     stored = await recount.check(each_table, "42")
@@ -212,7 +211,7 @@ async def test_several_calls_at_once_for_the_same_rows_and_for_others(each_table
 @SECOND_IN_SOAK
 async def test_many_products_in_one_call(each_table: Table) -> None:
     rows = [row._replace(product_id=f"p{n % 70}") for n, row in enumerate(ROWS)]
-    await CommentRepository(each_table).put_many(rows)
+    await Stores(each_table).comments.put_many(rows)
     for number in range(0, 70, 7):
         stored = await recount.check(each_table, f"p{number}")
         assert len(stored) == len(ROWS[number::70])
@@ -220,7 +219,7 @@ async def test_many_products_in_one_call(each_table: Table) -> None:
 
 async def test_rows_of_the_greatest_size_fit(each_table: Table) -> None:
     rows = [row._replace(text="\U0001f600" * 10_000) for row in ROWS[:120]]
-    await CommentRepository(each_table).put_many(rows)
+    await Stores(each_table).comments.put_many(rows)
     assert set(await recount.check(each_table, "42")) == set(rows)
 
 
@@ -234,13 +233,13 @@ async def test_what_is_beside_a_thing_is_written_too_where_it_is_missing(table: 
     """As after an order whose purchases were not written any more."""
     delivered = order("7", status=OrderStatus.DELIVERED)
     await table.put_many([ORDER.encode(delivered)])
-    assert await OrderRepository(table).put_many([delivered, order("8")]) == Outcome(1, 1)
+    assert await Stores(table).orders.put_many([delivered, order("8")]) == Outcome(1, 1)
     assert await table.get(purchase_key("ana", "42")) is not None
 
 
 async def test_more_things_than_one_batch_are_told_apart(table: Table) -> None:
     orders = [order(f"{number}") for number in range(900)]
-    store = OrderRepository(table)
+    store = Stores(table).orders
     assert await store.put_many(orders[:450]) == Outcome(new=450)
     changed = order("0", status=OrderStatus.SHIPPED)
     assert await store.put_many([*orders[1:], changed]) == Outcome(450, 1, 449)

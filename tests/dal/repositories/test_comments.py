@@ -16,6 +16,7 @@ from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories.bulk_write import CHANGED, NEW, UNCHANGED
 from dal.repositories.comments import CommentRepository, Selection
+from dal.stores import Stores
 from tests import oracle, recount
 from tests.calls import calls_of
 
@@ -28,7 +29,7 @@ def anybody(_: Comment) -> None:
 
 @pytest.fixture
 def store(each_table: Table) -> CommentRepository:
-    return CommentRepository(each_table)
+    return Stores(each_table).comments
 
 
 async def all_of(store: CommentRepository) -> list[Comment]:
@@ -69,7 +70,7 @@ async def test_a_key_is_remembered_by_another_client(
     store: CommentRepository, each_table: Table
 ) -> None:
     first = await store.add(ONE, "key")
-    again = await CommentRepository(each_table).add(ONE._replace(comment_id="later"), "key")
+    again = await Stores(each_table).comments.add(ONE._replace(comment_id="later"), "key")
     assert again == first
 
 
@@ -81,7 +82,7 @@ async def test_a_key_for_another_comment_is_refused(store: CommentRepository) ->
 
 async def test_an_add_under_a_key_is_one_item_beside_its_counters(table: Table) -> None:
     calls = calls_of(table)
-    await CommentRepository(table).add(ONE, "key")
+    await Stores(table).comments.add(ONE, "key")
     (write,) = [call for call in calls if call.operation == "TransactWriteItems"]
     kinds = [kind for action in write.arguments["TransactItems"] for kind in action]
     assert kinds.count("Put") == 1
@@ -118,7 +119,7 @@ async def test_what_is_deleted_stays_so_whoever_retries(
 ) -> None:
     comment_id = (await store.add(ONE, "key")).node.comment_id
     await store.delete(comment_id, anybody)
-    for asked in (store, CommentRepository(each_table)):
+    for asked in (store, Stores(each_table).comments):
         with pytest.raises(errors.NotFoundError, match="deleted since"):
             await asked.add(ONE, "key")
     with pytest.raises(errors.IdempotencyKeyReusedError):
@@ -166,13 +167,13 @@ async def test_a_key_is_free_once_its_tombstone_has_expired(
 
 async def test_a_comment_without_a_date_gets_that_of_its_write(table: Table) -> None:
     """Not that of its asking: others may have written newer ones while it waited."""
-    store = CommentRepository(table)
+    store = Stores(table).comments
     async with store._writes._locks.hold(["42"], deadline=10):
         waiting = asyncio.create_task(store.add(ONE._replace(rating=5), dated=False))
         while not store._writes._waiting:  # noqa: ASYNC110 - it is of no interest to others
             await asyncio.sleep(0)
         five = ONE._replace(comment_id="other", rating=5)
-        written = [(await CommentRepository(table).add(five, dated=False)).node]
+        written = [(await Stores(table).comments.add(five, dated=False)).node]
     edge = await waiting
     assert edge.node.created_at > written[0].created_at
     assert edge.position == comment_position(edge.node)

@@ -4,7 +4,7 @@ import pytest
 
 from dal.client.table import Table
 from dal.errors import InvalidArgumentError
-from dal.repositories.documents import DocumentRepository, MarkerRepository
+from dal.stores import Stores
 
 TEXTS = {
     "9b74c9897bac770ffc029102a200c5de": "{ __typename }",
@@ -13,7 +13,7 @@ TEXTS = {
 
 
 async def test_documents_are_kept_under_their_ids(each_table: Table) -> None:
-    documents = DocumentRepository(each_table)
+    documents = Stores(each_table).documents
     assert await documents.all() == {}
     await documents.put(TEXTS)
     assert await documents.all() == TEXTS
@@ -23,7 +23,7 @@ async def test_documents_are_kept_under_their_ids(each_table: Table) -> None:
 
 
 async def test_many_are_read_by_several_queries(table: Table) -> None:
-    documents = DocumentRepository(table)
+    documents = Stores(table).documents
     texts = {f"{number:03}": f"# {'x' * 29_000}\n{{ __typename }}" for number in range(50)}
     await documents.put(texts)
     assert await documents.all() == texts
@@ -32,11 +32,11 @@ async def test_many_are_read_by_several_queries(table: Table) -> None:
 @pytest.mark.parametrize("document_id", ["", "a\x00b", "a" * 600])
 async def test_an_id_that_none_can_have_is_told(table: Table, document_id: str) -> None:
     with pytest.raises(InvalidArgumentError):
-        await DocumentRepository(table).text(document_id)
+        await Stores(table).documents.text(document_id)
 
 
 async def test_a_mark_is_remembered(table: Table) -> None:
-    markers = MarkerRepository(table)
+    markers = Stores(table).markers
     assert not await markers.marked("demo")
     await markers.mark("demo")
-    assert await MarkerRepository(table).marked("demo")
+    assert await Stores(table).markers.marked("demo")

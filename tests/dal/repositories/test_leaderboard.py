@@ -12,10 +12,10 @@ from dal.entities.product import rank_position
 from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories import leaderboard
-from dal.repositories.comments import CommentRepository
-from dal.repositories.leaderboard import RANKED, RANKS_BYTES, LeaderboardRepository
+from dal.repositories.leaderboard import RANKED, RANKS_BYTES
 from dal.statistics.counter_items import encode
 from dal.statistics.counts import RatingCounts, StatisticsKey
+from dal.stores import Stores
 from tests import oracle
 from tests.strategies import FEW, comment
 
@@ -40,19 +40,15 @@ def rows_of(counts: Mapping[str, int], language: str = "en") -> list[Comment]:
 
 
 @pytest.fixture
-async def store(each_table: Table) -> CommentRepository:
-    store = CommentRepository(each_table)
-    await store.put_many(rows_of(COUNTS))
+async def store(each_table: Table) -> Stores:
+    store = Stores(each_table)
+    await store.comments.put_many(rows_of(COUNTS))
     await store.boards.finish()
     return store
 
 
-def board_of(store: CommentRepository) -> LeaderboardRepository:
-    return LeaderboardRepository(store._table)
-
-
 async def read(
-    store: CommentRepository,
+    store: Stores,
     language: str | None = None,
     *,
     size: int = 100,
@@ -61,7 +57,7 @@ async def read(
     ranked: bool = True,
 ) -> list[tuple[int | None, str, int]]:
     cut = Slice(size, backward=backward, after=after)
-    page = await board_of(store).page(language, cut, ranked=ranked)
+    page = await store.leaderboard.page(language, cut, ranked=ranked)
     return [(node.rank, node.product.product_id, node.count) for node in page.nodes]
 
 
@@ -70,26 +66,26 @@ def listed(counts: Mapping[str, int], order: list[str]) -> list[tuple[int | None
 
 
 async def test_the_order_is_numeric_ties_are_stable_and_zero_is_absent(
-    store: CommentRepository,
+    store: Stores,
 ) -> None:
     assert await read(store) == listed(COUNTS, ORDER)
 
 
-async def test_a_new_five_moves_a_product_up_and_a_lost_one_down(store: CommentRepository) -> None:
-    await store.add(comment("new", product_id="a", rating=5))
-    await store.add(comment("newer", product_id="a", rating=5))
-    await store.update("c-en-1", {"rating": 4}, lambda _: None)
-    await store.delete("d-en-1", lambda _: None)
-    await store.update("none-en-0", {"rating": 5}, lambda _: None)
+async def test_a_new_five_moves_a_product_up_and_a_lost_one_down(store: Stores) -> None:
+    await store.comments.add(comment("new", product_id="a", rating=5))
+    await store.comments.add(comment("newer", product_id="a", rating=5))
+    await store.comments.update("c-en-1", {"rating": 4}, lambda _: None)
+    await store.comments.delete("d-en-1", lambda _: None)
+    await store.comments.update("none-en-0", {"rating": 5}, lambda _: None)
     assert await read(store) == listed(COUNTS, ORDER), "boards follow later"
     await store.boards.finish()
     counts = {**COUNTS, "a": 11, "c": 99, "d": 0, "none": 1}
     assert await read(store) == listed(counts, ["c", "a", "f/g", "e", "b", "日本", "none"])
 
 
-async def test_boards_of_languages_are_their_own(store: CommentRepository) -> None:
+async def test_boards_of_languages_are_their_own(store: Stores) -> None:
     german = {"a": 3, "d": 4, "none": 0}
-    await store.put_many(rows_of(german, "de"))
+    await store.comments.put_many(rows_of(german, "de"))
     await store.boards.finish()
     assert await read(store, "en") == listed(COUNTS, ORDER)
     assert await read(store, "de") == listed(german, ["d", "a"])
@@ -98,21 +94,21 @@ async def test_boards_of_languages_are_their_own(store: CommentRepository) -> No
     assert await read(store, "fr") == []
 
 
-async def test_a_comment_that_changes_its_language_changes_boards(store: CommentRepository) -> None:
-    await store.update("d-en-1", {"language": "de"}, lambda _: None)
+async def test_a_comment_that_changes_its_language_changes_boards(store: Stores) -> None:
+    await store.comments.update("d-en-1", {"language": "de"}, lambda _: None)
     await store.boards.finish()
     assert await read(store, "de") == [(1, "d", 1)]
     assert await read(store, "en") == listed(COUNTS, ORDER[:-1])
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
-async def test_ranks_go_on_from_page_to_page(store: CommentRepository, size: int) -> None:
+async def test_ranks_go_on_from_page_to_page(store: Stores, size: int) -> None:
     pages = 0
     shown = []
     after = None
     while True:
         cut = Slice(size, after=after, next_page=True, previous_page=True)
-        page = await board_of(store).page(None, cut, ranked=True)
+        page = await store.leaderboard.page(None, cut, ranked=True)
         assert page.page_info.has_previous_page == (pages > 0)
         shown += [(node.rank, node.product.product_id, node.count) for node in page.nodes]
         if not page.page_info.has_next_page:
@@ -122,26 +118,26 @@ async def test_ranks_go_on_from_page_to_page(store: CommentRepository, size: int
     assert shown == listed(COUNTS, ORDER)
 
 
-async def test_ranks_are_right_from_the_other_end_too(store: CommentRepository) -> None:
+async def test_ranks_are_right_from_the_other_end_too(store: Stores) -> None:
     assert await read(store, size=2, backward=True) == listed(COUNTS, ORDER)[-2:]
 
 
-async def test_a_rank_is_of_the_board_as_it_is_now(store: CommentRepository) -> None:
+async def test_a_rank_is_of_the_board_as_it_is_now(store: Stores) -> None:
     """Products that rise past the cursor count, though the cursor was made before."""
-    page = await board_of(store).page(None, Slice(2), ranked=True)
+    page = await store.leaderboard.page(None, Slice(2), ranked=True)
     risen = {"p1": 200, "p2": 50}
-    await store.put_many(rows_of(risen))
+    await store.comments.put_many(rows_of(risen))
     await store.boards.finish()
     third = await read(store, size=1, after=page.edges[-1].position)
     assert third == [(5, "e", 10)]
 
 
-async def test_ranks_cost_nothing_where_they_are_known(store: CommentRepository) -> None:
+async def test_ranks_cost_nothing_where_they_are_known(store: Stores) -> None:
     async def requests(*, ranked: bool, after: str | None = None) -> int:
-        page = await board_of(store).page(None, Slice(3, after=after), ranked=ranked)
+        page = await store.leaderboard.page(None, Slice(3, after=after), ranked=ranked)
         return page.stats.requests
 
-    page = await board_of(store).page(None, Slice(3), ranked=False)
+    page = await store.leaderboard.page(None, Slice(3), ranked=False)
     assert [node.rank for node in page.nodes] == [None] * 3
     position = page.edges[-1].position
     assert await requests(ranked=True) == 1
@@ -150,10 +146,10 @@ async def test_ranks_cost_nothing_where_they_are_known(store: CommentRepository)
 
 
 async def test_beyond_the_ranked_products_ranks_alone_are_not_known(
-    store: CommentRepository, monkeypatch: pytest.MonkeyPatch
+    store: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leaderboard, "RANKED", 3)
-    pages = await board_of(store).page(None, Slice(3), ranked=True)
+    pages = await store.leaderboard.page(None, Slice(3), ranked=True)
     second, third = pages.edges[1].position, pages.edges[2].position
     assert await read(store, size=2, after=second) == listed(COUNTS, ORDER)[2:4]
     unranked = [(None, product, count) for _, product, count in listed(COUNTS, ORDER)]
@@ -163,8 +159,8 @@ async def test_beyond_the_ranked_products_ranks_alone_are_not_known(
 
 
 async def test_an_empty_board_has_an_empty_page(each_table: Table) -> None:
-    store = CommentRepository(each_table)
-    page = await board_of(store).page(None, Slice(5, next_page=True), ranked=True)
+    store = Stores(each_table)
+    page = await store.leaderboard.page(None, Slice(5, next_page=True), ranked=True)
     assert page.nodes == []
     assert page.page_info.has_next_page is False
     assert await read(store, backward=True) == []
@@ -174,7 +170,7 @@ class Board:
     """The board of a language of its own, in the store and as plain counts, while both change."""
 
     def __init__(self, table: Table) -> None:
-        self.store = CommentRepository(table)
+        self.store = Stores(table)
         self.language = f"x-{uuid.uuid4().hex}"
         self.fives: dict[str, list[str]] = {}
 
@@ -182,13 +178,13 @@ class Board:
         """Add a comment rated 5."""
         comment_id = uuid.uuid4().hex
         made = comment(comment_id, product_id=product, language=self.language, rating=5)
-        await self.store.add(made)
+        await self.store.comments.add(made)
         self.fives.setdefault(product, []).append(comment_id)
 
     async def take(self, product: str) -> None:
         """Delete a comment rated 5, if there is any."""
         if self.fives.get(product):
-            await self.store.delete(self.fives[product].pop(), lambda _: None)
+            await self.store.comments.delete(self.fives[product].pop(), lambda _: None)
 
     async def check_page(self, cut: Slice) -> tuple[list[str], bool]:
         """Read a page, compare it with the counts; return it, and whether more come."""
@@ -196,7 +192,7 @@ class Board:
             (rank_position(product, len(ids)) for product, ids in self.fives.items() if ids),
             reverse=True,
         )
-        page = await board_of(self.store).page(self.language, cut, ranked=True)
+        page = await self.store.leaderboard.page(self.language, cut, ranked=True)
         positions = [edge.position for edge in page.edges]
         wanted = oracle.page_of(order, cut)
         info = page.page_info
@@ -248,7 +244,7 @@ async def test_a_rank_down_the_board_costs_no_more_than_a_thousand_rows(
         for number in range(RANKED + 200)
     ]
     await table.put_many(places)
-    board = LeaderboardRepository(table)
+    board = Stores(table).leaderboard
     costs = []
     for number, rank in ((500, 701), (100, None), (1, None)):
         after = Slice(1, after=places[number]["GSISK"]["S"])

@@ -7,7 +7,7 @@ import pytest
 from dal import errors
 from dal.client.table import Table
 from dal.model import Comment
-from dal.repositories.comments import CommentRepository
+from dal.stores import Stores
 from tests import oracle
 from tests.fakes import Answer, FaultyClient, Operation, lose_answer
 
@@ -35,7 +35,7 @@ async def let_pass(real: Operation, arguments: Answer) -> Answer:
 
 async def test_each_acknowledged_write_is_told_once(table: Table) -> None:
     recorder = Recorder()
-    store = CommentRepository(table, recorder)
+    store = Stores(table, recorder).comments
     added = (await store.add(ONE, "key", dated=False)).node
     await store.add(ONE, "key", dated=False)
     edited = (await store.update(added.comment_id, {"rating": 1}, anybody)).node
@@ -47,7 +47,7 @@ async def test_each_acknowledged_write_is_told_once(table: Table) -> None:
 
 async def test_concurrent_edits_are_told_as_a_chain(table: Table) -> None:
     recorder = Recorder()
-    store = CommentRepository(table, recorder)
+    store = Stores(table, recorder).comments
     await store.add(ONE)
     edits = [store.update(ONE.comment_id, {"rating": one}, anybody) for one in (1, 2, 3, 4, 5)]
     await asyncio.gather(*edits)
@@ -65,7 +65,7 @@ async def test_a_write_without_an_answer_is_told_as_doubtful(
     monkeypatch.setattr("dal.client.retries.DEADLINE", 0.2)
     recorder = Recorder()
     client = FaultyClient(table.service, *[lose_answer] * 1000)
-    store = CommentRepository(Table(client, table.name), recorder)
+    store = Stores(Table(client, table.name), recorder).comments
     with pytest.raises(errors.StoreUnavailableError):
         await store.add(ONE)
     assert recorder.told == ["42"]

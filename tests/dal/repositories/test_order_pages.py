@@ -17,6 +17,7 @@ from dal.entities.order import order_position
 from dal.model import Order, OrderStatus
 from dal.query.pagination import Slice
 from dal.repositories.orders import NEXT, OrderRepository, OrderSelection
+from dal.stores import Stores
 from tests.engines import SECOND_IN_SOAK
 from tests.oracle import next_cut, page_of, walk_pages
 from tests.strategies import FEW, TIES, order
@@ -109,7 +110,7 @@ async def test_each_page_is_exact_while_statuses_change(  # noqa: PLR0917 - draw
     username = uuid.uuid4().hex
     # Ids are found by one index for all users.
     mine = [replace(one, username=username, order_id=one.order_id + username) for one in orders]
-    shop = Shop(OrderRepository(table), mine)
+    shop = Shop(Stores(table).orders, mine)
     await shop.store.put_many(mine)
     selection = OrderSelection(username, statuses, since, before)
     seen: list[str] = []
@@ -131,7 +132,7 @@ async def test_each_page_is_exact_while_statuses_change(  # noqa: PLR0917 - draw
 @pytest.mark.parametrize("backward", [False, True])
 async def test_open_orders_between_dates_in_both_orders(each_table: Table, backward: bool) -> None:
     """Four days, ten orders each, so that all shards have ties."""
-    store = OrderRepository(each_table)
+    store = Stores(each_table).orders
     orders = [order(str(n), username=f"u{n}", created_at=DAYS[n % 4]) for n in range(40)]
     await store.put_many([*orders, order("gone", status=OrderStatus.SHIPPED)])
     for since, before, reverse in product((None, DAYS[1]), (None, DAYS[2]), (False, True)):
@@ -155,7 +156,7 @@ async def test_walks_over_every_subset_of_statuses(each_table: Table, backward: 
         order(str(n), created_at=first + n // 3 * HOUR, status=chance.choice(list(OrderStatus)))
         for n in range(40)
     ]
-    shop = Shop(OrderRepository(each_table), orders)
+    shop = Shop(Stores(each_table).orders, orders)
     await shop.store.put_many([*orders, order("x", username="bob"), order("y", username="ana/")])
     for statuses in (None, *SUBSETS):
         selection = OrderSelection("ana", statuses, first + HOUR, first + 11 * HOUR)
@@ -185,7 +186,7 @@ async def test_dates_that_equal_an_orders_instant(
 ) -> None:
     first = datetime(2023, 1, 1, tzinfo=UTC)
     tick = timedelta(microseconds=1)
-    store = OrderRepository(table)
+    store = Stores(table).orders
     await store.put_many([order(one, created_at=first + n * tick) for n, one in enumerate("abc")])
     selection = OrderSelection(
         "ana",
@@ -198,7 +199,7 @@ async def test_dates_that_equal_an_orders_instant(
 
 
 async def test_a_cursor_from_outside_the_dates_goes_on_inside_them(table: Table) -> None:
-    shop = Shop(OrderRepository(table), [order(str(day), created_at=day) for day in TIES])
+    shop = Shop(Stores(table).orders, [order(str(day), created_at=day) for day in TIES])
     await shop.store.put_many(list(shop.orders.values()))
     selection = OrderSelection("ana", created_before=TIES[1])
     newest, oldest = (order_position(shop.orders[str(day)]) for day in (TIES[2], TIES[0]))
@@ -221,7 +222,7 @@ async def test_a_cursor_from_outside_the_dates_goes_on_inside_them(table: Table)
 async def test_each_combination_of_statuses_has_its_index_and_queries(
     each_table: Table, statuses: set[OrderStatus] | None, pattern: str, index: str, queries: int
 ) -> None:
-    store = OrderRepository(each_table)
+    store = Stores(each_table).orders
     await store.put_many([order(str(n), status=one) for n, one in enumerate(OrderStatus)])
     selection = OrderSelection("ana", None if statuses is None else frozenset(statuses))
     page = await store.page(selection, Slice(20, next_page=True))

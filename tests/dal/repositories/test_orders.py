@@ -13,7 +13,7 @@ from dal.model import Money, OrderLine, OrderStatus
 from dal.query.pagination import Slice
 from dal.repositories.bulk_write import Outcome
 from dal.repositories.orders import NEXT, OrderRepository, OrderSelection
-from dal.repositories.users import UserRepository
+from dal.stores import Stores
 from tests.calls import calls_of
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, FaultyClient, Operation
@@ -24,7 +24,7 @@ LEGAL = {(old, new) for old, following in NEXT.items() for new in following}
 
 
 async def test_an_order_is_placed_and_found_by_its_id(each_table: Table) -> None:
-    store = OrderRepository(each_table)
+    store = Stores(each_table).orders
     one = order("7/8", username="a#b")
     edge = await store.place(one)
     assert (edge.node, edge.position) == (one, order_position(one))
@@ -33,7 +33,7 @@ async def test_an_order_is_placed_and_found_by_its_id(each_table: Table) -> None
 
 
 async def test_placing_twice_is_placing_once(table: Table) -> None:
-    store = OrderRepository(table)
+    store = Stores(table).orders
     first = order("7")
     await store.place(first)
     await store.set_status("7", SHIPPED, owner="ana")
@@ -49,7 +49,7 @@ async def test_placing_twice_is_placing_once(table: Table) -> None:
 async def test_an_order_takes_legal_steps_only(
     table: Table, old: OrderStatus, new: OrderStatus
 ) -> None:
-    store = OrderRepository(table)
+    store = Stores(table).orders
     await store.put_many([order("7", status=old)])
     if (old, new) in LEGAL:
         stepped = await store.set_status("7", new, owner=None)
@@ -67,11 +67,11 @@ def test_the_legal_steps() -> None:
 
 async def test_what_is_not_there_has_no_status(table: Table) -> None:
     with pytest.raises(NotFoundError):
-        await OrderRepository(table).set_status("7", SHIPPED, owner="ana")
+        await Stores(table).orders.set_status("7", SHIPPED, owner="ana")
 
 
 async def test_an_order_is_found_of_its_owner_alone_or_of_anybody(table: Table) -> None:
-    store, calls = OrderRepository(table), calls_of(table)
+    store, calls = Stores(table).orders, calls_of(table)
     await store.place(order("7"))
     for order_id in ("7", "8"):  # another's and a missing one look alike
         calls.clear()
@@ -83,10 +83,10 @@ async def test_an_order_is_found_of_its_owner_alone_or_of_anybody(table: Table) 
 
 @pytest.mark.parametrize("races", [30, pytest.param(200, marks=pytest.mark.soak)])
 async def test_one_of_two_clients_wins_each_race(each_table: Table, races: int) -> None:
-    first = OrderRepository(each_table)
+    first = Stores(each_table).orders
     url = each_table.service.endpoint_url
     async with connect(TableAddress(each_table.name, url, embedded=True)) as other:
-        second = OrderRepository(other)
+        second = Stores(other).orders
         won = set()
         for number in range(races):
             await first.put_many([order("7")])
@@ -118,18 +118,18 @@ async def test_a_step_over_lines_that_a_load_replaced_is_a_conflict(table: Table
 
     async def load_after(real: Operation, arguments: Answer) -> Answer:
         answer = await real(**arguments)
-        await OrderRepository(table).put_many([loaded])
+        await Stores(table).orders.put_many([loaded])
         return answer
 
-    await OrderRepository(table).place(order("7"))
-    store = OrderRepository(Table(FaultyClient(table.service, load_after), table.name))
+    await Stores(table).orders.place(order("7"))
+    store = Stores(Table(FaultyClient(table.service, load_after), table.name)).orders
     with pytest.raises(ConflictError, match="look at it again"):
         await store.set_status("7", SHIPPED, owner="ana")
     assert await table.get(order_key("ana", "7")) == ORDER.encode(loaded)
 
 
 async def test_a_delivered_order_says_what_its_user_received(each_table: Table) -> None:
-    store, users = OrderRepository(each_table), UserRepository(each_table)
+    store, users = Stores(each_table).orders, Stores(each_table).users
     price = Money(Decimal(1), "EUR")
     lines = tuple(OrderLine(f"p{number}", 1, price) for number in range(90))
     await store.place(order("7", lines=lines))
@@ -143,7 +143,7 @@ async def test_a_delivered_order_says_what_its_user_received(each_table: Table) 
 
 
 async def test_a_load_is_repeatable_and_the_last_row_of_an_id_counts(table: Table) -> None:
-    store, users = OrderRepository(table), UserRepository(table)
+    store, users = Stores(table).orders, Stores(table).users
     rows = [order("7"), order("8", status=DELIVERED), order("7", status=SHIPPED)]
     for outcome in (Outcome(new=2), Outcome(unchanged=2)):
         assert await store.put_many(rows) == outcome
@@ -158,7 +158,7 @@ async def test_a_load_is_repeatable_and_the_last_row_of_an_id_counts(table: Tabl
 
 @SECOND_IN_SOAK
 async def test_open_orders_page_in_exact_order_while_some_are_shipped(each_table: Table) -> None:
-    store = OrderRepository(each_table)
+    store = Stores(each_table).orders
     chance = random.Random(11)
     start = datetime(2023, 1, 1, tzinfo=UTC)
     # A third of them share their instant with another.

@@ -9,6 +9,7 @@ from dal.model import Organization, OrganizationUser, Roster, UserType
 from dal.query.pagination import Slice
 from dal.repositories.bulk_write import Outcome
 from dal.repositories.organizations import OrganizationRepository
+from dal.stores import Stores
 from tests.calls import calls_of
 from tests.organizations import ACME, ROSTERS
 
@@ -18,13 +19,13 @@ ALL = Slice(100, next_page=True, previous_page=True)
 
 @pytest.fixture
 async def store(each_table: Table) -> OrganizationRepository:
-    store = OrganizationRepository(each_table)
+    store = Stores(each_table).organizations
     await store.put_many(ROSTERS)
     return store
 
 
 async def test_an_organisation_comes_with_its_users_in_one_query(each_table: Table) -> None:
-    store = OrganizationRepository(each_table)
+    store = Stores(each_table).organizations
     await store.put_many(ROSTERS)
     calls = calls_of(each_table)
     for limit in (0, 1, 2, 3, 20):

@@ -3,15 +3,14 @@ import asyncio
 from dal.client.table import Table
 from dal.maintenance.verify import verify
 from dal.model import ProductDetails
-from dal.repositories.comments import CommentRepository
-from dal.repositories.products import ProductRepository
+from dal.stores import Stores
 from dal.table.items import primary_key
 from tests.calls import calls_of
 from tests.strategies import comment
 
 
 async def test_details_are_made_and_changed_field_by_field(each_table: Table) -> None:
-    products = ProductRepository(each_table)
+    products = Stores(each_table).products
     assert await products.details(["a/b"]) == {}
     await products.update("a/b", {"title": "Kettle"})
     changed = await products.update("a/b", {"url": "/kettle"})
@@ -21,15 +20,15 @@ async def test_details_are_made_and_changed_field_by_field(each_table: Table) ->
 
 
 async def test_changes_at_once_lose_none(table: Table) -> None:
-    products = ProductRepository(table)
+    products = Stores(table).products
     fields = {"title": "Kettle", "picture_url": "/k.svg", "url": "/kettle"}
     await asyncio.gather(*(products.update("42", {name: text}) for name, text in fields.items()))
     assert await products.details(["42"]) == {"42": ProductDetails(**fields)}
 
 
 async def test_the_counters_query_brings_them_and_counts_none_of_them(each_table: Table) -> None:
-    comments, products = CommentRepository(each_table), ProductRepository(each_table)
-    await comments.put_many([comment("1", product_id="42", rating=5)])
+    comments, products = Stores(each_table), Stores(each_table).products
+    await comments.comments.put_many([comment("1", product_id="42", rating=5)])
     details = ProductDetails(title="Kettle")
     await products.put_many({"42": details})
     calls = calls_of(each_table)
@@ -45,8 +44,8 @@ async def test_the_counters_query_brings_them_and_counts_none_of_them(each_table
 async def test_what_other_programs_keep_beside_is_neither_counted_nor_shown(
     each_table: Table,
 ) -> None:
-    comments, products = CommentRepository(each_table), ProductRepository(each_table)
-    await comments.put_many([comment("1", product_id="42", rating=5)])
+    comments, products = Stores(each_table), Stores(each_table).products
+    await comments.comments.put_many([comment("1", product_id="42", rating=5)])
     foreign = ["DETAILS", "IMAGE#1#large", "PRICE#EUR", "S#en#new"]
     await each_table.put_many(
         [primary_key("PRODUCT#42", name) | {"count_5": {"N": "9"}} for name in foreign]

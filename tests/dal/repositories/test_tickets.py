@@ -12,7 +12,6 @@ from dal.entities.ticket import ticket_position
 from dal.errors import ConflictError, IdempotencyKeyReusedError, NotFoundError
 from dal.model import OrganizationUser, Roster, Ticket, TicketStatus
 from dal.query.pagination import Edge, Page, Slice
-from dal.repositories.organizations import OrganizationRepository
 from dal.repositories.tickets import TicketRepository, TicketSelection
 from dal.stores import Stores
 from tests.calls import calls_of
@@ -106,9 +105,9 @@ async def test_every_page_is_the_slice_of_the_sorted_list(
     reverse: bool,
 ) -> None:
     """With tickets opened and closed between pages; the head never counts as a row."""
-    store = TicketRepository(each_table)
+    store = Stores(each_table).tickets
     name = uuid.uuid4().hex
-    await OrganizationRepository(each_table).put_many(
+    await Stores(each_table).organizations.put_many(
         [Roster(replace(ACME, name=name), [OrganizationUser(name, MEMBER)])]
     )
     live: dict[str, Ticket] = {}

@@ -2,13 +2,12 @@ import asyncio
 
 from dal.client.table import Table
 from dal.model import OrderStatus, Profile
-from dal.repositories.orders import OrderRepository
-from dal.repositories.users import UserRepository
+from dal.stores import Stores
 from tests.strategies import order
 
 
 async def test_a_profile_is_made_and_changed_field_by_field(each_table: Table) -> None:
-    users = UserRepository(each_table)
+    users = Stores(each_table).users
     assert await users.profile("a/b") is None
     await users.update_profile("a/b", {"full_name": "Ana"})
     changed = await users.update_profile("a/b", {"email": "ana@b.org"})
@@ -19,7 +18,7 @@ async def test_a_profile_is_made_and_changed_field_by_field(each_table: Table) -
 
 
 async def test_changes_at_once_lose_none(table: Table) -> None:
-    users = UserRepository(table)
+    users = Stores(table).users
     fields = {"full_name": "Ana", "email": "ana@b.org"}
     for number in range(10):
         name = f"user{number}"
@@ -29,7 +28,7 @@ async def test_changes_at_once_lose_none(table: Table) -> None:
 
 
 async def test_profiles_are_written_over_what_is_there(table: Table) -> None:
-    users = UserRepository(table)
+    users = Stores(table).users
     await users.update_profile("ana", {"email": "ana@b.org"})
     await users.put_profiles({"ana": Profile(full_name="Ana"), "bob": Profile(full_name="Bob")})
     assert await users.profile("ana") == Profile(full_name="Ana")
@@ -37,7 +36,7 @@ async def test_profiles_are_written_over_what_is_there(table: Table) -> None:
 
 
 async def test_what_was_received_is_kept_when_the_order_changes(table: Table) -> None:
-    users, orders = UserRepository(table), OrderRepository(table)
+    users, orders = Stores(table).users, Stores(table).orders
     await orders.put_many([order("7", status=OrderStatus.DELIVERED)])
     assert await users.received("ana", "42")
     await orders.put_many([order("7", status=OrderStatus.CANCELLED)])

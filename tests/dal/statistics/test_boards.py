@@ -8,11 +8,11 @@ from dal import errors
 from dal.client import retries
 from dal.client.table import Table, TableAddress, connect
 from dal.model import Comment
-from dal.repositories.comments import CommentRepository
 from dal.statistics import boards as module
 from dal.statistics.boards import Boards
 from dal.statistics.counter_items import encode, item_key
 from dal.statistics.counts import RatingCounts, StatisticsKey
+from dal.stores import Stores
 from tests import oracle, recount
 from tests.amazon import settle
 from tests.fakes import Answer, FaultyClient, Operation, client_error, lose_answer, refuse
@@ -45,28 +45,28 @@ async def place(table: Table, key: StatisticsKey = WHOLE) -> str | None:
 async def settled(table: Table, product_id: str) -> None:
     """Assert that the items are those of the comments, and move nothing."""
     settle(table)  # a move that was given up may be under way, and no index settles then
-    rows = await recount.comments_of(CommentRepository(table), product_id)
+    rows = await recount.comments_of(Stores(table).comments, product_id)
     assert await recount.stored(table, product_id) == recount.expected(product_id, rows)
 
 
 async def test_a_product_whose_fives_change_is_remembered_and_no_other(table: Table) -> None:
-    store = CommentRepository(table)
-    await store.add(comment("4", product_id="four", rating=4))
-    await store.add(comment("5", product_id="five", rating=5))
-    await store.update("4", {"text": "other"}, anybody)
+    store = Stores(table)
+    await store.comments.add(comment("4", product_id="four", rating=4))
+    await store.comments.add(comment("5", product_id="five", rating=5))
+    await store.comments.update("4", {"text": "other"}, anybody)
     assert store.boards.pending == {"five"}
     await store.boards.finish()
     assert store.boards.pending == frozenset()
-    await store.update("5", {"rating": 3}, anybody)
-    await store.update("4", {"rating": 5}, anybody)
+    await store.comments.update("5", {"rating": 3}, anybody)
+    await store.comments.update("4", {"rating": 5}, anybody)
     assert store.boards.pending == {"five", "four"}
 
 
 async def test_many_changes_are_one_move(each_table: Table) -> None:
     table, client = watched(each_table)
-    store = CommentRepository(table)
+    store = Stores(table)
     for row in FIVES:
-        await store.add(row)
+        await store.comments.add(row)
     assert asked(client, "update_item") == 0
     assert await place(each_table) is None
     await store.boards.finish()
@@ -93,20 +93,20 @@ async def test_after_writes_of_two_processes_that_move_all_the_while_each_place_
 
 async def test_who_read_older_counts_and_comes_late_looks_again(table: Table) -> None:
     """A five comes and goes; who saw it moves the product when all others have looked."""
-    store = CommentRepository(table)
-    await store.put_many(FIVES[:3])
+    store = Stores(table)
+    await store.comments.put_many(FIVES[:3])
     await store.boards.finish()
 
     async def others_delete(real: Operation, arguments: Answer) -> Answer:
-        other = CommentRepository(table)
-        await other.delete(FIVES[3].comment_id, anybody)
+        other = Stores(table)
+        await other.comments.delete(FIVES[3].comment_id, anybody)
         await other.boards.finish()
         assert other.boards.moved == 0, "the product is where it belongs"
         return await real(**arguments)
 
     late, client = watched(table)
-    mover = CommentRepository(late)
-    await mover.add(FIVES[3])
+    mover = Stores(late)
+    await mover.comments.add(FIVES[3])
     client._faults = [let_pass, others_delete]
     await mover.boards.finish()
     assert mover.boards.moved > 1
@@ -118,25 +118,25 @@ async def let_pass(real: Operation, arguments: Answer) -> Answer:
 
 
 async def test_of_two_who_move_at_once_both_leave_the_place_right(each_table: Table) -> None:
-    stores = [CommentRepository(each_table) for _ in range(4)]
+    stores = [Stores(each_table) for _ in range(4)]
     rows = zip(stores, FIVES, strict=False)
-    await asyncio.gather(*(store.add(row) for store, row in rows))
+    await asyncio.gather(*(store.comments.add(row) for store, row in rows))
     await asyncio.gather(*(store.boards.finish() for store in stores))
     await settled(each_table, "42")
 
 
 async def test_a_lost_answer_leaves_the_place_right(each_table: Table) -> None:
     table, client = watched(each_table)
-    store = CommentRepository(table)
-    await store.add(FIVES[0])
+    store = Stores(table)
+    await store.comments.add(FIVES[0])
     client._faults = [let_pass, lose_answer, lose_answer]
     await store.boards.finish()
     await settled(each_table, "42")
 
 
 async def test_what_a_killed_process_left_is_put_right_by_who_reads(each_table: Table) -> None:
-    await CommentRepository(each_table).put_many(FIVES)
-    reader = CommentRepository(each_table)
+    await Stores(each_table).comments.put_many(FIVES)
+    reader = Stores(each_table)
     await reader.statistics.read("42", consistent=False)
     assert reader.boards.pending == {"42"}
     await reader.boards.finish()
@@ -158,8 +158,8 @@ async def test_what_is_busy_is_tried_again_and_nothing_is_forgotten(
 ) -> None:
     monkeypatch.setattr(module, "MOVE_SECONDS", 0.01)
     busy, client = watched(table)
-    store = CommentRepository(busy)
-    await store.add(FIVES[0])
+    store = Stores(busy)
+    await store.comments.add(FIVES[0])
     client._faults = [refuse(BUSY)] * 1000
     with monkeypatch.context() as patch:
         patch.setattr(retries, "DEADLINE", 0.05)
@@ -176,8 +176,8 @@ async def test_what_is_busy_is_tried_again_and_nothing_is_forgotten(
 
 async def test_what_is_refused_is_left_to_who_reads_next(table: Table) -> None:
     refusing, client = watched(table)
-    store = CommentRepository(refusing)
-    await store.add(FIVES[0])
+    store = Stores(refusing)
+    await store.comments.add(FIVES[0])
     client._faults = [let_pass, refuse(client_error("AccessDeniedException"))]
     await store.boards.finish()
     assert store.boards.pending == frozenset()
@@ -190,9 +190,9 @@ async def test_one_failure_keeps_no_other_from_moving(
 ) -> None:
     monkeypatch.setattr(module, "MOST_AT_ONCE", 2)
     refusing, client = watched(table)
-    store = CommentRepository(refusing)
+    store = Stores(refusing)
     for product in "abc":
-        await store.add(comment(product, product_id=product, rating=5))
+        await store.comments.add(comment(product, product_id=product, rating=5))
     client._faults = [refuse(client_error("AccessDeniedException"))]
     await store.boards.finish()
     assert store.boards.pending == {"b", "c"}
@@ -206,9 +206,9 @@ async def test_nothing_is_tried_long_where_a_whole_batch_fails(
     monkeypatch.setattr(module, "MOST_AT_ONCE", 2)
     monkeypatch.setattr(module, "ONE_MOVE_SECONDS", 0.1)
     away, client = watched(table)
-    store = CommentRepository(away)
+    store = Stores(away)
     for product in "abcdef":
-        await store.add(comment(product, product_id=product, rating=5))
+        await store.comments.add(comment(product, product_id=product, rating=5))
     client._faults = [refuse(BUSY)] * 1000
     await store.boards.finish()
     assert store.boards.pending == {*"abcdef"}
@@ -225,8 +225,8 @@ async def test_who_is_cancelled_amid_a_move_has_it_still_before_them(table: Tabl
         return {}
 
     hanging, client = watched(table)
-    store = CommentRepository(hanging)
-    await store.add(FIVES[0])
+    store = Stores(hanging)
+    await store.comments.add(FIVES[0])
     client._faults = [hang]
     finishing = asyncio.create_task(store.boards.finish())
     await reached.wait()
@@ -264,7 +264,7 @@ async def test_a_client_that_closes_has_moved_what_it_changed(
     table: Table, dynoxide_url: str
 ) -> None:
     async with connect(TableAddress(table.name, dynoxide_url, embedded=True)) as opened:
-        await CommentRepository(opened).put_many(FIVES)
+        await Stores(opened).comments.put_many(FIVES)
     await settled(table, "42")
 
 
@@ -272,7 +272,7 @@ async def test_a_client_that_closes_has_moved_what_it_changed(
 async def test_what_others_wrote_among_them_stops_nobody(
     table: Table, strange: dict[str, object]
 ) -> None:
-    await CommentRepository(table).put_many(FIVES)
+    await Stores(table).comments.put_many(FIVES)
     await table.put_many([item_key(WHOLE._replace(language="xx")) | strange])
     boards = Boards(table)
     await boards.put_right(["42"])

@@ -10,6 +10,7 @@ from dal.client import retries
 from dal.client.table import Table
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
+from dal.stores import Stores
 from tests import oracle, recount
 from tests.fakes import Answer, Fault, FaultyClient, Operation, client_error, lose_answer, refuse
 
@@ -22,7 +23,7 @@ def anybody(_: Comment) -> None:
 
 def watched(table: Table, *faults: Fault) -> tuple[CommentRepository, FaultyClient]:
     client = FaultyClient(table.service, *faults)
-    return CommentRepository(Table(client, table.name)), client
+    return Stores(Table(client, table.name)).comments, client
 
 
 def transactions(client: FaultyClient) -> list[int]:
@@ -93,7 +94,7 @@ SAME_LANGUAGE = [row._replace(language="en") for row in oracle.make_comments("42
 
 async def test_one_bad_add_costs_its_group_one_transaction_more(each_table: Table) -> None:
     rows = SAME_LANGUAGE
-    await CommentRepository(each_table).add(rows[50])
+    await Stores(each_table).comments.add(rows[50])
     taken = rows[50]._replace(text="another")
     ends, sizes = await together(each_table, [*rows[:50], taken, *rows[51:]])
     assert [n for n, end in enumerate(ends) if isinstance(end, Exception)] == [50]
@@ -211,7 +212,7 @@ async def test_what_others_count_meanwhile_is_no_conflict(each_table: Table) -> 
     """A five of another process, after the mode was read and before the transaction."""
 
     async def others_add(real: Operation, arguments: Answer) -> Answer:
-        await CommentRepository(each_table).add(ROWS[1])
+        await Stores(each_table).comments.add(ROWS[1])
         return await real(**arguments)
 
     store, client = watched(each_table, others_add)
@@ -258,7 +259,7 @@ async def test_answers_lost_until_the_deadline_and_the_retry_count_once(
 
 
 async def test_a_lost_answer_of_an_update_and_of_a_delete_counts_once(each_table: Table) -> None:
-    await CommentRepository(each_table).put_many(ROWS[:3])
+    await Stores(each_table).comments.put_many(ROWS[:3])
     # An update reads its comment, and is one transaction; a delete likewise.
     store, _ = watched(each_table, let_pass, lose_answer, lose_answer)
     await store.update(ROWS[0].comment_id, {"rating": 2, "language": "de"}, anybody)

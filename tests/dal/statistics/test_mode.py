@@ -13,7 +13,6 @@ from dal.client.table import Table
 from dal.entities.comment import COUNTED, comment_key
 from dal.maintenance.rebuild import rebuild
 from dal.maintenance.tables import create_table
-from dal.repositories.comments import CommentRepository
 from dal.statistics import mode
 from dal.statistics.comment_changes import CommentChange
 from dal.statistics.mode import (
@@ -24,6 +23,7 @@ from dal.statistics.mode import (
     MaintenanceStore,
     unchanged_since,
 )
+from dal.stores import Stores
 from tests import oracle, recount
 from tests.conftest import Clients
 from tests.writers import at_once, ignore
@@ -160,7 +160,7 @@ def test_zero_is_trusted_in_one_state_alone() -> None:
 
 async def test_in_stream_mode_the_store_writes_no_counter(each_table: Table) -> None:
     await say(each_table, mode=MaintenanceMode.STREAM)
-    store = CommentRepository(each_table)
+    store = Stores(each_table).comments
     edges = await asyncio.gather(*(store.add(row, row.comment_id) for row in ROWS))
     added = [edge.node for edge in edges]
     assert (await store.add(ROWS[0], ROWS[0].comment_id)).node == added[0]
@@ -181,7 +181,7 @@ async def test_in_stream_mode_the_store_writes_no_counter(each_table: Table) -> 
 async def test_a_write_that_waited_for_its_turn_obeys_what_was_said_meanwhile(
     table: Table, clock: list[float]
 ) -> None:
-    store = CommentRepository(table)
+    store = Stores(table).comments
     await store.add(ROWS[0])
     async with store._writes._locks.hold(["42"], deadline=5):
         waiting = asyncio.create_task(store.add(ROWS[1]))
@@ -193,10 +193,11 @@ async def test_a_write_that_waited_for_its_turn_obeys_what_was_said_meanwhile(
 
 
 async def test_a_rebuilds_stamp_does_not_make_a_row_another(each_table: Table) -> None:
-    store = CommentRepository(each_table)
+    stores = Stores(each_table)
+    store = stores.comments
     await store.put_many(ROWS)
     await say(each_table, generation=4, rebuilding=True)
-    store.maintenance.forget()
+    stores.maintenance.forget()
     await store.put_many(ROWS)  # nothing to write
     assert COUNTED not in (await each_table.get(comment_key(ROWS[0].comment_id)) or {})
     await store.update(ROWS[0].comment_id, {"text": "other"}, lambda _: None)
@@ -211,10 +212,10 @@ async def test_a_rebuilds_stamp_does_not_make_a_row_another(each_table: Table) -
 
 async def test_a_stamp_between_reading_and_writing_is_seen(table: Table) -> None:
     """What a rebuild has counted must be taken out of its counters again."""
-    await CommentRepository(table).add(ROWS[0])
+    await Stores(table).comments.add(ROWS[0])
     held = await table.get(comment_key(ROWS[0].comment_id)) or {}
     await table.put_many([held | {COUNTED: {"N": "4"}}])
-    store = CommentRepository(table)
+    store = Stores(table).comments
     with pytest.raises(errors.ConditionFailedError):
         await store._writes.write(CommentChange(held, None))
     assert await store.get(ROWS[0].comment_id) == ROWS[0]

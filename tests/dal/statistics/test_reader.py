@@ -16,7 +16,7 @@ from dal.query.pagination import Slice
 from dal.query.plan import EqualityKey, Query, equality_keys
 from dal.query.protocols import RangeRead, TableStatistics
 from dal.query.trace import ExecutionStatistics
-from dal.repositories.comments import CommentRepository, Selection
+from dal.repositories.comments import Selection
 from dal.statistics import counter_items
 from dal.statistics.counts import RatingCounts, StatisticsKey
 from dal.statistics.mode import MaintenanceStore
@@ -26,6 +26,7 @@ from dal.statistics.reader import (
     ProductStatisticsProvider,
     StatisticsReader,
 )
+from dal.stores import Stores
 from dal.table.index import TABLE, QueryRequest, QueryResponse
 from dal.table.items import Item
 from dal.table.ranges import UNBOUNDED, Range
@@ -67,8 +68,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 async def test_one_query_reads_all_items_of_the_product(each_table: Table) -> None:
     rows = oracle.make_comments("4/2", 40, seed=1)
-    store = CommentRepository(each_table)
-    await store.put_many(rows + oracle.make_comments("4", 5, seed=2))
+    store = Stores(each_table)
+    await store.comments.put_many(rows + oracle.make_comments("4", 5, seed=2))
     spent: list[float] = []
     statistics = await StatisticsReader(each_table.query).read(
         "4/2", consistent=True, spend=spent.append
@@ -167,28 +168,28 @@ async def test_so_many_products_are_kept() -> None:
 
 
 async def test_a_stores_own_writes_reach_its_planning(table: Table) -> None:
-    store = CommentRepository(table)
+    store = Stores(table)
     rows = oracle.make_comments("42", 3, seed=1)
     totals = []
     for row in rows:
-        await store.add(row)
+        await store.comments.add(row)
         totals.append((await store.statistics.recent("42")).total)
-    await store.update(rows[0].comment_id, {"rating": 1}, lambda _: None)
+    await store.comments.update(rows[0].comment_id, {"rating": 1}, lambda _: None)
     ones = Selection("42", frozenset({1})).query()
     assert (await store.statistics.recent("42")).count(ones) == (
         1 + sum(row.rating == 1 for row in rows[1:])
     )
-    await store.delete(rows[0].comment_id, lambda _: None)
+    await store.comments.delete(rows[0].comment_id, lambda _: None)
     totals.append((await store.statistics.recent("42")).total)
-    await store.put_many(rows)
+    await store.comments.put_many(rows)
     totals.append((await store.statistics.recent("42")).total)
     assert totals == [1, 2, 3, 2, 3]
 
 
 async def test_each_item_is_decoded_once(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     """For what is shown and for places on leaderboards alike."""
-    store = CommentRepository(table)
-    await store.put_many(oracle.make_comments("42", 40, seed=1))
+    store = Stores(table)
+    await store.comments.put_many(oracle.make_comments("42", 40, seed=1))
     decoded: list[Item] = []
     decode = counter_items.decode
 
@@ -228,7 +229,7 @@ async def known(
 
 async def test_the_first_look_measures_rows_and_the_next_does_not(table: Table) -> None:
     rows = [comment(f"{n}", product_id="42", text="x" * 1_000, language="en") for n in range(9)]
-    await CommentRepository(table).put_many(rows)
+    await Stores(table).comments.put_many(rows)
     provider, first, second = (
         provider_of(table),
         ExecutionStatistics("AP3a"),
@@ -245,7 +246,7 @@ async def test_the_first_look_measures_rows_and_the_next_does_not(table: Table) 
 async def test_a_row_has_one_size_whichever_index_it_is_read_from(table: Table) -> None:
     """Otherwise the pages of one list would be planned by sizes that creep."""
     rows = [comment(f"{n}", product_id="42", language="en", rating=1) for n in range(9)]
-    await CommentRepository(table).put_many(rows)
+    await Stores(table).comments.put_many(rows)
     provider = provider_of(table)
     before = (await known(provider, ExecutionStatistics("AP3a"))).row_bytes
     values = {"product": "42", "language": "en", "rating": "1", "author": rows[0].username}
@@ -268,9 +269,9 @@ async def test_what_was_read_is_remembered_of_the_products_read_last(
 ) -> None:
     monkeypatch.setattr("dal.statistics.reader.KEPT_LOCATIONS", 50)  # two lists' weight
     provider = provider_of(table)
-    store = CommentRepository(table)
+    store = Stores(table)
     for product in ("1", "2", "3"):
-        await store.put_many([comment(product, product_id=product, rating=5)])
+        await store.comments.put_many([comment(product, product_id=product, rating=5)])
     queries = [Selection(product, frozenset({5})).query() for product in ("1", "2", "3")]
     for query in queries:
         provider.observe(query, [RangeRead(frozenset(), UNBOUNDED, [])])
@@ -287,18 +288,18 @@ async def test_sizes_are_those_that_the_engine_counts(table: Table) -> None:
         comment(f"é{n}", product_id="42", text="日本" * 100, rating=5, language="ja")
         for n in range(20)
     ]
-    store = CommentRepository(table)
-    await store.put_many(rows)
+    store = Stores(table)
+    await store.comments.put_many(rows)
     several = Selection("42", frozenset({4, 5}))
-    await store.page(several, Slice(20))
+    await store.comments.page(several, Slice(20))
     for limit in range(1, 20):
-        reading = (await store.page(several, Slice(limit))).stats
+        reading = (await store.comments.page(several, Slice(limit))).stats
         assert reading.consumed_capacity == reading.estimated_capacity
 
 
 async def test_what_is_not_counted_by_is_neither_remembered_nor_proved(table: Table) -> None:
     rows = [comment(f"{n}", product_id="42", language="en", rating=1) for n in range(3)]
-    await CommentRepository(table).put_many(rows)
+    await Stores(table).comments.put_many(rows)
     provider = provider_of(table)
     by_mood = Query("?", {**QUERY.filters, "mood": frozenset({"glad"})})
     values = {"product": "42"}
@@ -324,7 +325,7 @@ async def test_the_part_of_a_time_is_guessed_from_the_oldest_and_the_newest(tabl
     rows = [
         comment(f"{n}", product_id="42", created_at=start + timedelta(days=n)) for n in range(11)
     ]
-    await CommentRepository(table).put_many(rows)
+    await Stores(table).comments.put_many(rows)
     within = Range(
         format_instant(start + timedelta(days=2)), format_instant(start + timedelta(days=5))
     )

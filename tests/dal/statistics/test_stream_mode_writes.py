@@ -12,6 +12,7 @@ from dal.model import Comment
 from dal.repositories.bulk_write import Outcome
 from dal.repositories.comments import CommentRepository
 from dal.statistics.mode import MaintenanceMode, MaintenanceStore
+from dal.stores import Stores
 from tests import oracle, recount
 from tests.calls import calls_of
 from tests.fakes import Answer, FaultyClient, Operation, lose_answer
@@ -36,12 +37,12 @@ async def in_stream_mode(table: Table) -> Table:
 
 def watched(table: Table) -> tuple[CommentRepository, FaultyClient]:
     client = FaultyClient(table.service)
-    return CommentRepository(Table(client, table.name)), client
+    return Stores(Table(client, table.name)).comments, client
 
 
 async def test_no_write_of_comments_is_a_transaction(streamed: Table) -> None:
     calls = calls_of(streamed)
-    store = CommentRepository(streamed)
+    store = Stores(streamed).comments
     edges = await asyncio.gather(*(store.add(row, row.comment_id) for row in ROWS[:20]))
     await store.update(edges[0].node.comment_id, {"rating": 1}, anybody)
     await store.delete(edges[1].node.comment_id, anybody)
@@ -53,7 +54,7 @@ async def test_no_write_of_comments_is_a_transaction(streamed: Table) -> None:
 
 
 async def test_an_add_costs_what_its_rows_cost(table: Table) -> None:
-    store = CommentRepository(await in_stream_mode(table))
+    store = Stores(await in_stream_mode(table)).comments
     with opened() as account:
         await store.add(ROWS[0]._replace(text="short"), "key")
     assert account.wcu == 6, "the comment, and its rows of five indexes"
@@ -94,8 +95,8 @@ async def test_observers_hear_of_one_comment_in_order(table: Table, mode: Mainte
             raise AssertionError
 
     client = FaultyClient(table.service)
-    await CommentRepository(table).add(ROWS[0])
-    store = CommentRepository(Table(client, table.name), Observer())
+    await Stores(table).comments.add(ROWS[0])
+    store = Stores(Table(client, table.name), Observer()).comments
     written = asyncio.Event()
 
     async def answer_late(real: Operation, arguments: Answer) -> Answer:
@@ -120,7 +121,7 @@ async def test_of_many_only_those_that_others_changed_are_looked_at_again(
     streamed: Table,
 ) -> None:
     store, client = watched(streamed)
-    await CommentRepository(streamed).put_many(ROWS[7:9])
+    await Stores(streamed).comments.put_many(ROWS[7:9])
     assert await store.put_many(ROWS) == Outcome(new=118, unchanged=2)
     puts = Counter(
         arguments["Item"]["PK"]["S"] for name, arguments in client.calls if name == "put_item"
@@ -147,7 +148,7 @@ async def _pass(real: Operation, arguments: Answer) -> Answer:
 
 async def test_an_item_that_dynamodb_refuses_is_its_own_fault(table: Table) -> None:
     await in_stream_mode(table)
-    store = CommentRepository(table)
+    store = Stores(table).comments
     huge = ROWS[3]._replace(text="x" * 450_000)
     ends = await asyncio.gather(
         *map(store.add, [*ROWS[:3], huge, *ROWS[4:9]]), return_exceptions=True
@@ -161,7 +162,7 @@ async def test_a_process_that_has_not_seen_the_mode_yet_learns_it_before_it_writ
 ) -> None:
     await in_stream_mode(table)
     calls = calls_of(table)
-    store = CommentRepository(table)
+    store = Stores(table).comments
     await asyncio.gather(*map(store.add, ROWS[:30]))
     assert "TransactWriteItems" not in calls.operations
     assert await recount.stored(table, "42") == {}

@@ -17,6 +17,7 @@ from dal.repositories.comments import CommentRepository
 from dal.statistics.counter_items import item_key
 from dal.statistics.counts import StatisticsKey
 from dal.statistics.mode import MaintenanceMode, MaintenanceStore
+from dal.stores import Stores
 from dal.stream.applier import Applier
 from dal.stream.checkpoints import Checkpoint, Checkpoints, label_of
 from dal.stream.follower import (
@@ -97,7 +98,7 @@ async def test_both_modes_come_to_the_same_items(streamed: Table, streams: Strea
     transactional = await counting.announce(
         await counting.read(), mode=MaintenanceMode.TRANSACTIONAL
     )
-    store = CommentRepository(streamed)
+    store = Stores(streamed).comments
     for step in history(2, 60):
         await write_counted(store, step)
     counted = {one: await recount.stored(streamed, one) for one in PRODUCTS}

@@ -9,7 +9,7 @@ import pytest
 from dal.client import retries
 from dal.client.table import Table
 from dal.entities.comment import COMMENT
-from dal.repositories.comments import CommentRepository
+from dal.stores import Stores
 from server.errors import DIFFERS, UNAVAILABLE
 from tests import oracle
 from tests.proxy import Fault, reset_before, through_proxy
@@ -25,7 +25,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_stall_within_the_work_is_waited_for(table: Table) -> None:
-    await CommentRepository(table).put_many(oracle.make_comments("42", 5, seed=1))
+    await Stores(table).comments.put_many(oracle.make_comments("42", 5, seed=1))
     ends: list[float] = []
 
     def stalled(operation: str, _: bytes) -> Fault | None:

@@ -18,7 +18,7 @@ import orjson
 import psutil
 import pytest
 
-from dal.repositories.comments import CommentRepository
+from dal.stores import Stores
 from server.engine.storage import open_table
 from server.http.subscriptions import MAX_PER_CLIENT
 from server.settings import Settings
@@ -114,7 +114,7 @@ async def test_a_request_in_flight_is_answered_before_the_end(tmp_path: Path) ->
             answers = await asyncio.gather(*adding)
         assert server.process.wait(60) == 0
     async with open_table(Settings(data_dir=tmp_path), share=False) as table:
-        kept = await CommentRepository(table).get_many([one for one in answers if one])
+        kept = await Stores(table).comments.get_many([one for one in answers if one])
     assert kept.keys() == {answer for answer in answers if answer}
 
 

@@ -139,8 +139,8 @@ async def _check_organizations(stores: Stores) -> None:
 class _Failing(CommentRepository):
     """Fails once it has written five hundred comments."""
 
-    def __init__(self, table: Table) -> None:
-        super().__init__(table)
+    def __init__(self, table: Table, stores: Stores) -> None:
+        super().__init__(table, stores.statistics, stores.maintenance, stores.boards)
         self.left = 500
 
     async def put_many(self, comments: Sequence[Comment]) -> Outcome:
@@ -154,7 +154,7 @@ async def test_an_interrupted_load_is_completed_by_the_next(
     table: Table, some: list[Comment]
 ) -> None:
     stores, failing = Stores(table), Stores(table)
-    failing.comments = _Failing(table)
+    failing.comments = _Failing(table, failing)
     with pytest.raises(StoreUnavailableError):
         await load_demo(failing, unheard)
     comments = stores.comments

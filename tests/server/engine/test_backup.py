@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from dal.maintenance.verify import verify
-from dal.repositories.comments import CommentRepository
+from dal.stores import Stores
 from server.engine.data_directory import DataDirectory, EngineRecord
 from server.engine.storage import open_table
 from server.settings import Settings
@@ -85,7 +85,7 @@ async def test_a_backup_taken_during_writes_holds_all_that_was_acknowledged(tmp_
     outcome = await command("restore", backup, "--data-dir", restored)
     assert outcome.returncode == 0, outcome
     async with open_table(Settings(data_dir=restored), share=False) as table:
-        kept = await CommentRepository(table).get_many(acknowledged)
+        kept = await Stores(table).comments.get_many(acknowledged)
         assert not await verify(table, lambda _: None)
     assert before <= set(kept)
 

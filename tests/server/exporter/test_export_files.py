@@ -16,7 +16,7 @@ import pytest
 from dal.client.table import Table
 from dal.entities.comment import comment_key
 from dal.errors import NotFoundError, StoreRefusedError
-from dal.repositories.comments import CommentRepository
+from dal.stores import Stores
 from dal.table.items import primary_key
 from server.errors import CommandError
 from server.exporter import export_files
@@ -79,10 +79,10 @@ async def test_a_manifest_describes_the_files_beside_it_wherever_an_export_stops
     table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kinds = list(ROW_KINDS)
-    await CommentRepository(table).put_many(ROWS[:10])
+    await Stores(table).comments.put_many(ROWS[:10])
     await exported(table, tmp_path, kinds=kinds)
     before = contents(tmp_path)
-    await CommentRepository(table).put_many(ROWS[10:30])
+    await Stores(table).comments.put_many(ROWS[10:30])
     for step in range(100):
         with monkeypatch.context() as patch:
             steps = stop_at(step, patch)
@@ -105,7 +105,7 @@ async def test_a_store_that_fails_leaves_what_was_there(table: Table, tmp_path: 
         if scan == 9:
             raise StoreRefusedError("It is away.")
 
-    await CommentRepository(table).put_many(ROWS)
+    await Stores(table).comments.put_many(ROWS)
     await exported(table, tmp_path)
     before = contents(tmp_path)
     failing = Table(SmallPages(table, 9, fail), table.name)
@@ -117,7 +117,7 @@ async def test_a_store_that_fails_leaves_what_was_there(table: Table, tmp_path: 
 async def test_beside_writers_each_row_has_a_state_of_that_time(
     table: Table, tmp_path: Path
 ) -> None:
-    store = CommentRepository(table)
+    store = Stores(table).comments
     await store.put_many(ROWS)
     states = {row.comment_id: {row.text} for row in ROWS}
     kept, edited, gone = ROWS[::3], ROWS[1::3], ROWS[2::3]
@@ -208,7 +208,7 @@ def files_up_to(size: int) -> Iterator[None]:
 async def test_a_write_that_is_cut_short_publishes_nothing(
     table: Table, tmp_path: Path, written_in: Format, rows: Sequence[Any], said: str
 ) -> None:
-    await CommentRepository(table).put_many(rows)
+    await Stores(table).comments.put_many(rows)
     with files_up_to(1_000), pytest.raises(CommandError, match=said):
         await exported(table, tmp_path, written_in)
     assert contents(tmp_path) == {}
@@ -216,7 +216,7 @@ async def test_a_write_that_is_cut_short_publishes_nothing(
 
 
 async def test_items_that_hold_nothing_are_counted(table: Table, tmp_path: Path) -> None:
-    await CommentRepository(table).put_many(ROWS[:3])
+    await Stores(table).comments.put_many(ROWS[:3])
     await table.put_many([primary_key("COMMENT#x"), primary_key("ORG#a", "METADATA#a")])
     manifest = await exported(table, tmp_path, kinds=list(ROW_KINDS))
     assert manifest.unreadable == 2
@@ -228,7 +228,7 @@ async def test_ratings_that_no_comment_has(table: Table, tmp_path: Path) -> None
     """Another program's: an INTEGER holds some of them, and an error names the others."""
 
     async def store(rating: str) -> None:
-        await CommentRepository(table).put_many(ROWS[:1])
+        await Stores(table).comments.put_many(ROWS[:1])
         (item,) = await table.get_many([comment_key(ROWS[0].comment_id)])
         await table.put_many([{**item, "rating": {"N": rating}}])
 

@@ -10,7 +10,7 @@ from strawberry.types import ExecutionResult
 from dal.client.table import Table
 from dal.limits import MAX_RESPONSE
 from dal.model import Comment
-from dal.repositories.comments import CommentRepository
+from dal.stores import Stores
 from server.http.graphql import graphql_response
 from server.http.request import JSON
 
@@ -46,7 +46,7 @@ def comment(number: int) -> Comment:
 async def test_a_page_of_the_longest_comments_is_sent_and_twice_as_much_is_not(
     client: httpx.AsyncClient, table: Table
 ) -> None:
-    await CommentRepository(table).put_many([comment(number) for number in range(100)])
+    await Stores(table).comments.put_many([comment(number) for number in range(100)])
     answer = await client.post("/graphql", json={"query": PAGE, "variables": {"first": 100}})
     page = answer.json()["data"]["product"]["comments"]
     assert [edge["node"]["text"] for edge in page["edges"]] == [LONGEST] * 100

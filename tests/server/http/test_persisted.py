@@ -14,6 +14,7 @@ from dal.client.table import Table
 from dal.errors import StoreUnavailableError
 from dal.limits import AUTOMATIC_BYTES
 from dal.repositories.documents import DocumentRepository
+from dal.stores import Stores
 from schema.build import build_schema
 from schema.execution.trusted_documents import TrustedDocuments
 from server.app import create_app
@@ -174,7 +175,7 @@ async def test_what_is_added_to_the_table_is_there_at_once(table: Table) -> None
     added = "{ added: __typename }"
     async with serving(table, documents_only=True) as client:
         assert code_of(await by_post(client, documentId="added")) == "NOT_FOUND"
-        await DocumentRepository(table).put({"added": added})
+        await Stores(table).documents.put({"added": added})
         for _ in range(2):
             answer = await by_post(client, documentId="added")
             assert answer.json() == {"data": {"added": "Query"}}
@@ -194,12 +195,12 @@ async def test_what_is_added_has_its_text_and_hash_at_every_process_at_once(
         async with serving(table, documents_only=True) as client:
             if given == {"query": added}:
                 assert code_of(await by_post(client, **given)) == "UNTRUSTED_DOCUMENT"
-                await DocumentRepository(table).put({"later": added})
+                await Stores(table).documents.put({"later": added})
                 assert code_of(await by_post(client, **given)) == "UNTRUSTED_DOCUMENT"
                 now[0] += REFUSED_SECONDS
             answer = await by_post(client, **given)
             assert answer.json() == {"data": {"later": "Query"}}
-    assert list((await DocumentRepository(table).all()).values()).count(added) == 1
+    assert list((await Stores(table).documents.all()).values()).count(added) == 1
 
 
 async def test_a_text_that_is_refused_again_and_again_is_looked_up_once(table: Table) -> None:
@@ -214,7 +215,7 @@ async def test_a_text_that_is_refused_again_and_again_is_looked_up_once(table: T
 async def test_a_broken_one_of_the_table_is_told_and_logged(
     table: Table, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await DocumentRepository(table).put({"broken": "{ nothing }"})
+    await Stores(table).documents.put({"broken": "{ nothing }"})
     async with serving(table, {"old": "{ gone }", "view": VIEW}) as client:
         assert "Document 'old' cannot be registered: Cannot query field 'gone'" in caplog.text
         answer = await by_post(client, documentId="broken")
@@ -285,7 +286,7 @@ async def test_short_texts_take_no_more_memory_than_long_ones(
 ) -> None:
     monkeypatch.setattr("server.http.request.AUTOMATIC_BYTES", 1_000_000)
     trusted = TrustedDocuments(build_schema().documents)
-    documents = PersistedDocuments(trusted, DocumentRepository(table), automatic=True)
+    documents = PersistedDocuments(trusted, Stores(table).documents, automatic=True)
     tracemalloc.start()
     try:
         for number in range(5_000):

@@ -19,7 +19,7 @@ from dal.client import admin
 from dal.client.table import Table
 from dal.entities import INDEXES
 from dal.model import Comment
-from dal.repositories.comments import CommentRepository
+from dal.stores import Stores
 from server.app import create_app
 from server.auth.authenticator import Authenticator, make_token
 from server.settings import Settings
@@ -100,7 +100,7 @@ def numbered(product_id: str, count: int, start: int = 0, **fields: Any) -> list
 
 
 async def stored(table: Table, comments: Iterable[Comment]) -> None:
-    await CommentRepository(table).put_many(list(comments))
+    await Stores(table).comments.put_many(list(comments))
 
 
 class Parsed(HTMLParser):

@@ -9,7 +9,8 @@ from starlette.types import ASGIApp
 
 from dal.client.table import Table
 from dal.query.pagination import Slice
-from dal.repositories.comments import CommentRepository, Selection
+from dal.repositories.comments import Selection
+from dal.stores import Stores
 from server.pages.sessions import OTHER_SESSION
 from tests.server.pages.conftest import COMMENT, Parsed, client_of, jwt_of, opened, stored
 
@@ -23,7 +24,7 @@ async def form_of(client: httpx.AsyncClient, address: str) -> dict[str, str]:
 
 
 async def titles(table: Table, product_id: str) -> list[str]:
-    page = await CommentRepository(table).page(Selection(product_id), Slice(50))
+    page = await Stores(table).comments.page(Selection(product_id), Slice(50))
     return [comment.title for comment in page.nodes]
 
 

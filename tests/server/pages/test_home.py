@@ -11,7 +11,7 @@ from dal.client import admin
 from dal.client.table import Table
 from dal.entities import INDEXES
 from dal.model import ProductDetails
-from dal.repositories.products import ProductRepository
+from dal.stores import Stores
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.pages.static_files import DIGEST
@@ -49,7 +49,7 @@ async def table(clients: Clients, dynoxide_url: str) -> Table:
     rows.append(COMMENT._replace(comment_id="y", product_id="untitled", rating=5))
     await fill(table, rows)
     titles = {f"p/{number}": ProductDetails(f"Mug {number}") for number in range(1, PRODUCTS + 1)}
-    await ProductRepository(table).put_many(titles)
+    await Stores(table).products.put_many(titles)
     return table
 
 

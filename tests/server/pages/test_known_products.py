@@ -7,7 +7,7 @@ import pytest
 
 from dal.client.table import Table
 from dal.model import ProductDetails
-from dal.repositories.products import ProductRepository
+from dal.stores import Stores
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.settings import Settings
@@ -19,7 +19,7 @@ STATED = {"rating": 4, "language": "en", "title": "Good", "text": "It boils."}
 
 @pytest.fixture
 async def shopper(table: Table) -> AsyncIterator[httpx.AsyncClient]:
-    await ProductRepository(table).put_many(
+    await Stores(table).products.put_many(
         {"known": ProductDetails(picture_url="/mug.png"), "emptied": ProductDetails()}
     )
     app = create_app(

@@ -18,7 +18,7 @@ from dal.query.pagination import Page, Slice
 from dal.query.plan import PlanBasis
 from dal.query.trace import Reason, ReasonCode, SegmentStatistics, Trace
 from dal.repositories.comments import Selection
-from dal.repositories.orders import OrderRepository
+from dal.stores import Stores
 from dal.table.ranges import UNBOUNDED, Range
 from resolvers import plans
 from server.pages import i18n, plan_panel
@@ -143,7 +143,7 @@ async def test_refills_residuals_new_plans_and_skips_are_drawn_as_they_were_read
 
 async def test_the_shards_of_open_orders_are_lanes(table: Table) -> None:
     placed = [order(f"o{n}", username=f"user{n}", created_at=TIES[n % 3]) for n in range(40)]
-    orders = OrderRepository(table)
+    orders = Stores(table).orders
     await orders.put_many(placed)
     page = await orders.open_page(Slice(20, next_page=True, explain=True))
     assert len(same(page)["lanes"]) == 8

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dal.client.table import Table
 from dal.limits import MAX_REQUESTS, MAX_SEGMENTS
-from dal.repositories.comments import CommentRepository
+from dal.stores import Stores
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.pages.page_documents import DOCUMENTS
@@ -107,7 +107,7 @@ async def test_pages_follow_each_other_by_number_and_by_cursor(
 async def test_without_a_product_it_begins_with_the_most_liked(
     client: httpx.AsyncClient, table: Table, teapot: str
 ) -> None:
-    await CommentRepository(table).boards.put_right(["teapot"])
+    await Stores(table).boards.put_right(["teapot"])
     page = await opened(client, "/playground")
     assert FIGURES.search(page.text)
     assert any(given.get("aria-current") for _, given in page.elements)

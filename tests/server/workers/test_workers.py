@@ -11,7 +11,7 @@ import httpx
 import psutil
 import pytest
 
-from dal.repositories.comments import CommentRepository
+from dal.stores import Stores
 from server.engine.storage import open_table
 from server.settings import Settings
 from tests.server.engine.test_kill import COMMENTS, add_all, client_of, verify
@@ -104,7 +104,7 @@ async def test_a_signal_ends_all_after_the_requests_in_flight(
         assert (code, complaints(errors)) == (0, [])
         assert not any(process.is_running() for process in family)
     async with open_table(Settings(data_dir=tmp_path), share=False) as table:
-        kept = await CommentRepository(table).get_many(list(answers))
+        kept = await Stores(table).comments.get_many(list(answers))
     assert kept.keys() == answers
     assert answers
 

@@ -1,15 +1,15 @@
 """The comparison of plans, on data small enough for a test."""
 
 from dal.client.table import Table
-from dal.repositories.comments import CommentRepository
+from dal.stores import Stores
 from tests import oracle
 from tools.bench.cost import compare, selections
 
 
 async def test_every_way_reads_the_same_rows_and_foresight_is_a_lower_bound(table: Table) -> None:
     rows = oracle.make_comments("42", 150, seed=4)
-    store = CommentRepository(table)
-    await store.put_many(rows)
+    store = Stores(table)
+    await store.comments.put_many(rows)
     compared = await compare(table, store, rows, selections(["42"], "en"))
     assert compared.differing == 0
     ways = (compared.ideal, compared.foreseen, compared.planned, compared.counted, compared.seeds)

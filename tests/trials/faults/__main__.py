@@ -29,7 +29,7 @@ from dal.client.table import Table, TableAddress, connect
 from dal.maintenance.tables import create_table
 from dal.maintenance.verify import verify
 from dal.model import Comment
-from dal.repositories.comments import CommentRepository
+from dal.stores import Stores
 from tests import oracle
 from tests.engines import ROOT, dynoxide
 from tests.proxy import Proxy, nothing, proxy_of
@@ -192,7 +192,7 @@ async def trial() -> AsyncIterator[Trial]:
             httpx.AsyncClient(base_url=server.url, headers=bearer("ana"), timeout=60) as client,
         ):
             rows = oracle.make_comments(FIXED, 300, seed=11)
-            await CommentRepository(table).put_many(rows)
+            await Stores(table).comments.put_many(rows)
             yield Trial(proxy, table, process, client, rows)
 
 

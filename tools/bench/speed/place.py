@@ -24,9 +24,9 @@ from dal.client import admin
 from dal.client.table import Table
 from dal.entities.comment import COMMENT
 from dal.model import Comment
-from dal.repositories.documents import MarkerRepository
 from dal.statistics import counter_items
 from dal.statistics.counts import RatingDeltas, StatisticsKey, deltas
+from dal.stores import Stores
 from dal.table.items import Item
 from resolvers.request.authorization import STAFF
 from server.auth.authenticator import make_token
@@ -94,7 +94,7 @@ async def place(programs: Programs, rows: Rows) -> AsyncIterator[Place]:
         if not data.database.exists():
             await _fill(data, rows)
         async with open_table(settings, share=False) as table:
-            if not await MarkerRepository(table).marked(rows.name):
+            if not await Stores(table).markers.marked(rows.name):
                 raise CommandError(
                     f"{settings.data_dir} holds other rows: name another with --rows-dir."
                 )
@@ -140,7 +140,7 @@ async def _export(
     progress: Callable[[int], None],
 ) -> None:
     """Write a new table as an export that has comments too; ``progress`` gets how many."""
-    await MarkerRepository(table).mark(name)
+    await Stores(table).markers.mark(name)
     begun = (await table.scan(0, 1, None)).items
     description = await admin.describe(table)
     _write(directory, table.name, description, chain(begun, _items(comments, progress)))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dal.errors import DalError
-from dal.repositories.comments import CommentRepository
+from dal.stores import Stores
 from server.engine.storage import open_table
 from server.errors import CommandError
 from server.settings import Settings
@@ -22,7 +22,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
     async def put() -> None:
         async with open_table(Settings(data_dir=data_dir), share=True) as table:
-            await CommentRepository(table).put_many(ROWS)
+            await Stores(table).comments.put_many(ROWS)
 
     asyncio.run(put())
     return "--data-dir", str(data_dir)

@@ -11,10 +11,10 @@ import pytest
 from dal.client import admin
 from dal.client.table import Table
 from dal.entities.comment import COMMENT
-from dal.repositories.comments import CommentRepository
 from dal.statistics.counter_items import encode
 from dal.statistics.counts import RatingCounts, StatisticsKey
 from dal.statistics.mode import MaintenanceMode, MaintenanceStore
+from dal.stores import Stores
 from server.cli.main import build
 from server.engine.storage import open_table
 from server.errors import CommandError
@@ -30,7 +30,7 @@ EXACT = "the statistics equal a recount."
 
 async def spoil(data_dir: Path) -> None:
     async with open_table(Settings(data_dir=data_dir), share=True) as table:
-        await CommentRepository(table).put_many(ROWS)
+        await Stores(table).comments.put_many(ROWS)
         await table.put_many([WRONG, COMMENT.encode(ROWS[0]._replace(comment_id="uncounted"))])
 
 
@@ -110,7 +110,7 @@ def beside(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -> 
 async def test_running_servers_are_waited_for(
     table: Table, beside: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    await CommentRepository(table).put_many(ROWS)
+    await Stores(table).comments.put_many(ROWS)
     await table.put_many([WRONG])
     await asyncio.to_thread(run, "stats", "rebuild", *beside)
     printed = capsys.readouterr()
@@ -121,7 +121,7 @@ async def test_running_servers_are_waited_for(
 
 
 async def test_there_and_back_again(table: Table, beside: tuple[str, ...]) -> None:
-    await CommentRepository(table).put_many(ROWS)
+    await Stores(table).comments.put_many(ROWS)
     counting = MaintenanceStore(table)
     for mode in (MaintenanceMode.STREAM, MaintenanceMode.TRANSACTIONAL):
         await asyncio.to_thread(run, "stats", "rebuild", "--mode", mode.value, *beside)
@@ -135,6 +135,6 @@ async def test_a_follower_may_be_behind(
     monkeypatch.setattr("dal.maintenance.verify.PAUSE_SECONDS", 0)
     counting = MaintenanceStore(table)
     await counting.announce(await counting.read(), mode=MaintenanceMode.STREAM)
-    await CommentRepository(table).put_many(ROWS)
+    await Stores(table).comments.put_many(ROWS)
     with pytest.raises(CommandError, match="let it catch up"):
         await asyncio.to_thread(run, "stats", "verify", *beside)

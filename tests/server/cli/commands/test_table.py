@@ -10,8 +10,9 @@ from dal.client import admin
 from dal.client.table import Table, TableAddress, connect
 from dal.entities import INDEXES
 from dal.errors import StoreRefusedError
-from dal.repositories.comments import CommentRepository, Selection
-from dal.repositories.orders import OrderRepository, OrderSelection
+from dal.repositories.comments import Selection
+from dal.repositories.orders import OrderSelection
+from dal.stores import Stores
 from server.cli.main import build
 from server.engine.engine import embedded_engine
 from server.engine.storage import open_store
@@ -63,8 +64,8 @@ async def test_a_table_of_the_first_release_is_upgraded_and_served(
     assert "equal a recount" in capsys.readouterr().out
     async with open_store(settings, share=False) as store:
         placed = order("1")
-        await OrderRepository(store.table).put_many([placed])
-        page = await OrderRepository(store.table).page(
+        await Stores(store.table).orders.put_many([placed])
+        page = await Stores(store.table).orders.page(
             OrderSelection(placed.username), oracle.next_cut(5, None, backward=False)
         )
         assert page.nodes == [placed]
@@ -85,7 +86,7 @@ async def test_an_older_table_of_the_embedded_engine_is_refused_at_the_first_sta
     options = ("--global-for-local", "--data-dir", str(tmp_path))
     await asyncio.to_thread(run, "table", "upgrade", *options)
     async with open_store(Settings(data_dir=tmp_path), share=False) as store:
-        page = await CommentRepository(store.table).page(
+        page = await Stores(store.table).comments.page(
             Selection("42"), oracle.next_cut(5, None, backward=False)
         )
     assert len(page.edges) == 3
@@ -99,7 +100,7 @@ async def test_the_restore_drill(
 ) -> None:
     """A restored copy has the items, and here not all counts; no expiry, and an id of its own."""
     monkeypatch.setattr("server.cli.commands.stats.SETTLE_SECONDS", 0)
-    await CommentRepository(table).put_many(oracle.make_comments("42", 30, seed=1))
+    await Stores(table).comments.put_many(oracle.make_comments("42", 30, seed=1))
     items = (await table.scan(0, 1, None)).items
     copy = Table(table.service, f"{table.name}-copy")
     await admin.create(copy, INDEXES)
