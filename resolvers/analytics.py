@@ -19,30 +19,10 @@ from dal.analytics.questions import (
 from dal.errors import InvalidArgumentError
 from dal.limits import MAX_ROWS
 from dal.model import Product, rules
-from resolvers.connections import DEFAULT_SIZE
-from resolvers.enums import show_enum
-from resolvers.request.authorization import require_staff, require_viewer
-from resolvers.request.selection import Info
+from resolvers.authorization import require_staff, require_viewer
+from resolvers.selection import DEFAULT_SIZE, Info
 
 _MANY = 1_000_000
-
-show_enum(
-    Interval,
-    "Length of a period, in UTC.",
-    {
-        Interval.DAY: "One day, from midnight.",
-        Interval.WEEK: "One ISO 8601 week, from Monday.",
-        Interval.MONTH: "One calendar month.",
-    },
-)
-show_enum(
-    MovedBy,
-    "Measure that movers are compared by.",
-    {
-        MovedBy.AVERAGE: "The mean rating.",
-        MovedBy.VOLUME: "The number of new comments.",
-    },
-)
 
 
 async def trend(

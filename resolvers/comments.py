@@ -1,21 +1,25 @@
-"""Comments: a look-up by id, and the mutations that add, change and delete one."""
+"""Comments: a look-up by id, the mutations, and live events of a product's list."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
 import strawberry
+from strawberry.relay.utils import to_base64
 
 from dal.errors import InvalidArgumentError
+from dal.live.changes import CommentEvent, CommentEventKind, event_position_of
 from dal.model import Comment, Product, rules
+from dal.model.key_parts import unescape
 from dal.query.pagination import Edge
+from dal.repositories.comments import Selection
+from resolvers.authorization import may_change, require_viewer
+from resolvers.context import NO_DETAILS
 from resolvers.mutations import Rule, UserError, checked, reported
 from resolvers.node_ids import own_id_of
-from resolvers.request.authorization import may_change, require_viewer
-from resolvers.request.product_details import NONE
-from resolvers.request.selection import Info
+from resolvers.selection import Info
 
 _STATED: Mapping[str, Rule] = {
     "rating": rules.rating,
@@ -119,7 +123,7 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
 
 async def _require_known(info: Info, product_id: str) -> None:
     """Raise InvalidArgumentError unless the shop has stored details of the product."""
-    if await info.context.products.details(product_id) == NONE:
+    if await info.context.products.details(product_id) == NO_DETAILS:
         raise InvalidArgumentError(
             "productId",
             f"productId {product_id!r} is not a product of this shop. Comment on a listed product.",
@@ -143,3 +147,28 @@ async def delete_comment(info: Info, input: DeleteCommentInput) -> DeletePayload
     check = partial(may_change, require_viewer(info.context))
     gone = await info.context.stores.comments.delete(checked(input, _WHICH)["id"], check)
     return DeletePayload(input.id, Product(gone.product_id))
+
+
+def comment_events(
+    info: Info,
+    product_id: str,
+    rating: list[int] | None = None,
+    language: list[str] | None = None,
+    after: str | None = None,
+) -> AsyncIterator[CommentEvent]:
+    """Return the events of the list that ``Product.comments`` shows for the same arguments."""
+    selection = Selection(
+        rules.identifier("productId", product_id),
+        ratings=None if rating is None else rules.ratings("rating", rating),
+        languages=None if language is None else rules.languages("language", language),
+    )
+    resumed = info.context.last_event_id or after
+    position = event_position_of(resumed) if resumed else None
+    return info.context.broker.log.listen(selection, position)
+
+
+def deleted_id(root: strawberry.Parent[CommentEvent]) -> strawberry.ID | None:
+    """Return the global id of the comment that left the list."""
+    if root.kind is not CommentEventKind.DELETED or root.change is None:
+        return None
+    return strawberry.ID(to_base64("Comment", unescape(root.change.comment_id)))

@@ -15,9 +15,9 @@ from dal.errors import InvalidArgumentError
 from dal.limits import MAX_NODES
 from dal.model import Comment, Order, Organization, OrganizationUser, Product, Ticket, User
 from resolvers import comments, orders, organizations, products, tickets, users
+from resolvers.authorization import UnauthenticatedError
 from resolvers.node_ids import parse_node_id
-from resolvers.request.authorization import UnauthenticatedError
-from resolvers.request.selection import Info
+from resolvers.selection import Info
 
 AnyNode = Comment | Order | Organization | OrganizationUser | Product | Ticket | User
 NodeId = Annotated[strawberry.ID, strawberry.argument(name="id")]

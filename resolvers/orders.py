@@ -11,30 +11,16 @@ import strawberry
 from dal.model import Money, Order, OrderLine, OrderStatus, User, rules
 from dal.query.pagination import Edge, Page
 from dal.repositories.orders import OrderSelection
-from resolvers.connections import CreatedBefore, CreatedFrom, DateOrder, OrderBy, slice_of
-from resolvers.enums import show_enum
-from resolvers.mutations import Rule, UserError, checked, checked_each, new_id, reported
-from resolvers.node_ids import own_id_of
-from resolvers.request.authorization import (
+from resolvers.authorization import (
     is_staff,
     may_set_status,
     require_staff,
     require_viewer,
     sees_own,
 )
-from resolvers.request.selection import Info
-
-show_enum(
-    OrderStatus,
-    "Status of an order.",
-    {
-        OrderStatus.PLACED: "Placed, not yet shipped or cancelled.",
-        OrderStatus.SHIPPED: "Shipped to the user.",
-        OrderStatus.DELIVERED: "Delivered. The user's later comments on its products are verified "
-        "purchases.",
-        OrderStatus.CANCELLED: "Cancelled before shipping.",
-    },
-)
+from resolvers.mutations import Rule, UserError, checked, checked_each, new_id, reported
+from resolvers.node_ids import own_id_of
+from resolvers.selection import CreatedBefore, CreatedFrom, DateOrder, Info, OrderBy, slice_of
 
 CurrencyCode = NewType("CurrencyCode", str)
 """A scalar of the schema: three capital letters."""

@@ -9,11 +9,7 @@ from dal.errors import InvalidArgumentError
 from dal.limits import MAX_FIRST_USERS
 from dal.model import Organization, OrganizationUser, Roster, Ticket, UserType, rules
 from dal.query.pagination import CursorKind, Edge, Page
-from resolvers.connections import first_slice, slice_of
-from resolvers.enums import show_enum
-from resolvers.mutations import Rule, UserError, checked, checked_each, reported
-from resolvers.node_ids import user_names
-from resolvers.request.authorization import (
+from resolvers.authorization import (
     is_staff,
     organization_user,
     require_admin,
@@ -21,17 +17,9 @@ from resolvers.request.authorization import (
     sees_organization,
     sees_tickets,
 )
-from resolvers.request.selection import Info
-
-show_enum(
-    UserType,
-    "A user's rights in an organisation.",
-    {
-        UserType.MEMBER: "Sees the organisation, its users and the user's own tickets.",
-        UserType.ADMIN: "Sees all tickets of the organisation and adds users.",
-    },
-    name="OrganizationUserType",
-)
+from resolvers.mutations import Rule, UserError, checked, checked_each, reported
+from resolvers.node_ids import user_names
+from resolvers.selection import Info, first_slice, slice_of
 
 
 @strawberry.input(description="A user to add to a new organisation.")

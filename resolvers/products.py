@@ -1,4 +1,4 @@
-"""Products: their comments, the counts of these, and the newest of them."""
+"""Products: their comments, counts and details, and the leaderboard."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -6,22 +6,23 @@ from typing import Annotated, TypeAlias
 
 import strawberry
 
-from dal.model import Comment, OrderLine, Product, ProductDetails, rules
-from dal.query.pagination import Page
+from dal.model import Comment, OrderLine, Product, ProductDetails, ProductRank, rules
+from dal.query.pagination import CursorKind, Page
 from dal.query.plan import PlanBasis
 from dal.repositories.comments import NEGATIVE, POSITIVE, Selection
 from dal.statistics.counts import CommentFacets, CommentStatistics
 from dal.statistics.counts import facets as facets_of
-from resolvers.connections import (
-    CommentOrder,
-    CommentOrderBy,
+from resolvers.authorization import require_staff, require_viewer
+from resolvers.mutations import UserError, checked, reported
+from resolvers.selection import (
     CreatedBefore,
     CreatedFrom,
+    DateOrder,
+    Info,
+    OrderBy,
+    selects,
     slice_of,
 )
-from resolvers.mutations import UserError, checked, reported
-from resolvers.request.authorization import require_staff, require_viewer
-from resolvers.request.selection import Info, selects
 
 
 def product(product_id: str) -> Product:
@@ -56,7 +57,7 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     language: list[str] | None = None,
     created_from: CreatedFrom = None,
     created_before: CreatedBefore = None,
-    order_by: CommentOrderBy = CommentOrder.NEWEST,
+    order_by: OrderBy = DateOrder.NEWEST,
     first: int | None = None,
     after: str | None = None,
     last: int | None = None,
@@ -192,3 +193,18 @@ async def last_commented_at(root: strawberry.Parent[Product], info: Info) -> dat
 
 async def _newest(info: Info, selection: Selection) -> Comment | None:
     return await info.context.stores.comments.newest(selection)
+
+
+async def leaderboard(
+    info: Info,
+    language: str | None = None,
+    first: int | None = None,
+    after: str | None = None,
+    last: int | None = None,
+    before: str | None = None,
+) -> Page[ProductRank]:
+    """Return a page of the products with the most comments rated 5."""
+    cut = slice_of(info, first, after, last, before, kind=CursorKind.COUNT)
+    ranked = selects(info, "nodes", "rank") or selects(info, "edges", "node", "rank")
+    tag = None if language is None else rules.language("language", language)
+    return await info.context.stores.leaderboard.page(tag, cut, ranked=ranked)

@@ -10,26 +10,15 @@ from dal.errors import NotFoundError
 from dal.model import OrganizationUser, Ticket, TicketStatus, rules
 from dal.query.pagination import Edge, Page
 from dal.repositories.tickets import TicketSelection
-from resolvers.connections import CreatedBefore, CreatedFrom, DateOrder, OrderBy, slice_of
-from resolvers.enums import show_enum
-from resolvers.mutations import Rule, UserError, checked, new_id, reported
-from resolvers.node_ids import own_id_of
-from resolvers.request.authorization import (
+from resolvers.authorization import (
     require_tickets,
     require_user,
     require_viewer,
     sees_tickets,
 )
-from resolvers.request.selection import Info
-
-show_enum(
-    TicketStatus,
-    "Status of a ticket.",
-    {
-        TicketStatus.OPEN: "The ticket is open.",
-        TicketStatus.CLOSED: "The ticket is closed and cannot be reopened.",
-    },
-)
+from resolvers.mutations import Rule, UserError, checked, new_id, reported
+from resolvers.node_ids import own_id_of
+from resolvers.selection import CreatedBefore, CreatedFrom, DateOrder, Info, OrderBy, slice_of
 
 _NEW: Mapping[str, Rule] = {
     "organization_name": rules.identifier,

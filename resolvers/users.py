@@ -1,13 +1,15 @@
-"""Users and their profiles; what they ordered is in ``resolvers.orders``."""
+"""Users, their profiles, and their public part: authors and their comments."""
 
 from dataclasses import dataclass, field
 
 import strawberry
 
 from dal.model import Comment, Order, OrganizationUser, Profile, Ticket, User, rules
+from dal.query.pagination import Page
+from dal.repositories.comments import AuthorSelection
+from resolvers.authorization import require_viewer, sees_own
 from resolvers.mutations import UserError, checked, reported
-from resolvers.request.authorization import require_viewer, sees_own
-from resolvers.request.selection import Info
+from resolvers.selection import CreatedBefore, CreatedFrom, DateOrder, Info, OrderBy, slice_of
 
 
 @strawberry.input(description="Fields to change. A field that is omitted or null keeps its value.")
@@ -54,6 +56,29 @@ def visible_user_of(root: strawberry.Parent[OrganizationUser], info: Info) -> Us
     """Return the user that an organisation has, if the viewer may see more than the name."""
     viewer = require_viewer(info.context)
     return User(root.username) if sees_own(viewer, root.username) else None
+
+
+def author(username: str) -> User:
+    """Return the author of this name; every well-formed identifier is one."""
+    return User(rules.identifier("username", username))
+
+
+async def author_comments(  # noqa: PLR0913, PLR0917 - the field's arguments
+    root: strawberry.Parent[User],
+    info: Info,
+    created_from: CreatedFrom = None,
+    created_before: CreatedBefore = None,
+    order_by: OrderBy = DateOrder.NEWEST,
+    first: int | None = None,
+    after: str | None = None,
+    last: int | None = None,
+    before: str | None = None,
+) -> Page[Comment]:
+    """Return a page of the author's comments."""
+    period = rules.period(created_from, created_before)
+    cut = slice_of(info, first, after, last, before, order_by=order_by)
+    selection = AuthorSelection(root.username, *period)
+    return await info.context.stores.comments.page_of_author(selection, cut)
 
 
 async def profile(root: strawberry.Parent[User], info: Info) -> Profile | None:

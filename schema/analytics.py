@@ -9,8 +9,29 @@ import strawberry
 
 from dal import model
 from dal.analytics import questions
+from dal.analytics.questions import Interval
 from resolvers import analytics
 from schema.statistics import RatingCount
+from schema.types import show_enum
+
+show_enum(
+    Interval,
+    "Length of a period, in UTC.",
+    {
+        Interval.DAY: "One day, from midnight.",
+        Interval.WEEK: "One ISO 8601 week, from Monday.",
+        Interval.MONTH: "One calendar month.",
+    },
+)
+show_enum(
+    questions.MovedBy,
+    "Measure that movers are compared by.",
+    {
+        questions.MovedBy.AVERAGE: "The mean rating.",
+        questions.MovedBy.VOLUME: "The number of new comments.",
+    },
+)
+
 
 _AS_OF = "Time of the last export. The result includes every change made before it."
 

@@ -1,4 +1,4 @@
-"""Comments and their products, shown straight from the domain objects."""
+"""Comments, their authors and products, live events and the leaderboard, as clients see them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,29 @@ import strawberry
 
 from dal import model
 from dal.analytics import questions
+from dal.live import changes
 from dal.query import pagination
+from dal.query.plan import PlanBasis
 from dal.statistics import counts
-from resolvers import analytics, authors, comments, products, users
+from resolvers import analytics, comments, products, users
 from schema.analytics import Trend
-from schema.connections import Connection, Edge, Node
 from schema.statistics import CommentStatistics
-from schema.user_errors import USER_ERRORS, UserError
+from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
+
+show_enum(
+    PlanBasis,
+    "Statistics that a page is planned with.",
+    {
+        PlanBasis.ROW_LOCATIONS: "All statistics, the default: counts and the positions of rows "
+        "read before.",
+        PlanBasis.COUNTS: "Counts per rating and language only, as for rows that were not read "
+        "before.",
+        PlanBasis.NOTHING: "No statistics: take the index that leaves the least to filter, and "
+        "read a full page of each of its partitions.",
+        PlanBasis.FULL_PAGES: "A full page of every partition of the index that leaves the least "
+        "to filter, without an optimizer.",
+    },
+)
 
 
 @strawberry.type(
@@ -27,7 +43,7 @@ class Author:
 
     username: str = strawberry.field(description="Unique user name, as used to sign in.")
     comments: pagination.Page[model.Comment] | None = strawberry.field(
-        resolver=authors.comments,
+        resolver=users.author_comments,
         graphql_type=Annotated["CommentConnection", strawberry.lazy(__name__)] | None,
         description="The author's comments on all products, by date.",
     )
@@ -134,6 +150,65 @@ class Product(Node):
         graphql_type=Trend | None,
         description="Comments over time, from the analytics store. Null with the error UNAVAILABLE "
         "if the store is missing or unreachable. May lag `statistics`.",
+    )
+
+
+@strawberry.type(description="A product's rank by number of comments rated 5.")
+class ProductRank:
+    """Shows dal.model.ProductRank."""
+
+    product: Product = strawberry.field(description="The product.")
+    count: int = strawberry.field(description="Number of comments rated 5.")
+    rank: int | None = strawberry.field(
+        description="Rank from 1; ties by descending product id. Null on pages that begin after "
+        "the first 1,000 products."
+    )
+
+
+@strawberry.type(description="One page of a list.")
+class LeaderboardConnection(Connection[ProductRank]):
+    """Shows dal.query.pagination.Page of products' ranks."""
+
+
+show_enum(
+    changes.CommentEventKind,
+    "Kinds of changes of a list of comments.",
+    {
+        changes.CommentEventKind.READY: "The subscription is active. Every change that a page read "
+        "from now on does not show arrives as an event.",
+        changes.CommentEventKind.ADDED: "A comment entered the list: it is new, or an edit made it "
+        "match the filters. Its cursor gives its place, which is not always the top.",
+        changes.CommentEventKind.CHANGED: "A comment in the list was edited. Its place is "
+        "unchanged.",
+        changes.CommentEventKind.DELETED: "A comment left the list: it was deleted, or an edit "
+        "made it fail the filters.",
+        changes.CommentEventKind.RELOAD: "Events before this one may be missing: reload the list. "
+        "The subscription continues.",
+    },
+)
+
+
+@strawberry.type(description="A change of a product's list of comments.")
+class CommentEvent:
+    """Shows dal.live.changes.CommentEvent."""
+
+    kind: changes.CommentEventKind = strawberry.field(
+        description="Kind of event. It determines which of the other fields are set.",
+    )
+    cursor: str = strawberry.field(
+        description="Event cursor: pass it as `after` to resume after this event. Not a cursor of "
+        "the list."
+    )
+    comment_edge: pagination.Edge[model.Comment] | None = strawberry.field(
+        graphql_type=Edge[Comment] | None,
+        description="The current comment and its cursor in the list. Set for ADDED and CHANGED.",
+    )
+    deleted_id: strawberry.ID | None = strawberry.field(
+        resolver=comments.deleted_id,
+        description="Global id of the comment that left the list. Set for DELETED.",
+    )
+    edge_cursor: str | None = strawberry.field(
+        description="Cursor of the comment in the list. Set for ADDED, CHANGED and DELETED."
     )
 
 

@@ -11,8 +11,19 @@ import strawberry
 from dal import model
 from resolvers import orders, products, users
 from schema.comments import Product
-from schema.connections import Connection, Edge, Node
-from schema.user_errors import USER_ERRORS, UserError
+from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
+
+show_enum(
+    model.OrderStatus,
+    "Status of an order.",
+    {
+        model.OrderStatus.PLACED: "Placed, not yet shipped or cancelled.",
+        model.OrderStatus.SHIPPED: "Shipped to the user.",
+        model.OrderStatus.DELIVERED: "Delivered. The user's later comments on its products are "
+        "verified purchases.",
+        model.OrderStatus.CANCELLED: "Cancelled before shipping.",
+    },
+)
 
 
 @strawberry.type(description="An amount of money in a currency.")

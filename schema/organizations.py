@@ -9,10 +9,19 @@ import strawberry
 from dal import model
 from dal.query import pagination
 from resolvers import organizations, tickets, users
-from schema.connections import Connection, Edge, Node
 from schema.tickets import TicketConnection
-from schema.user_errors import USER_ERRORS, UserError
+from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
 from schema.users import User
+
+show_enum(
+    model.UserType,
+    "A user's rights in an organisation.",
+    {
+        model.UserType.MEMBER: "Sees the organisation, its users and the user's own tickets.",
+        model.UserType.ADMIN: "Sees all tickets of the organisation and adds users.",
+    },
+    name="OrganizationUserType",
+)
 
 
 @strawberry.type(description="A user's membership of an organisation.")

@@ -10,8 +10,16 @@ import strawberry
 from dal import model
 from resolvers import organizations, tickets, users
 from schema.comments import Author
-from schema.connections import Connection, Edge, Node
-from schema.user_errors import USER_ERRORS, UserError
+from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
+
+show_enum(
+    model.TicketStatus,
+    "Status of a ticket.",
+    {
+        model.TicketStatus.OPEN: "The ticket is open.",
+        model.TicketStatus.CLOSED: "The ticket is closed and cannot be reopened.",
+    },
+)
 
 
 @strawberry.type(description="A support ticket of a user of an organisation.")

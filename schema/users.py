@@ -9,9 +9,8 @@ import strawberry
 from dal import model
 from dal.query import pagination
 from resolvers import orders, users
-from schema.connections import Node
 from schema.orders import OrderConnection
-from schema.user_errors import USER_ERRORS, UserError
+from schema.types import USER_ERRORS, Node, UserError
 
 
 @strawberry.type(description="A user's profile, as the user filled it in.")

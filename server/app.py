@@ -13,7 +13,8 @@ from dal.analytics.service import Analytics
 from dal.client.table import Table
 from dal.live.log import Broker, InProcessBroker
 from dal.stores import Stores
-from schema.build import ExecutableSchema, build_schema
+from schema.build import build_schema
+from schema.execution.executable_schema import ExecutableSchema
 from schema.execution.trusted_documents import TrustedDocuments
 from server.analytics.asking import analytics_of
 from server.auth.authenticator import DEMO_USER, Authenticator, DemoAccount

@@ -33,11 +33,10 @@ from dal.model.key_parts import escape, unescape
 from dal.query.pagination import decode_cursor
 from resolvers.node_ids import parse_node_id
 from schema.build import build_schema
-from schema.execution.documents import DocumentCache
-from schema.execution.errors import shown
-from schema.execution.measure import units_of
-from schema.execution.messages import plain
-from schema.scalars import SCALARS
+from schema.execution.documents import DocumentCache, units_of
+from schema.execution.errors import client_error, plain
+from schema.field_reads import READS
+from schema.types import SCALARS
 from server.http.admission import Clients
 from server.http.middleware import is_allowed, matching, request_id_of
 from server.http.request import operation_of, preferred
@@ -249,11 +248,11 @@ def coerced(scalar: object, text: str) -> object:
 
 
 def checked(document: str) -> None:
-    DocumentCache(SCHEMA._schema).checked(document)
+    DocumentCache(SCHEMA._schema, READS).checked(document)
 
 
 def told(message: str) -> object:
-    return shown(GraphQLError(message)).formatted
+    return client_error(GraphQLError(message)).formatted
 
 
 def asked_by_get(query: str) -> object:

@@ -7,7 +7,7 @@ from typing import Any
 
 from dal import errors
 from dal.client.table import Table
-from dal.entities.order import ORDER, order_key, order_position, purchases
+from dal.entities.order import OPEN_SHARDS, ORDER, order_key, order_position, purchases
 from dal.model import Order, OrderStatus
 from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
@@ -24,6 +24,9 @@ NEXT = {
     OrderStatus.CANCELLED: frozenset[OrderStatus](),
 }
 """What may become of an order, by its status."""
+
+OPEN_PAGE_REQUESTS = OPEN_SHARDS
+"""A page of open orders reads every shard."""
 
 _OPEN = {"status": frozenset({OrderStatus.PLACED.value})}
 

@@ -1,11 +1,12 @@
-"""The cost of an operation in DynamoDB's terms, predicted before anything is read.
+"""The cost of an operation in DynamoDB's terms, predicted before the first read.
 
-Every field that reads has its requests in one table (``field_reads``). Lists multiply what is below
-them by the rows that they are asked for, so nested lists are refused before the first read.
+A schema's table says what each of its fields reads. Lists multiply the cost of the fields below
+them by the rows requested, so nested lists are refused before the first read.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil, prod
 from typing import Any
 
@@ -13,7 +14,11 @@ from graphql import (
     ArgumentNode,
     DocumentNode,
     FieldNode,
+    GraphQLEnumType,
+    GraphQLInputObjectType,
+    GraphQLInterfaceType,
     GraphQLNamedType,
+    GraphQLObjectType,
     GraphQLSchema,
     ListValueNode,
     OperationDefinitionNode,
@@ -32,31 +37,56 @@ from dal.limits import (
     MAX_SEGMENTS,
 )
 from dal.query.plan import UNKNOWING
-from resolvers.connections import DEFAULT_SIZE
-from schema.execution.field_reads import DETAILS, READS, ROW_BYTES, ROWS, ROWS_READ, UNIT_BYTES
-from schema.execution.fragments import fields_of, fragments_of, nodes_of
-from schema.execution.introspection_size import introspected_rows
+from resolvers.selection import DEFAULT_SIZE
+from schema.execution.selections import fields_of, fragments_of, nodes_of
 
+UNIT_BYTES = 4096
+"""What one read capacity unit reads, strongly consistent; half a unit reads it eventually so.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/provisioned-capacity-mode.html"""
 
-class QueryTooCostlyError(Exception):
-    """The operation is expected to read or to answer more than one request may."""
+_ROW_BYTES = 500
+"""Usual size of a row."""
 
+_ROWS_READ = 40
+"""Usual number of rows that are read for a page, and that its plan lists."""
 
 _FILTERS = ("rating", "language", "status")
 """Arguments with a partition for each of their values."""
 
 _SIZING = frozenset({"first", "last", "after", "ids", "planBy", *_FILTERS})
-"""Arguments that say how many rows are read, and from how many partitions; or that a page does not
-begin its list."""
+"""Arguments that decide how many rows are read, from how many partitions, and from where on."""
 
 _MAX_KEPT = 50
 
 
+class QueryTooCostlyError(Exception):
+    """The operation is expected to read or to return more than one request may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """The usual requests of a field, and the RCU of each for every started 4 KB.
+
+    A ``paged`` field reads the rows requested, any other field reads one. ``further`` are the
+    requests that a page needs in addition if it does not begin its list. ``questions`` go to the
+    analytics store. One request reads all ``together`` fields of an object. ``rows`` is the usual
+    length of a list that no argument bounds.
+    """
+
+    requests: int = 1
+    unit: float = 1.0
+    paged: bool = False
+    further: int = 0
+    questions: int = 0
+    together: bool = False
+    rows: float | None = None
+
+
 @dataclass(slots=True)
 class Cost:
-    """What an operation is expected to take: requests, read capacity, values of its answer.
+    """The expected cost of an operation: requests, read capacity, values in its result.
 
-    ``questions`` are those to the analytics store.
+    ``questions`` go to the analytics store.
     """
 
     requests: float = 0
@@ -74,7 +104,7 @@ class Cost:
         return shown | {"questions": round(self.questions)} if self.questions else shown
 
     def check(self) -> None:
-        """Raise QueryTooCostlyError for more than one request may take."""
+        """Raise QueryTooCostlyError if it exceeds the limits of one request."""
         for amount, most, of in (
             (self.requests, MAX_REQUESTS, "requests to DynamoDB"),
             (self.values, MAX_ANSWER_VALUES, "values in its answer"),
@@ -87,188 +117,226 @@ class Cost:
                 )
 
 
+class PredictedCosts:
+    """The costs of one operation of a valid document, one for all variables of equal sizes.
+
+    ``reads`` has the reads of the schema's fields by ``Type.field``.
+    """
+
+    def __init__(
+        self,
+        schema: GraphQLSchema,
+        document: DocumentNode,
+        operation: OperationDefinitionNode,
+        reads: Mapping[str, Reads],
+    ) -> None:
+        self._of = schema, document, operation, reads
+        sizes = [
+            node.value
+            for node in nodes_of(document)
+            if isinstance(node, ArgumentNode) and node.name.value in _SIZING
+        ]
+        self._names = [value.name.value for value in sizes if isinstance(value, VariableNode)]
+        lists = (value for value in sizes if isinstance(value, ListValueNode))
+        self._mixed = any(
+            isinstance(node, VariableNode) for value in lists for node in value.values
+        )
+        self._kept: dict[tuple[object, ...], Cost] = {}
+
+    def cost(self, variables: Mapping[str, Any]) -> Cost:
+        """Return the cost for coerced variables."""
+        sizes = tuple([_size_in(variables.get(name, Undefined)) for name in self._names])
+        found = self._kept.get(sizes)
+        if found is None:
+            found = predicted(*self._of, variables)
+            if len(self._kept) >= _MAX_KEPT:
+                self._kept.clear()
+            if not self._mixed:
+                self._kept[sizes] = found
+        return found
+
+
+def _size_in(value: object) -> object:
+    """Return the part of a variable's value that decides the cost."""
+    if isinstance(value, list):
+        return len(value), len(set(map(str, value)))
+    decides = value is None or value is Undefined or isinstance(value, int)
+    return value if decides or _without_statistics(value) else ""
+
+
+def _without_statistics(plan_by: object) -> bool:
+    """Return whether a page planned by that reads a full page of each partition."""
+    return isinstance(plan_by, str) and plan_by in UNKNOWING
+
+
 def predicted(
     schema: GraphQLSchema,
     document: DocumentNode,
     operation: OperationDefinitionNode,
+    reads: Mapping[str, Reads],
     variables: Mapping[str, Any],
 ) -> Cost:
-    """Return the cost of an operation of a valid document, for its variables as they are coerced.
-
-    Directives count as selecting.
-    """
-    prediction = _Prediction(schema, document, variables)
+    """Return the cost of an operation, as if ``@skip`` and ``@include`` left nothing out."""
+    prediction = _Prediction(schema, document, reads, variables)
     root = schema.get_root_type(operation.operation)
     if root is not None:
         prediction.add(root, operation.selection_set.selections, _Within())
     return prediction.cost
 
 
-class PredictedCosts:
-    """The costs of one operation: one for all variables that say the same of sizes."""
-
-    def __init__(
-        self, schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode
-    ) -> None:
-        self._of = schema, document, operation
-        sizes = [
-            node.value
-            for node in nodes_of(document)
-            if isinstance(node, ArgumentNode) and node.name.value in _SIZING
-        ]
-        self._names = [one.name.value for one in sizes if isinstance(one, VariableNode)]
-        lists = (one for one in sizes if isinstance(one, ListValueNode))
-        self._mixed = any(isinstance(node, VariableNode) for one in lists for node in one.values)
-        self._kept: dict[tuple[object, ...], Cost] = {}
-
-    def cost(self, variables: Mapping[str, Any]) -> Cost:
-        """Return the cost for some variables, as they are coerced."""
-        said = tuple([_said(variables.get(name, Undefined)) for name in self._names])
-        found = self._kept.get(said)
-        if found is None:
-            found = predicted(*self._of, variables)
-            if len(self._kept) >= _MAX_KEPT:
-                self._kept.clear()
-            if not self._mixed:
-                self._kept[said] = found
-        return found
-
-
-def _said(value: object) -> object:
-    """Return the size that a variable gives."""
-    if isinstance(value, list):
-        return len(value), len(set(map(str, value)))
-    told = value is None or value is Undefined or isinstance(value, int)
-    return value if told or _whole(value) else ""
-
-
-def _whole(plan_by: object) -> bool:
-    """Return whether a page planned by that asks each partition for a whole page."""
-    return isinstance(plan_by, str) and plan_by in UNKNOWING
-
-
 @dataclass(frozen=True, slots=True)
 class _Within:
-    """How often an object occurs in the answer.
+    """How often an object occurs in the result.
 
-    Where it is a connection, ``size`` is the rows that it is asked for, and ``read`` those that it
-    is read from.
+    For a connection ``size`` is the number of rows requested, and ``read`` of those read.
     """
 
     times: float = 1
     size: int = 1
-    read: int = ROWS_READ
+    read: int = _ROWS_READ
 
 
 class _Prediction:
-    """Adds up what fields take, with the sizes that the operation's variables give."""
+    """Adds up the costs of fields, with the sizes in the operation's variables."""
 
     def __init__(
         self,
         schema: GraphQLSchema,
         document: DocumentNode,
+        reads: Mapping[str, Reads],
         variables: Mapping[str, Any],
     ) -> None:
         self.cost = Cost()
         self._schema = schema
         self._fragments = fragments_of(document)
+        self._reads = reads
         self._variables = dict(variables)
 
     def add(
-        self, parent: GraphQLNamedType, selections: Iterable[SelectionNode], within: "_Within"
+        self, parent: GraphQLNamedType, selections: Iterable[SelectionNode], within: _Within
     ) -> None:
-        """Add what ``selections`` of an object take."""
-        detailed = False
+        """Add the cost of ``selections`` of an object."""
+        read_together = False
         for owner, selected in self._fields(parent, selections):
             declared = self._schema.get_field(owner, selected.name.value)  # type: ignore[arg-type]
-            if declared is not None:
-                name = f"{owner.name}.{selected.name.value}"
-                known = detailed and name in DETAILS
-                detailed = detailed or name in DETAILS
-                self._add(name, selected, get_named_type(declared.type), within, reads=not known)
+            if declared is None:
+                continue
+            name = f"{owner.name}.{selected.name.value}"
+            reads = self._reads.get(name)
+            if reads is not None and reads.together:
+                reads, read_together = None if read_together else reads, True
+            self._add(name, reads, selected, get_named_type(declared.type), within)
+
+    def _fields(
+        self, parent: GraphQLNamedType, selections: Iterable[SelectionNode]
+    ) -> Iterator[tuple[GraphQLNamedType, FieldNode]]:
+        """Yield each field with its owner's type."""
+        for named, field in fields_of(selections, self._fragments):
+            yield (self._schema.get_type(named) if named else None) or parent, field
 
     def _add(
         self,
         name: str,
+        reads: Reads | None,
         selected: FieldNode,
         of: GraphQLNamedType,
-        within: "_Within",
-        *,
-        reads: bool,
+        within: _Within,
     ) -> None:
-        """Add what a field takes that is ``of`` a type, and what is selected of that."""
+        """Add the cost of a field of a type, and of the fields below it."""
         arguments = self._arguments(selected)
         times, size = within.times * self._rows(name, arguments, within), _size(arguments)
-        if reads:
-            self._read(name, arguments, times, size)
+        if reads is not None:
+            self._read(reads, arguments, times, size)
         self.cost.values += times
         if selected.selection_set is not None:
-            below = _Within(times, size, _whole_pages(arguments) or within.read)
+            below = _Within(times, size, _full_pages(arguments) or within.read)
             self.add(of, selected.selection_set.selections, below)
 
-    def _read(self, name: str, arguments: Mapping[str, Any], times: float, size: int) -> None:
-        """Add a field's requests, and 1 or 0.5 RCU for each started 4 KB of its rows."""
-        reads = READS.get(name)
-        if reads is None:
-            return
+    def _read(self, reads: Reads, arguments: Mapping[str, Any], times: float, size: int) -> None:
         requests, units = reads.requests, reads.requests
         if reads.paged:
             requests *= _partitions(arguments)
-            whole = _whole_pages(arguments)
-            units = max(requests, ceil((whole or size) * ROW_BYTES / UNIT_BYTES))
+            rows = _full_pages(arguments) or size
+            units = max(requests, ceil(rows * _ROW_BYTES / UNIT_BYTES))
         if arguments.keys() & {"after", "last"}:
             requests, units = requests + reads.further, units + reads.further
         self.cost.requests += times * requests
         self.cost.rcu += times * units * reads.unit
         self.cost.questions += times * reads.questions
 
-    def _fields(
-        self, parent: GraphQLNamedType, selections: Iterable[SelectionNode]
-    ) -> Iterator[tuple[GraphQLNamedType, FieldNode]]:
-        """Yield each field with the type that it is selected of."""
-        for named, one in fields_of(selections, self._fragments):
-            yield (self._schema.get_type(named) if named else None) or parent, one
-
-    def _rows(self, name: str, arguments: Mapping[str, Any], within: "_Within") -> float:
+    def _rows(self, name: str, arguments: Mapping[str, Any], within: _Within) -> float:
         """Return how often a field's object occurs in each object of its owner."""
-        if _is_rows(name):
+        if name.endswith(("Connection.nodes", "Connection.edges")) or name == "Movers.products":
             return within.size
         if name == "QueryPlan.rows":
             return within.read
         if name == "Query.nodes":
             return len(arguments["ids"])
-        return ROWS.get(name) or introspected_rows(self._schema).get(name, 1)
+        reads = self._reads.get(name)
+        if reads is not None and reads.rows is not None:
+            return reads.rows
+        return introspected_rows(self._schema).get(name, 1)
 
     def _arguments(self, field: FieldNode) -> dict[str, Any]:
-        """Return the arguments that say something; a single id is a list of one."""
+        """Return the arguments that are not null; a single id becomes a list.
+
+        https://spec.graphql.org/October2021/#sec-List.Input-Coercion
+        """
         given = {
-            one.name.value: value_from_ast_untyped(one.value, self._variables)
-            for one in field.arguments or ()
+            argument.name.value: value_from_ast_untyped(argument.value, self._variables)
+            for argument in field.arguments or ()
         }
-        stated = {name: one for name, one in given.items() if one not in (None, Undefined)}
+        stated = {name: value for name, value in given.items() if value not in (None, Undefined)}
         ids = stated.get("ids", [])
         return stated | {"ids": ids if isinstance(ids, list) else [ids]}
-
-
-def _is_rows(name: str) -> bool:
-    """Return whether a field shows the rows that its parent field requests."""
-    return name.endswith(("Connection.nodes", "Connection.edges")) or name == "Movers.products"
 
 
 def _partitions(arguments: Mapping[str, Any]) -> int:
     """Return how many partitions a page may be read from; execution refuses too many."""
     listed = (arguments.get(name) for name in _FILTERS)
-    sizes = (len(set(map(str, one))) for one in listed if isinstance(one, list))
+    sizes = (len(set(map(str, values))) for values in listed if isinstance(values, list))
     return min(prod(sizes), MAX_SEGMENTS)
 
 
-def _whole_pages(arguments: Mapping[str, Any]) -> int:
-    """Return the rows read if each partition is read for a whole page, else 0."""
-    asked = _partitions(arguments) * _size(arguments)
-    return asked if _whole(arguments.get("planBy")) else 0
+def _full_pages(arguments: Mapping[str, Any]) -> int:
+    """Return the rows of a full page of each partition if the plan reads that, else 0."""
+    rows = _partitions(arguments) * _size(arguments)
+    return rows if _without_statistics(arguments.get("planBy")) else 0
 
 
 def _size(arguments: Mapping[str, Any]) -> int:
     """Return the number of rows that a list requests; execution refuses an invalid size."""
     size = arguments.get("first", arguments.get("last", DEFAULT_SIZE))
     return min(MAX_ROWS, max(0, size)) if isinstance(size, int) else DEFAULT_SIZE
+
+
+_WRAPPED = 0.6
+"""Share of the types of fields and arguments that are lists or non-null."""
+
+
+@lru_cache(maxsize=2)
+def introspected_rows(schema: GraphQLSchema) -> Mapping[str, float]:
+    """Return the average length of introspection's lists, by type and field.
+
+    For ``ofType``, which is no list, return how often it is not null.
+    """
+    types = schema.type_map.values()
+    owners = [
+        type_ for type_ in types if isinstance(type_, GraphQLObjectType | GraphQLInterfaceType)
+    ]
+    fields = [field for owner in owners for field in owner.fields.values()]
+    inputs = sum(len(type_.fields) for type_ in types if isinstance(type_, GraphQLInputObjectType))
+    names = sum(len(type_.values) for type_ in types if isinstance(type_, GraphQLEnumType))
+    interfaces = sum(len(owner.interfaces) for owner in owners)
+    return {
+        "__Schema.types": len(types),
+        "__Schema.directives": len(schema.directives),
+        "__Directive.args": 1,
+        "__Type.fields": len(fields) / len(types),
+        "__Field.args": sum(len(field.args) for field in fields) / len(fields),
+        "__Type.inputFields": inputs / len(types),
+        "__Type.enumValues": names / len(types),
+        "__Type.interfaces": interfaces / len(types),
+        "__Type.possibleTypes": interfaces / len(types),
+        "__Type.ofType": _WRAPPED,
+    }

@@ -1,7 +1,7 @@
 """Trusted documents: texts that clients request by id, each checked when it is registered.
 
-They are exempt from no limit. What they cost depends on their variables, so it is predicted with
-each request, and here too where they have none.
+All limits hold for them. Their cost depends on their variables, so it is predicted in each request,
+and when they are registered if they have no variables.
 """
 
 from collections.abc import Mapping
@@ -11,19 +11,19 @@ from graphql import GraphQLError
 
 from dal.limits import TRUSTED_CHARACTERS
 from schema.execution.cost import QueryTooCostlyError
-from schema.execution.documents import DocumentCache, Operation
-from schema.execution.messages import plain
+from schema.execution.documents import CheckedOperation, DocumentCache
+from schema.execution.errors import plain
 
 _PREFIX = "sha256:"
-"""What GraphQL over HTTP has before the hash of a document's text, as its id."""
+"""Prefix of a hash as an id, as in the persisted documents of GraphQL over HTTP."""
 
 
 class BrokenDocumentError(Exception):
-    """A document cannot be registered; its message is one sentence that names it."""
+    """A document cannot be registered; the message is one sentence that names it."""
 
 
 class TrustedDocuments:
-    """Documents by their ids, and by the SHA-256 of their texts in hexadecimal digits."""
+    """Documents by id, and by the SHA-256 of their text in hexadecimal digits."""
 
     def __init__(self, documents: DocumentCache) -> None:
         self._documents = documents
@@ -32,7 +32,7 @@ class TrustedDocuments:
         self._characters = 0
 
     def add(self, document_id: str, text: str) -> None:
-        """Register a document; BrokenDocumentError where it cannot be executed."""
+        """Register a document, or raise BrokenDocumentError if it cannot be executed."""
         fault = self._fault(document_id, text)
         if fault is not None:
             raise BrokenDocumentError(f"Document {document_id!r} cannot be registered: {fault}")
@@ -42,7 +42,7 @@ class TrustedDocuments:
         self._by_id[hash_of(text)] = self._by_id[document_id.removeprefix(_PREFIX)] = text
 
     def add_all(self, texts: Mapping[str, str]) -> list[str]:
-        """Register documents by their ids; return a sentence for each that is broken."""
+        """Register documents by id; return a sentence for each broken one."""
         sentences = []
         for document_id, text in texts.items():
             try:
@@ -52,14 +52,14 @@ class TrustedDocuments:
         return sentences
 
     def text(self, document_id: str) -> str | None:
-        """Return the text under an id, its document ready to be executed; None without one."""
+        """Return the text of an id, ready to be executed; None for an unknown id."""
         text = self._by_id.get(document_id.removeprefix(_PREFIX))
         if text is not None:
             self._documents.trusted(text)
         return text
 
     def holds(self, text: str) -> bool:
-        """Return whether a text is one of a trusted document."""
+        """Return whether a text is a trusted document."""
         return text in self._texts
 
     def _fault(self, document_id: str, text: str) -> str | None:
@@ -71,28 +71,27 @@ class TrustedDocuments:
             return "its id is not the SHA-256 of its text."
         if text not in self._texts and self._characters + len(text) > TRUSTED_CHARACTERS:
             return f"all documents together have {TRUSTED_CHARACTERS:,} characters at most."
-        return self._unfit(text)
+        return self._fault_of_text(text)
 
-    def _unfit(self, text: str) -> str | None:
-        """Return why a text can never be executed."""
+    def _fault_of_text(self, text: str) -> str | None:
         try:
             checked = self._documents.trusted(text)
         except GraphQLError as error:
-            return _told(error)
+            return _message(error)
         if checked.errors:
-            return _told(checked.errors[0])
+            return _message(checked.errors[0])
         if not checked.operations:
             return "it has no operation."
         return next(filter(None, map(_too_costly, checked.operations)), None)
 
 
 def hash_of(text: str) -> str:
-    """Return the SHA-256 of a text in hexadecimal digits, as clients make it."""
+    """Return the SHA-256 of a text in hexadecimal digits, as clients compute it."""
     return sha256(text.encode()).hexdigest()
 
 
-def _told(error: GraphQLError) -> str:
-    """Return an error's message, and where it is."""
+def _message(error: GraphQLError) -> str:
+    """Return an error's message and its place in the document."""
     message = plain(error.message)
     if error.locations:
         place = error.locations[0]
@@ -100,7 +99,7 @@ def _told(error: GraphQLError) -> str:
     return message
 
 
-def _too_costly(operation: Operation) -> str | None:
+def _too_costly(operation: CheckedOperation) -> str | None:
     if operation.node.variable_definitions:
         return None
     try:

@@ -15,7 +15,7 @@ from graphql import (
     get_named_type,
 )
 
-from schema.execution.fragments import Fragments, fields_of, fragments_of
+from schema.execution.selections import Fragments, fields_of, fragments_of
 
 PUBLIC: Mapping[str, str] = {
     "Query": "node nodes product comment author leaderboard",
@@ -41,7 +41,6 @@ PUBLIC: Mapping[str, str] = {
 """The public fields of each type. ``plan`` is private: it describes one read, not the data."""
 
 _PUBLIC = frozenset(f"{owner}.{name}" for owner, names in PUBLIC.items() for name in names.split())
-
 
 _PERSONAL_LOOK_UPS = frozenset({"node", "nodes"})
 """Public fields of Query that look up any object by global id, a user's objects included."""

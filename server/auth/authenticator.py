@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dal.errors import InvalidArgumentError
 from dal.model import rules
-from resolvers.request.context import Viewer
+from resolvers.context import Viewer
 from server.logs import FirstValues
 
 if TYPE_CHECKING:

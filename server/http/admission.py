@@ -25,7 +25,7 @@ from uvicorn._types import HTTPScope
 from uvicorn.middleware.proxy_headers import _TrustedHosts
 
 from dal.limits import MAX_CLIENTS, SECONDS_OF_REQUEST
-from schema.execution.processor_time import charging
+from schema.execution.documents import charging
 from server.http.errors import refusal
 
 logger = logging.getLogger(__name__)

@@ -21,10 +21,13 @@ from dal.analytics.service import Analytics
 from dal.limits import MAX_RESPONSE
 from dal.live.log import Broker
 from dal.stores import Stores
-from resolvers.request.context import Context
-from schema.build import ExecutableSchema
-from schema.execution.execute import SizedResult
-from schema.execution.subscribing import Answer, RefusedSubscriptionError
+from resolvers.context import Context
+from schema.execution.executable_schema import (
+    EventResult,
+    ExecutableSchema,
+    RefusedSubscriptionError,
+    SizedResult,
+)
 from server.auth.authenticator import Authenticator, InvalidTokenError, KeysUnavailableError
 from server.http import graphiql
 from server.http.errors import failure
@@ -290,7 +293,7 @@ class GraphQLView:
 
     async def listen(
         self, operation: Operation, context: Context, *, seconds: float
-    ) -> AsyncGenerator[Answer, None]:
+    ) -> AsyncGenerator[EventResult, None]:
         """Return the answers to come of a subscription, each made within some ``seconds``.
 
         RefusedSubscriptionError says why there will be none.

@@ -23,7 +23,7 @@ from starlette.types import Receive, Scope
 from dal.errors import DalError
 from dal.limits import AUTOMATIC_BYTES, MAX_BODY, MAX_DOCUMENT
 from dal.repositories.documents import DocumentRepository
-from schema.execution.errors import shown
+from schema.execution.errors import client_error
 from schema.execution.trusted_documents import BrokenDocumentError, TrustedDocuments, hash_of
 
 GRAPHQL = "application/graphql-response+json"
@@ -287,7 +287,7 @@ class PersistedDocuments:
             if await self._kept.holds(text) and await self._added(digest) is not None:
                 return True
         except DalError as error:
-            raise shown(GraphQLError(str(error), original_error=error)) from error
+            raise client_error(GraphQLError(str(error), original_error=error)) from error
         self._refused[digest] = None
         return False
 
@@ -298,7 +298,7 @@ class PersistedDocuments:
             if text is not None:
                 self._trusted.add(document_id, text)
         except DalError as error:
-            raise shown(GraphQLError(str(error), original_error=error)) from error
+            raise client_error(GraphQLError(str(error), original_error=error)) from error
         except BrokenDocumentError as error:
             logger.error("%s", error)  # noqa: TRY400 - its sentence says it all
             raise _error(

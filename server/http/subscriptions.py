@@ -21,8 +21,8 @@ from starlette.types import Receive, Scope, Send
 from strawberry.types import ExecutionResult
 
 from dal.live.log import SlowListenerError
-from resolvers.request.context import Viewer
-from schema.execution.subscribing import Answer, RefusedSubscriptionError
+from resolvers.context import Viewer
+from schema.execution.executable_schema import EventResult, RefusedSubscriptionError
 from server.http.admission import LEAVE
 from server.http.errors import refusal
 from server.http.graphql import REFUSALS, GraphQLView, graphql_response, refused
@@ -187,7 +187,7 @@ class _Stream:
         self._send = send
         self._end = end
 
-    async def send_all(self, answers: AsyncGenerator[Answer, None]) -> None:
+    async def send_all(self, answers: AsyncGenerator[EventResult, None]) -> None:
         """Send all events, then the reason why the stream ends."""
         await self._send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
         await self._write(b"retry: %d\n\n" % RETRY_MS)
@@ -195,7 +195,7 @@ class _Stream:
         await self._write(b"event: complete\ndata:\n\n")
         await self._send({"type": "http.response.body", "body": b""})
 
-    async def _send_events(self, answers: AsyncGenerator[Answer, None]) -> None:
+    async def _send_events(self, answers: AsyncGenerator[EventResult, None]) -> None:
         """Send events until there are no more, or the end has come."""
         following = asyncio.create_task(_next(answers))
         try:
@@ -221,7 +221,7 @@ class _Stream:
         await self._send({"type": "http.response.body", "body": data, "more_body": True})
 
 
-async def _next(answers: AsyncGenerator[Answer, None]) -> Answer | None:
+async def _next(answers: AsyncGenerator[EventResult, None]) -> EventResult | None:
     """Return the next answer, None after the last."""
     return await anext(answers, None)
 

@@ -26,8 +26,8 @@ from websockets.protocol import State
 
 from dal.limits import MAX_FRAMES, MAX_MESSAGE_FRAMES
 from dal.live.log import SlowListenerError
-from resolvers.request.context import Context
-from schema.execution.subscribing import Answer, RefusedSubscriptionError
+from resolvers.context import Context
+from schema.execution.executable_schema import EventResult, RefusedSubscriptionError
 from server.auth.authenticator import InvalidTokenError, KeysUnavailableError
 from server.http.admission import TOO_MANY_MESSAGES
 from server.http.connections import UnreadTimer
@@ -189,7 +189,7 @@ class GraphQLSocket:
         task = asyncio.create_task(self._tell(asked.name, answers))
         self._running[asked.name] = task
 
-    async def _tell(self, name: str, answers: AsyncGenerator[Answer, None]) -> None:
+    async def _tell(self, name: str, answers: AsyncGenerator[EventResult, None]) -> None:
         """Send the events of one subscription."""
         try:
             async with aclosing(answers):

@@ -25,8 +25,7 @@ from dal.instrumentation import (
     SegmentCounts,
     Send,
 )
-from schema.build import ExecutableSchema
-from schema.execution.execute import SizedResult
+from schema.execution.executable_schema import ExecutableSchema, SizedResult
 
 if TYPE_CHECKING:  # an extra
     from prometheus_client import Counter
@@ -223,8 +222,9 @@ class ObservedSchema(ExecutableSchema):
         label = self._names.label(None if name is None else name.value, trusted=trusted)
         return label, operation.node.operation.value
 
-    def _told(self, errors: list[GraphQLError]) -> list[GraphQLError]:
-        shown = super()._told(errors)
+    def client_errors(self, errors: list[GraphQLError]) -> list[GraphQLError]:
+        """Count errors that a client sees."""
+        shown = super().client_errors(errors)
         note_errors(shown)
         return shown
 

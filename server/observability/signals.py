@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dal.client.table import Table
 from dal.instrumentation import STORE_INSTRUMENTS
-from schema.build import ExecutableSchema
+from schema.execution.executable_schema import ExecutableSchema
 from server.observability.access_log import AccessLog
 from server.observability.observation import OTHER, Observation, ObservedSchema
 from server.settings import Settings

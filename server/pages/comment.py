@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from resolvers.request.authorization import can_change
+from resolvers.authorization import can_change
 from server.pages.addresses import RATINGS, SIZE, author_path, comment_path, product_path
 from server.pages.crawlers import linked_review
 from server.pages.faults import PageFault, flaw_message

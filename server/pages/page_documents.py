@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import orjson
 from strawberry.schema import BaseSchema
 
-from resolvers.request.context import Context
+from resolvers.context import Context
 from server.pages.faults import fault_of
 from server.pages.i18n import TEMPLATES
 

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from schema.execution.processor_time import charged
+from schema.execution.documents import charged
 from server.http.graphiql import FILE_HEADERS
 from server.http.request import read_body
 from server.pages import i18n, plan_panel, rendering

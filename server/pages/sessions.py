@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from resolvers.request.context import Context
+from resolvers.context import Context
 from server.auth.authenticator import InvalidTokenError, TokenFlaw
 from server.http.graphql import GraphQLView
 from server.http.middleware import is_own

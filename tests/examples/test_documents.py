@@ -103,8 +103,8 @@ def test_the_operations_are_found(example: str) -> None:
     ("now", "then"),
     [
         ("verifiedPurchase: Boolean!", "isVerified: Boolean!"),
-        ("orderBy: CommentOrder", "order: CommentOrder"),
-        ("enum CommentOrder", "enum OrderOfComments"),
+        ("orderBy: DateOrder", "order: DateOrder"),
+        ("enum DateOrder", "enum OrderOfComments"),
         ("userErrors: [UserError!]!", "faults: [UserError!]!"),
     ],
 )
@@ -112,5 +112,5 @@ def test_a_change_that_would_break_one_is_seen(example: str, now: str, then: str
     changed = sdl().replace(now, then)
     assert changed != sdl()
     if now.startswith("enum"):
-        changed = changed.replace(": CommentOrder", ": OrderOfComments")
+        changed = changed.replace(": DateOrder", ": OrderOfComments")
     assert faults(example, build_schema(changed))

@@ -25,7 +25,7 @@ from dal.model import (
 )
 from dal.query.pagination import encode_cursor
 from dal.stores import Stores
-from resolvers.request.context import Viewer
+from resolvers.context import Viewer
 from tests.engines import ROOT
 from tests.strategies import comment, order
 

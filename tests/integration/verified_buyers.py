@@ -12,13 +12,13 @@ from dal.client.table import TableAddress, connect
 from dal.maintenance.tables import create_table
 from dal.model import Comment
 from dal.stores import Stores
-from resolvers.request.context import Context
+from resolvers.context import Context
 from schema.build import build_schema
 from tests.oracle import make_comments, newest_first
 
 _PAGE = """
 query($verified: Boolean, $rating: [Int!], $language: [String!], $from: DateTime,
-    $order: CommentOrder, $after: String) {
+    $order: DateOrder, $after: String) {
   product(productId: "42") {
     comments(verified: $verified, rating: $rating, language: $language, createdFrom: $from,
       orderBy: $order, first: 7, after: $after) {

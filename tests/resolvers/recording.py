@@ -9,7 +9,7 @@ from dal.query.pagination import Page, PageInfo, Slice
 from dal.query.trace import ExecutionStatistics
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
-from resolvers.request.context import Context
+from resolvers.context import Context
 from schema.build import build_schema
 
 SCHEMA = build_schema()

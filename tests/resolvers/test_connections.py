@@ -3,7 +3,7 @@ import pytest
 from dal.errors import InvalidArgumentError, InvalidCursorError
 from dal.query.pagination import Slice, encode_cursor
 from dal.repositories.comments import Selection
-from resolvers.connections import plain_slice
+from resolvers.selection import plain_slice
 from tests.resolvers.recording import ask
 
 POSITION = "2020-02-27T00:00:00.000000Z#1"

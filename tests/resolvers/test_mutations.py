@@ -3,9 +3,9 @@ import pytest
 from dal import errors
 from dal.entities.comment import comment_position
 from dal.query.pagination import Edge
+from resolvers.authorization import ForbiddenError, UnauthenticatedError
 from resolvers.comments import CommentPayload, DeletePayload
 from resolvers.mutations import UserError, UserErrorCode, reported
-from resolvers.request.authorization import ForbiddenError, UnauthenticatedError
 from tests.strategies import ORDINARY
 
 EDGE = Edge(ORDINARY, comment_position(ORDINARY))

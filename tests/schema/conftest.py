@@ -8,7 +8,7 @@ from strawberry import Schema
 
 from dal.client.table import Table
 from dal.stores import Stores
-from resolvers.request.context import Context, Viewer
+from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from tests.calls import calls_of
 

@@ -15,7 +15,7 @@ from strawberry.relay.utils import to_base64
 from dal.client.table import Table
 from dal.model import OrderStatus, Profile
 from dal.stores import Stores
-from resolvers.request.context import Viewer
+from resolvers.context import Viewer
 from tests.conftest import Clients, fresh_table
 from tests.schema.conftest import ANN, BOB, MODERATOR, STAFF, Run, looks_missing, runner
 from tests.schema.ordering import codes

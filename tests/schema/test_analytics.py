@@ -14,7 +14,7 @@ from dal.analytics.service import Analytics, open_store
 from dal.analytics.store import AnalyticsStore
 from dal.client.table import Table
 from dal.stores import Stores
-from resolvers.request.context import Context, Viewer
+from resolvers.context import Context, Viewer
 from tests.dal.analytics.oracle import write_export
 from tests.schema.conftest import ANN, STAFF, Answer
 from tests.strategies import comment

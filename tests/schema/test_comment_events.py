@@ -10,9 +10,9 @@ import pytest
 from dal.client.table import Table
 from dal.live.log import InProcessBroker
 from dal.stores import Stores
-from resolvers.request.context import Context, Viewer
+from resolvers.context import Context, Viewer
 from schema.build import build_schema
-from schema.execution.subscribing import Answer, RefusedSubscriptionError
+from schema.execution.executable_schema import EventResult, RefusedSubscriptionError
 
 EVENTS = """
 subscription ($rating: [Int!], $language: [String!], $after: String, $id: String = "42") {
@@ -45,7 +45,7 @@ class Api:
 
     async def listen(
         self, document: str = EVENTS, **variables: Any
-    ) -> AsyncGenerator[Answer, None]:
+    ) -> AsyncGenerator[EventResult, None]:
         return await self.schema.listen(
             document, variables, None, context=self.context, seconds=60.0
         )
@@ -56,7 +56,7 @@ def api(table: Table) -> Api:
     return Api(table)
 
 
-async def told(answers: AsyncGenerator[Answer, None], count: int) -> list[dict[str, Any]]:
+async def told(answers: AsyncGenerator[EventResult, None], count: int) -> list[dict[str, Any]]:
     """Return the next events."""
     found = [(await anext(answers)).result for _ in range(count)]
     assert [result.errors for result in found] == [None] * count

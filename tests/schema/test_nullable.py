@@ -7,7 +7,7 @@ from strawberry.types.base import StrawberryObjectDefinition
 from dal import errors
 from dal.repositories.comments import CommentRepository
 from schema.build import build_schema
-from schema.execution.field_reads import READS
+from schema.field_reads import READS
 from tests.schema.conftest import ANN, STAFF, Run
 
 SCHEMA = build_schema()

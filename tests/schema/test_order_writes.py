@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from resolvers.request.context import Viewer
+from resolvers.context import Viewer
 from tests.schema.conftest import ANN, MODERATOR, STAFF, Run
 from tests.schema.ordering import LINES, PLACE, SET, codes, euros, listed, placed
 

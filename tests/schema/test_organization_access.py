@@ -12,7 +12,7 @@ from dal.client.table import Table
 from dal.entities.organization import organization_key, user_key
 from dal.model.key_parts import escape
 from dal.stores import Stores
-from resolvers.request.context import Viewer
+from resolvers.context import Viewer
 from tests.conftest import Clients, fresh_table
 from tests.organizations import ACME, ADMIN, COLLEAGUE, MEMBER, OUTSIDER, TICKETS, fill
 from tests.schema.conftest import MODERATOR, STAFF, Answer, Run, looks_missing, runner

@@ -9,7 +9,7 @@ from strawberry import Schema
 from dal.client.table import Table
 from dal.entities.ticket import ticket_position
 from dal.stores import Stores
-from resolvers.request.context import Viewer
+from resolvers.context import Viewer
 from tests.calls import Calls, calls_of
 from tests.organizations import ACME, ADMIN, COLLEAGUE, MEMBER, ROSTERS, TICKETS, fill
 from tests.schema.conftest import STAFF, Run, runner

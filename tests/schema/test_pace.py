@@ -10,9 +10,9 @@ from dal.model import Comment
 from dal.query.pagination import Edge, Page, PageInfo, Slice
 from dal.query.trace import ExecutionStatistics
 from dal.repositories.comments import Selection
-from resolvers.request.context import Context
+from resolvers.context import Context
 from schema.build import build_schema
-from schema.execution.execute import PACED_VALUES
+from schema.execution.executable_schema import PACED_VALUES
 from tests.resolvers.recording import STORES, RecordingStore
 from tests.strategies import comment
 

@@ -10,7 +10,7 @@ from dal.limits import MAX_ANSWER_VALUES
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
-from resolvers.plans import TRACED
+from resolvers.selection import TRACED
 from tests import oracle
 from tests.schema.conftest import STAFF, Run
 from tests.schema.execution.test_cost import cost_of
@@ -30,7 +30,7 @@ fullPages { requests itemsRead capacity }
 ideal { requests itemsRead capacity }
 """
 COMMENTS = f"""
-query ($rating: [Int!], $language: [String!], $orderBy: CommentOrder, $last: Int) {{
+query ($rating: [Int!], $language: [String!], $orderBy: DateOrder, $last: Int) {{
   product(productId: "42") {{
     comments(rating: $rating, language: $language, orderBy: $orderBy, last: $last) {{
       nodes {{ commentId }} pageInfo {{ hasNextPage hasPreviousPage }} plan {{ {TRACE} }}
@@ -100,7 +100,7 @@ async def test_the_capacity_of_full_pages_is_what_they_take(run: Run, table: Tab
 
 BASES = ("ROW_LOCATIONS", "COUNTS", "NOTHING", "FULL_PAGES")
 PLANNED = f"""
-query ($rating: [Int!], $language: [String!], $orderBy: CommentOrder, $planBy: PlanBasis) {{
+query ($rating: [Int!], $language: [String!], $orderBy: DateOrder, $planBy: PlanBasis) {{
   product(productId: "42") {{
     comments(rating: $rating, language: $language, orderBy: $orderBy, planBy: $planBy) {{
       nodes {{ commentId }} plan {{ {TRACE} }}

@@ -9,7 +9,7 @@ from dal.client.table import Table
 from dal.entities.product import details_key
 from dal.model import ProductDetails
 from dal.stores import Stores
-from resolvers.request.context import Viewer
+from resolvers.context import Viewer
 from tests.calls import calls_of
 from tests.schema.conftest import Run, runner
 from tests.strategies import comment

@@ -8,7 +8,7 @@ import pytest
 
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository, Selection
-from resolvers.request.context import Viewer
+from resolvers.context import Viewer
 from tests import oracle
 from tests.schema.conftest import ANN, STAFF, Answer, Run
 
@@ -98,7 +98,7 @@ async def test_an_empty_list_selects_nothing(run: Run, filters: dict[str, object
 
 
 DATED = """
-query ($product: String!, $rating: [Int!], $from: DateTime, $end: DateTime, $order: CommentOrder,
+query ($product: String!, $rating: [Int!], $from: DateTime, $end: DateTime, $order: DateOrder,
        $first: Int, $after: String, $last: Int, $before: String) {
   product(productId: $product) {
     comments(rating: $rating, createdFrom: $from, createdBefore: $end, orderBy: $order,

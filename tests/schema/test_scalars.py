@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from schema.build import build_schema
-from schema.scalars import shown_instant
+from schema.types import shown_instant
 
 ZONES = st.one_of(
     st.just(UTC),

@@ -38,7 +38,7 @@ export const COMMENTS = graphql(`
     $productId: String!
     $rating: [Int!]
     $language: [String!]
-    $orderBy: CommentOrder
+    $orderBy: DateOrder
     $first: Int = 20
     $after: String
   ) {

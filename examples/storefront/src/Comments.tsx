@@ -28,7 +28,7 @@ export function Comments(props: {
         cursor: { type: "String" }
         rating: { type: "[Int!]" }
         language: { type: "[String!]" }
-        orderBy: { type: "CommentOrder" }
+        orderBy: { type: "DateOrder" }
       ) {
         comments(
           rating: $rating

@@ -15,7 +15,7 @@ export function Storefront() {
         $productId: String!
         $rating: [Int!]
         $language: [String!]
-        $orderBy: CommentOrder
+        $orderBy: DateOrder
       ) {
         viewer {
           username

@@ -62,7 +62,7 @@ export const COMMENTS = graphql(
       $productId: String!
       $rating: [Int!]
       $language: [String!]
-      $orderBy: CommentOrder
+      $orderBy: DateOrder
       $first: Int
       $after: String
     ) {

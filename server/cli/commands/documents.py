@@ -12,7 +12,7 @@ from rich.table import Table as Grid
 
 from dal.stores import Stores
 from schema.build import build_schema
-from schema.execution.fragments import operations_of
+from schema.execution.selections import operations_of
 from schema.execution.trusted_documents import TrustedDocuments
 from server.cli import options
 from server.engine.storage import open_table

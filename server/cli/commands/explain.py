@@ -16,7 +16,7 @@ from dal.query.pagination import Page
 from dal.query.trace import ExecutionStatistics, Trace
 from dal.repositories.comments import Selection
 from dal.stores import Stores
-from resolvers.connections import DEFAULT_SIZE, CommentOrder, plain_slice
+from resolvers.selection import DEFAULT_SIZE, DateOrder, plain_slice
 from server.cli import options
 from server.engine.storage import open_table
 from server.importer.instants import instant
@@ -50,11 +50,11 @@ def explain(
         ),
     ] = None,
     order_by: Annotated[
-        CommentOrder,
+        DateOrder,
         typer.Option(
             envvar="MARGINALIA_ORDER_BY", case_sensitive=False, help="Which end comes first."
         ),
-    ] = CommentOrder.NEWEST,
+    ] = DateOrder.NEWEST,
     first: Annotated[
         int | None,
         typer.Option(
@@ -82,7 +82,7 @@ def explain(
     )
     cut = replace(
         plain_slice(first, after, last, before),
-        reverse=order_by is CommentOrder.OLDEST,
+        reverse=order_by is DateOrder.OLDEST,
         explain=True,
     )
 

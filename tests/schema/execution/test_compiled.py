@@ -17,9 +17,9 @@ from dal.analytics.store import AnalyticsStore
 from dal.client.table import Table
 from dal.model import OrderStatus
 from dal.stores import Stores
-from resolvers.request.context import Context, Viewer
+from resolvers.context import Context, Viewer
 from schema.execution.compiled.operation import CompiledOperation
-from schema.execution.fragments import operations_of
+from schema.execution.selections import operations_of
 from tests import bulk, organizations
 from tests.dal.analytics.oracle import write_export
 from tests.schema.conftest import STAFF

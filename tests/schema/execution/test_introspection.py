@@ -6,7 +6,7 @@ import pytest
 from graphql import get_introspection_query
 
 from dal.stores import Stores
-from resolvers.request.context import Context, Viewer
+from resolvers.context import Context, Viewer
 from schema.build import build_schema
 
 OPEN, CLOSED = build_schema(), build_schema(introspection=False)

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 
 from dal.limits import KEPT_BYTES, MAX_ALIASES, MAX_ERRORS, MAX_FIELDS, MAX_MESSAGE
 from schema.build import build_schema
-from schema.execution.documents import DocumentCache
-from schema.execution.measure import _UNIT, faults_of
+from schema.execution.documents import _UNIT, DocumentCache
+from schema.execution.selections import faults_of
+from schema.field_reads import READS
 from tests.schema.conftest import Run
 
 SCHEMA = build_schema()
@@ -184,7 +185,7 @@ async def test_a_list_of_faults_is_cut_and_says_so(run: Run) -> None:
 
 
 def test_documents_are_kept_by_their_bytes() -> None:
-    cache = DocumentCache(SCHEMA._schema)
+    cache = DocumentCache(SCHEMA._schema, READS)
     for number in range(60):
         cache.checked(f"{{ {'__typename ' * 900} }} # {number}")
     assert 0 < cache._kept.currsize <= KEPT_BYTES
@@ -194,7 +195,7 @@ def test_documents_are_kept_by_their_bytes() -> None:
 
 @given(st.text('{}()[]:!$@.a1 \n"#', max_size=60))
 def test_any_text_is_a_document_or_a_bad_request(text: str) -> None:
-    cache = DocumentCache(SCHEMA._schema)
+    cache = DocumentCache(SCHEMA._schema, READS)
     try:
         checked = cache.checked(text)
     except GraphQLError:

@@ -7,9 +7,9 @@ import pytest
 from graphql import GraphQLError
 
 from schema.build import build_schema
-from schema.execution import processor_time
-from schema.execution.documents import DocumentCache
-from schema.execution.processor_time import charging
+from schema.execution import documents
+from schema.execution.documents import DocumentCache, charging
+from schema.field_reads import READS
 from tests.schema.documents import chain
 
 SCHEMA = build_schema()
@@ -18,13 +18,13 @@ SCHEMA = build_schema()
 @pytest.fixture
 def charges(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Have a second pass whenever the clock is read; return what a test collects."""
-    monkeypatch.setattr(processor_time, "thread_time", count().__next__)
+    monkeypatch.setattr(documents, "thread_time", count().__next__)
     return []
 
 
 @pytest.mark.parametrize("text", ["{ __typename }", "{ no }", "{", "#" * 30_001, chain(98)])
 def test_a_new_document_is_charged_and_a_kept_one_is_not(text: str, charges: list[float]) -> None:
-    cache = DocumentCache(SCHEMA._schema)
+    cache = DocumentCache(SCHEMA._schema, READS)
     with charging(charges.append):
         for _ in range(2):
             try:
@@ -45,7 +45,7 @@ async def test_costs_and_compilation_are_charged_with_each_request(charges: list
 
 
 def test_no_garbage_is_collected_while_a_document_is_checked() -> None:
-    cache = DocumentCache(SCHEMA._schema)
+    cache = DocumentCache(SCHEMA._schema, READS)
     collections: list[int] = []
 
     def note(phase: str, info: dict[str, int]) -> None:
@@ -68,7 +68,7 @@ def test_no_garbage_is_collected_while_a_document_is_checked() -> None:
 
 
 def test_what_takes_many_comparisons_is_refused_in_a_sentence() -> None:
-    found = DocumentCache(SCHEMA._schema).checked(chain(98)).errors
+    found = DocumentCache(SCHEMA._schema, READS).checked(chain(98)).errors
     messages = [error.message for error in found]
     assert any(one.startswith("The document selects too many fields and") for one in messages)
     assert not any("aborted" in one for one in messages)
@@ -81,4 +81,4 @@ def test_a_page_of_many_fragments_is_allowed() -> None:
     parts += [f"fragment c{n} on Comment {{ id rating title text createdAt }}" for n in range(4)]
     spreads = " ".join(f"...p{n}" for n in range(15))
     text = f'{{ product(productId: "1") {{ {spreads} }} }} ' + " ".join(parts)
-    assert DocumentCache(SCHEMA._schema).checked(text).errors == []
+    assert DocumentCache(SCHEMA._schema, READS).checked(text).errors == []

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
-from resolvers.request.context import Viewer
+from resolvers.context import Viewer
 from server.auth.authenticator import (
     Authenticator,
     InvalidTokenError,

@@ -11,8 +11,8 @@ from throttled.store import MemoryStore
 from websockets.exceptions import ConnectionClosed
 
 from dal.client.table import Table
-from schema.execution import processor_time
-from schema.execution.processor_time import charged
+from schema.execution import documents
+from schema.execution.documents import charged
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.http import admission
@@ -126,7 +126,7 @@ class Costly(Echo):
 def clock(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """Have ``seconds`` pass whenever the clock of documents is read."""
     times: Iterator[float] = count(0.0, seconds)
-    monkeypatch.setattr(processor_time, "thread_time", times.__next__)
+    monkeypatch.setattr(documents, "thread_time", times.__next__)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from graphql import parse
 
 from schema.execution.compiled.coercion import has_variables
-from schema.execution.fragments import nodes_of
+from schema.execution.selections import nodes_of
 from server.pages.page_documents import DOCUMENTS
 
 

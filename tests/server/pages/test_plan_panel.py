@@ -21,6 +21,7 @@ from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.table.ranges import UNBOUNDED, Range
 from resolvers import plans
+from resolvers.selection import TRACED
 from server.pages import i18n, plan_panel
 from server.pages.page_documents import DOCUMENTS
 from server.pages.plan_panel import WIDTH, draw_plan
@@ -263,7 +264,7 @@ async def test_who_has_no_plan_has_no_sheet_and_who_has_one_asks_no_more(
     page = await opened(client, "/products/plain?rating=1")
     assert any(given.get("id") == "plan" for _, given in page.elements)
     assert Parsed((await client.get("/sign-in")).text).account == {}
-    assert all(field in DOCUMENTS["product.comments"] for field in plans.TRACED)
+    assert all(field in DOCUMENTS["product.comments"] for field in TRACED)
 
 
 _SEVERAL = ("language", "rating")

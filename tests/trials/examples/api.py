@@ -8,7 +8,7 @@ import httpx
 from tests.server.serving import bearer
 
 _PAGE = """
-query ($rating: [Int!], $language: [String!], $orderBy: CommentOrder, $after: String) {
+query ($rating: [Int!], $language: [String!], $orderBy: DateOrder, $after: String) {
   product(productId: "1") {
     comments(rating: $rating, language: $language, orderBy: $orderBy, first: 100, after: $after) {
       nodes { id } pageInfo { hasNextPage endCursor }

@@ -28,7 +28,7 @@ from dal.statistics import counter_items
 from dal.statistics.counts import RatingDeltas, StatisticsKey, deltas
 from dal.stores import Stores
 from dal.table.items import Item
-from resolvers.request.authorization import STAFF
+from resolvers.authorization import STAFF
 from server.auth.authenticator import make_token
 from server.engine.data_directory import DataDirectory
 from server.engine.program import engine_binary

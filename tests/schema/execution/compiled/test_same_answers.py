@@ -20,7 +20,7 @@ from strawberry.execution.is_awaitable import optimized_is_awaitable
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 
 from schema.execution.compiled.operation import CompiledOperation
-from schema.execution.fragments import operations_of
+from schema.execution.selections import operations_of
 from tests.schema.execution.compiled.documents import Writer
 from tests.schema.execution.compiled.schemas import Row, awaited, schema_of
 

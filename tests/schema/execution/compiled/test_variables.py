@@ -6,7 +6,7 @@ from graphql import build_schema, parse
 from graphql.execution import get_variable_values
 
 from schema.execution.compiled.coercion import Variables
-from schema.execution.fragments import operations_of
+from schema.execution.selections import operations_of
 
 SCHEMA = build_schema(
     "input Box { n: Int = 3, boxes: [Box!] } enum Colour { RED } "

@@ -1,51 +1,41 @@
-"""Relay's Node, Edge and Connection, and the plan of a page.
-
-A field without a resolver is an attribute of the domain object. A field with a resolver is
-annotated with what the resolver returns and shows as its ``graphql_type``.
-"""
+"""The plan of a page: how it was read, and which other indexes the optimizer considered."""
 
 from __future__ import annotations
-
-from typing import ClassVar, Generic, TypeVar
 
 import strawberry
 
 from dal.query import trace
 from dal.query.trace import ReasonCode
-from resolvers import connections, node_ids, plans
+from resolvers import plans
+from schema.types import show_enum
 
-Row = TypeVar("Row")
-
-
-@strawberry.interface(description="An object with a globally unique id.")
-class Node:
-    """Relay's Node interface; each of its types names the domain objects that it shows."""
-
-    shows: ClassVar[type]
-
-    @classmethod
-    def is_type_of(cls, value: object, _: object) -> bool:
-        """Return whether this type shows the domain object ``value``."""
-        return isinstance(value, cls.shows)
-
-    id: strawberry.ID = strawberry.field(
-        resolver=node_ids.node_id,
-        description="Global object id for `node`, caches and mutations. Opaque.",
-    )
-
-
-@strawberry.type(description="Pagination flags and cursors. The flags are exact.")
-class PageInfo:
-    """Shows dal.query.pagination.PageInfo."""
-
-    has_next_page: bool = strawberry.field(description="Whether more rows follow the page.")
-    has_previous_page: bool = strawberry.field(description="Whether more rows precede the page.")
-    start_cursor: str | None = strawberry.field(
-        description="Cursor of the first row, for `before`; null on an empty page."
-    )
-    end_cursor: str | None = strawberry.field(
-        description="Cursor of the last row, for `after`; null on an empty page."
-    )
+show_enum(
+    trace.RowOutcome,
+    "What the server did with a row it read.",
+    {
+        trace.RowOutcome.SHOWN: "Returned on the page.",
+        trace.RowOutcome.FILTERED: "Dropped by a filter that the index does not cover.",
+        trace.RowOutcome.AROUND: "Matches the filters but lies outside the page: read for a "
+        "pagination flag, or in case the page needed more rows.",
+        trace.RowOutcome.HEAD: "The item at the start of the list, read with its rows.",
+    },
+)
+show_enum(
+    trace.Purpose,
+    "Purpose of a step.",
+    {
+        trace.Purpose.PAGE: "Read the page.",
+        trace.Purpose.REST: "Read the rest of the page, after the first plan's estimate was wrong.",
+        trace.Purpose.FLAGS: "Compute the pagination flags.",
+    },
+    name="PlanPurpose",
+)
+show_enum(
+    ReasonCode,
+    "Why the optimizer chose or rejected an index.",
+    {code: code.value.replace("{}", "…") for code in ReasonCode},
+    name="PlanReason",
+)
 
 
 @strawberry.type(description="One contiguous key range of one partition that was read.")
@@ -168,7 +158,7 @@ class QueryPlan:
         description="Number of rows DynamoDB returned for all segments."
     )
     consumed_capacity: float | None = strawberry.field(
-        resolver=connections.consumed_capacity,
+        resolver=plans.consumed_capacity,
         description="Read capacity units consumed; null if the endpoint does not report them.",
     )
     estimated_capacity: float | None = strawberry.field(
@@ -181,7 +171,7 @@ class QueryPlan:
         description="Number of DynamoDB requests for statistics, which are cached for some seconds."
     )
     planning_capacity: float | None = strawberry.field(
-        resolver=connections.planning_capacity,
+        resolver=plans.planning_capacity,
         description="Read capacity units consumed for statistics; null if the endpoint does not "
         "report them.",
     )
@@ -212,32 +202,4 @@ class QueryPlan:
         resolver=plans.ideal,
         graphql_type=ReadFigures | None,
         description="Cost of one Query that reads exactly the page's rows.",
-    )
-
-
-@strawberry.type(description="A row of a list and its cursor.")
-class Edge(Generic[Row]):
-    """Shows dal.query.pagination.Edge."""
-
-    node: Row = strawberry.field(description="The row.")
-    cursor: str = strawberry.field(description="Cursor of the row, for `after` and `before`.")
-
-
-@strawberry.type(description="One page of a list.")
-class Connection(Generic[Row]):
-    """Shows dal.query.pagination.Page."""
-
-    edges: list[Edge[Row]] = strawberry.field(
-        resolver=connections.edges, description="Rows of the page with their cursors."
-    )
-    nodes: list[Row] = strawberry.field(
-        resolver=connections.nodes, description="Rows of the page without cursors."
-    )
-    page_info: PageInfo = strawberry.field(
-        description="Pagination flags and cursors. Flags are computed only when selected."
-    )
-    plan: trace.ExecutionStatistics | None = strawberry.field(
-        resolver=connections.plan,
-        graphql_type=QueryPlan | None,
-        description="How the page was read; null unless the server explains its plans.",
     )

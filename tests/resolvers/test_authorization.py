@@ -1,12 +1,12 @@
 import pytest
 
-from resolvers.request.authorization import (
+from resolvers.authorization import (
     ForbiddenError,
     UnauthenticatedError,
     may_change,
     require_viewer,
 )
-from resolvers.request.context import Context, Viewer
+from resolvers.context import Context, Viewer
 from tests.resolvers.recording import STORES
 from tests.strategies import comment
 

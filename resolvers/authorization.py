@@ -6,7 +6,7 @@ whether it is there or not.
 
 from dal.errors import NotFoundError
 from dal.model import Comment, OrderStatus, OrganizationUser, UserType
-from resolvers.request.context import Context, Viewer
+from resolvers.context import Context, Viewer
 
 MODERATOR = "moderator"
 

@@ -1,17 +1,18 @@
-"""The root of all queries."""
+"""The roots: every query, mutation and subscription, each bound to its resolver."""
 
 from __future__ import annotations
+
+from collections.abc import AsyncIterator
 
 import strawberry
 
 from dal import model
 from dal.analytics import questions
+from dal.live import changes
 from dal.query import pagination
 from resolvers import (
     analytics,
-    authors,
     comments,
-    leaderboard,
     orders,
     organizations,
     products,
@@ -20,13 +21,20 @@ from resolvers import (
 )
 from resolvers import nodes as node_resolvers
 from schema.analytics import Movers
-from schema.comments import Author, Comment, Product
-from schema.connections import Node
-from schema.leaderboard import LeaderboardConnection
-from schema.orders import Order, OrderConnection
-from schema.organizations import Organization
-from schema.tickets import Ticket
-from schema.users import User
+from schema.comments import (
+    Author,
+    Comment,
+    CommentEvent,
+    CommentMutation,
+    LeaderboardConnection,
+    Product,
+    ProductMutation,
+)
+from schema.orders import Order, OrderConnection, OrderMutation
+from schema.organizations import Organization, OrganizationMutation
+from schema.tickets import Ticket, TicketMutation
+from schema.types import Node
+from schema.users import User, UserMutation
 
 
 @strawberry.type(description="The root of all queries.")
@@ -55,13 +63,13 @@ class Query:
         description="Look up a comment by comment id; null if it does not exist.",
     )
     author: model.User | None = strawberry.field(
-        resolver=authors.author,
+        resolver=users.author,
         graphql_type=Author | None,
         description="Look up an author and their comments. Every valid user name returns an "
         "author.",
     )
     leaderboard: pagination.Page[model.ProductRank] | None = strawberry.field(
-        resolver=leaderboard.leaderboard,
+        resolver=products.leaderboard,
         graphql_type=LeaderboardConnection | None,
         description="Products with the most comments rated 5, in one language or in all. Lags "
         "writes by seconds.",
@@ -101,4 +109,31 @@ class Query:
         graphql_type=Movers | None,
         description="Products with the largest changes between two periods, from the analytics "
         "store. For staff.",
+    )
+
+
+@strawberry.type(
+    description="The root of all mutations. `userErrors` of a payload lists every validation error."
+)
+class Mutation(
+    OrganizationMutation,
+    TicketMutation,
+    CommentMutation,
+    ProductMutation,
+    OrderMutation,
+    UserMutation,
+):
+    """Binds each mutation to its resolver."""
+
+
+@strawberry.type(description="The root of all subscriptions.")
+class Subscription:
+    """The root of all subscriptions."""
+
+    comment_events: AsyncIterator[changes.CommentEvent] = strawberry.subscription(
+        resolver=comments.comment_events,
+        graphql_type=CommentEvent | None,
+        description="Changes of the list `Product.comments` with the same arguments, from now on "
+        "or after the event `after`. Served by WebSocket (graphql-transport-ws) and server-sent "
+        "events.",
     )

@@ -1,12 +1,12 @@
-"""Measures documents and variables against their limits, in time that grows with the text alone.
+"""Walks over a document's selections: its fields, its fragments, and how much it selects.
 
-Fragments that spread themselves are refused first. The others are measured once, however often they
-are spread: a document of a kilobyte can spread them a billion times.
+All of this takes time that grows with the text alone, however often fragments repeat: a document of
+a kilobyte can spread them a billion times. GraphQL's validation may take the square of the text, so
+a document is measured first.
 """
 
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
@@ -22,6 +22,7 @@ from graphql import (
     InlineFragmentNode,
     IntValueNode,
     Node,
+    OperationDefinitionNode,
     SelectionNode,
     SelectionSetNode,
 )
@@ -34,42 +35,62 @@ from dal.limits import (
     MAX_FIELDS,
     MAX_PAIRS,
     MAX_SPREADS,
-    MAX_VARIABLE_VALUES,
 )
-from schema.execution.fragments import Fragments, fields_of, fragments_of, nodes_of
 
-_UNIT = re.compile(
-    r'"""(?:[^"\\]++|\\"""|\\|"(?!""))*+(?:""")?'
-    r'|"(?:[^"\\\n\r]++|\\.)*+"?'
-    r"|#[^\n\r]*+|[_A-Za-z][_0-9A-Za-z]*+|\.\.\.|[!$&():=@\[\]{|}]|-?[0-9][-+.0-9eE]*+"
-)
-"""A string that is never closed is one unit up to its end: no part of a text is looked at twice."""
+Fragments = Mapping[str, FragmentDefinitionNode]
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """How much a selection selects, with all that its fragments add."""
-
-    levels: int = 0
-    fields: int = 0
-    aliases: int = 0
-    spreads: int = 0
-
-    def beside(self, other: "Extent") -> "Extent":
-        """Return the extent of both selections together."""
-        return Extent(
-            max(self.levels, other.levels),
-            self.fields + other.fields,
-            self.aliases + other.aliases,
-            self.spreads + other.spreads,
-        )
+def fragments_of(document: DocumentNode) -> Fragments:
+    """Return a document's fragments by name."""
+    return {
+        definition.name.value: definition
+        for definition in document.definitions
+        if isinstance(definition, FragmentDefinitionNode)
+    }
 
 
-_SPREAD = Extent(spreads=1)
+def operations_of(document: DocumentNode) -> list[OperationDefinitionNode]:
+    """Return a document's operations."""
+    return [node for node in document.definitions if isinstance(node, OperationDefinitionNode)]
+
+
+def nodes_of(root: Node) -> Iterator[Node]:
+    """Yield a node and every node below it, without recursion."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for key in node.keys:
+            child = getattr(node, key, None)
+            children = child if isinstance(child, list | tuple) else [child]
+            waiting += [below for below in children if isinstance(below, Node)]
+
+
+def fields_of(
+    selections: Iterable[SelectionNode], fragments: Fragments, of: str | None = None
+) -> Iterator[tuple[str | None, FieldNode]]:
+    """Yield each field with the type condition of its fragment, or None.
+
+    Only for documents that ``faults_of`` passes. Unknown fragments add nothing: validation reports
+    them.
+    """
+    for selection in selections:
+        match selection:
+            case FieldNode():
+                yield of, selection
+            case InlineFragmentNode():
+                condition = selection.type_condition
+                named = condition.name.value if condition else of
+                yield from fields_of(selection.selection_set.selections, fragments, named)
+            case FragmentSpreadNode():
+                fragment = fragments.get(selection.name.value)
+                if fragment is not None:
+                    named = fragment.type_condition.name.value
+                    yield from fields_of(fragment.selection_set.selections, fragments, named)
 
 
 def faults_of(document: DocumentNode) -> list[GraphQLError]:
-    """Return what makes a document too large to be validated; no error where nothing does."""
+    """Return why a document is too large to be validated: at most one error."""
     fault = next(chain(_faults_of_nodes(document), _faults_of_selections(document)), None)
     return [] if fault is None else [GraphQLError(fault)]
 
@@ -90,14 +111,14 @@ def _faults_of_nodes(document: DocumentNode) -> Iterator[str]:
 def _faults_of_selections(document: DocumentNode) -> Iterator[str]:
     fragments = fragments_of(document)
     try:
-        TopologicalSorter({name: _spread_in(one) for name, one in fragments.items()}).prepare()
+        TopologicalSorter({name: _spread_in(node) for name, node in fragments.items()}).prepare()
     except CycleError as error:
         yield f"The fragment {error.args[1][0]!r} spreads itself: take one of its spreads out."
     measure = _Measure(fragments)
-    sets = [one.selection_set for one in _roots(document, fragments)]
+    sets = [root.selection_set for root in _roots(document, fragments)]
     whole = Extent()
     for selection_set in sets:
-        whole = whole.beside(measure.extent(selection_set.selections))
+        whole = whole.plus(measure.extent(selection_set.selections))
     if whole.levels > MAX_DEPTH + 1:
         yield f"The operation exceeds the maximum depth of {MAX_DEPTH}."
     if whole.aliases > MAX_ALIASES:
@@ -115,48 +136,45 @@ def _spread_in(definition: Node) -> set[str]:
 
 
 def _roots(document: DocumentNode, fragments: Fragments) -> Iterator[ExecutableDefinitionNode]:
-    """Yield operations, and the fragments that nothing spreads: validation walks them as well."""
+    """Yield operations and unused fragments: validation walks these as well."""
     spread = _spread_in(document)
-    for one in document.definitions:
-        if isinstance(one, FragmentDefinitionNode):
-            name = one.name.value
-            if name not in spread or fragments[name] is not one:
-                yield one
-        elif isinstance(one, ExecutableDefinitionNode):
-            yield one
-
-
-def faults_of_variables(variables: object) -> list[GraphQLError]:
-    """Return what makes variables too many to be coerced; no error where nothing does."""
-    waiting, count = [variables], 0
-    while waiting and count <= MAX_VARIABLE_VALUES:
-        value = waiting.pop()
-        if isinstance(value, dict | list):
-            waiting += value.values() if isinstance(value, dict) else value
-            count += len(value)
-    if count <= MAX_VARIABLE_VALUES:
-        return []
-    sentence = f"The variables hold more than {MAX_VARIABLE_VALUES:,} values: send fewer at a time."
-    return [GraphQLError(sentence)]
-
-
-def units_of(text: str) -> int:
-    """Return how many lexical units a text has; a comment counts as one.
-
-    To count them takes a tenth of the time that it takes to parse them.
-    """
-    return len(_UNIT.findall(text))
+    for definition in document.definitions:
+        if isinstance(definition, FragmentDefinitionNode):
+            name = definition.name.value
+            if name not in spread or fragments[name] is not definition:
+                yield definition
+        elif isinstance(definition, ExecutableDefinitionNode):
+            yield definition
 
 
 def _number(count: int) -> str:
     return f"{count:,}" if count < 10**9 else "more than a billion"
 
 
-class _Measure:
-    """Measures selections of one document, in which no fragment spreads itself.
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much a selection selects, including its fragments."""
 
-    A fragment that is not there adds nothing: validation names it.
-    """
+    levels: int = 0
+    fields: int = 0
+    aliases: int = 0
+    spreads: int = 0
+
+    def plus(self, other: "Extent") -> "Extent":
+        """Return the extent of both selections together."""
+        return Extent(
+            max(self.levels, other.levels),
+            self.fields + other.fields,
+            self.aliases + other.aliases,
+            self.spreads + other.spreads,
+        )
+
+
+_SPREAD = Extent(spreads=1)
+
+
+class _Measure:
+    """Measures selections of a document whose fragments have no cycles, each fragment once."""
 
     def __init__(self, fragments: Fragments) -> None:
         self._fragments = fragments
@@ -166,7 +184,7 @@ class _Measure:
         """Return how much ``selections`` select together."""
         whole = Extent()
         for selection in selections:
-            whole = whole.beside(self._of_one(selection))
+            whole = whole.plus(self._of_one(selection))
         return whole
 
     def _of_one(self, selection: SelectionNode) -> Extent:
@@ -182,9 +200,9 @@ class _Measure:
                     inner.spreads,
                 )
             case InlineFragmentNode():
-                return self.extent(selection.selection_set.selections).beside(_SPREAD)
+                return self.extent(selection.selection_set.selections).plus(_SPREAD)
             case FragmentSpreadNode():
-                return self._of_fragment(selection.name.value).beside(_SPREAD)
+                return self._of_fragment(selection.name.value).plus(_SPREAD)
         return Extent()
 
     def _of_fragment(self, name: str) -> Extent:
@@ -197,11 +215,12 @@ class _Measure:
     def pairs(self, sets: Sequence[SelectionSetNode]) -> int:
         """Return how many pairs of fields share a response key in ``sets`` and below them.
 
-        Call it where few fields are selected: it goes through each of them.
+        GraphQL's validation compares each pair. This visits each field, so few may be selected.
+        https://spec.graphql.org/October2021/#sec-Field-Selection-Merging
         """
         by_key: defaultdict[str, list[FieldNode]] = defaultdict(list)
-        for one in sets:
-            for _, field in fields_of(one.selections, self._fragments):
+        for selection_set in sets:
+            for _, field in fields_of(selection_set.selections, self._fragments):
                 by_key[(field.alias or field.name).value].append(field)
         found = 0
         for fields in by_key.values():

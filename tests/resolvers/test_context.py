@@ -7,7 +7,7 @@ from dal.errors import ThrottledError
 from dal.model import Organization
 from dal.query.pagination import Page, PageInfo, Slice
 from dal.query.trace import ExecutionStatistics
-from resolvers.request.cache import PrefetchedPages, RequestCache
+from resolvers.context import PrefetchedPages, RequestCache
 
 PAGE: Page[str] = Page([], PageInfo(None, None, None, None), ExecutionStatistics("T1"))
 

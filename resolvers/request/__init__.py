@@ -1,1 +1,0 @@
-"""One request: its user, permissions, selected fields, and cached reads."""

@@ -1,0 +1,258 @@
+"""What a request selects: the fields below a resolver's own, and the slice of a list.
+
+A compiled field keeps in its ``memo`` whatever follows from the document alone.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, TypeAlias
+
+import strawberry
+from graphql import (
+    FieldNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    GraphQLResolveInfo,
+    InlineFragmentNode,
+    SelectionSetNode,
+    Undefined,
+    value_from_ast_untyped,
+)
+
+from dal.errors import InvalidArgumentError, InvalidCursorError
+from dal.limits import MAX_ROWS
+from dal.query.pagination import CursorKind, Page, Slice, decode_cursor
+from dal.query.plan import PlanBasis
+from resolvers.context import Context
+
+Info = strawberry.Info[Context, None]
+
+DEFAULT_SIZE = 20
+
+TRACED = ("steps", "rows", "alternatives", "fullPages", "ideal")
+"""Fields of a page's plan that need a trace of its reads."""
+
+CreatedFrom: TypeAlias = Annotated[
+    datetime | None, strawberry.argument(description="Return rows created at or after this time.")
+]
+CreatedBefore: TypeAlias = Annotated[
+    datetime | None, strawberry.argument(description="Return rows created before this time.")
+]
+
+
+class DateOrder(StrEnum):
+    """Orders of a list by date."""
+
+    NEWEST = "NEWEST"
+    OLDEST = "OLDEST"
+
+
+OrderBy: TypeAlias = Annotated[
+    DateOrder | None, strawberry.argument(description="Sort order. Default NEWEST.")
+]
+
+
+def selects(info: Info, *path: str) -> bool:
+    """Return whether the request selects the field at ``path`` below the current field.
+
+    Fields count whatever their ``@skip`` and ``@include`` say: True may be wrong, False never is.
+    """
+    raw = _raw(info)
+    memo: dict[object, bool] = getattr(raw, "memo", {})
+    if path not in memo:
+        memo[path] = _reaches(raw.field_nodes, path, raw.fragments)
+    return memo[path]
+
+
+def slice_of(
+    info: Info,
+    first: int | None,
+    after: str | None,
+    last: int | None = None,
+    before: str | None = None,
+    *,
+    kind: CursorKind = CursorKind.INSTANT,
+    order_by: DateOrder | None = None,
+    plan_by: PlanBasis | None = None,
+) -> Slice:
+    """Return the slice that the current field requests; a null order is NEWEST.
+
+    A cursor of another ``kind`` of list raises InvalidCursorError. ``plan_by`` needs a server that
+    explains its plans.
+    """
+    if plan_by is not None and not info.context.explain:
+        raise InvalidArgumentError(
+            "planBy", "This server does not explain its plans: leave planBy out."
+        )
+    return replace(
+        plain_slice(first, after, last, before, kind=kind),
+        next_page=selects(info, "pageInfo", "hasNextPage"),
+        previous_page=selects(info, "pageInfo", "hasPreviousPage"),
+        reverse=order_by == DateOrder.OLDEST,
+        explain=info.context.explain and any(selects(info, "plan", name) for name in TRACED),
+        plan_by=plan_by,
+    )
+
+
+def first_slice(info: Info, field: str, *, kind: CursorKind = CursorKind.INSTANT) -> Slice | None:
+    """Return the slice that ``field`` below the current field requests, if it begins the list.
+
+    None if the request selects no such field, filters it or has an error in its arguments: then the
+    field reads its own page.
+    """
+    for selected in _below(info, field):
+        given = selected.arguments
+        usual = given.get("orderBy", DateOrder.NEWEST) == DateOrder.NEWEST
+        if not (usual and given.keys() <= {"first", "before", "orderBy"}):
+            continue
+        try:
+            cut = plain_slice(given.get("first"), None, None, given.get("before"), kind=kind)
+        except (InvalidArgumentError, InvalidCursorError):
+            continue
+        return replace(
+            cut,
+            next_page=selected.selects("pageInfo", "hasNextPage"),
+            previous_page=selected.selects("pageInfo", "hasPreviousPage"),
+            explain=info.context.explain and any(selected.selects("plan", one) for one in TRACED),
+        )
+    return None
+
+
+def plain_slice(
+    first: int | None,
+    after: str | None,
+    last: int | None,
+    before: str | None,
+    *,
+    kind: CursorKind = CursorKind.INSTANT,
+) -> Slice:
+    """Return the slice of Relay's four arguments, without flags.
+
+    https://relay.dev/graphql/connections.htm#sec-Arguments
+    """
+    if first is not None and last is not None:
+        raise InvalidArgumentError("last", "Pass first or last, not both.")
+    return Slice(
+        limit=_size("first", first) if last is None else _size("last", last),
+        backward=last is not None,
+        after=_position("after", after, kind),
+        before=_position("before", before, kind),
+    )
+
+
+def _size(argument: str, value: int | None) -> int:
+    if value is None:
+        return DEFAULT_SIZE
+    if not 0 <= value <= MAX_ROWS:
+        raise InvalidArgumentError(
+            argument, f"{argument} is {value}; it goes from 0 to {MAX_ROWS}."
+        )
+    return value
+
+
+def _position(argument: str, cursor: str | None, kind: CursorKind) -> str | None:
+    if cursor is None:
+        return None
+    try:
+        return decode_cursor(cursor, kind)
+    except InvalidCursorError as error:
+        raise InvalidCursorError(f"{argument}: {error}") from None
+
+
+def edges(root: strawberry.Parent[Page[Any]], info: Info) -> Any:
+    """Return the page's rows with their cursors."""
+    return _paced(info, root.edges)
+
+
+def nodes(root: strawberry.Parent[Page[Any]], info: Info) -> Any:
+    """Return the page's rows."""
+    return _paced(info, root.nodes)
+
+
+def _paced(info: Info, rows: Sequence[Any]) -> Any:
+    pace = info.context.pace
+    return pace.rows(rows, _weight(info)) if pace.slow else rows
+
+
+def _weight(info: Info) -> int:
+    """Return how many fields the request selects below the current one, at all depths."""
+    raw = _raw(info)
+    memo: dict[object, int] = getattr(raw, "memo", {})
+    if _weight not in memo:
+        memo[_weight] = sum(_fields_below(node, raw.fragments) for node in raw.field_nodes)
+    return memo[_weight]
+
+
+def _fields_below(node: FieldNode, fragments: dict[str, FragmentDefinitionNode]) -> int:
+    if node.selection_set is None:
+        return 0
+    fields = _fields(node.selection_set, fragments)
+    return sum(1 + _fields_below(field, fragments) for field in fields)
+
+
+@dataclass(frozen=True, slots=True)
+class _Selected:
+    """A selected field: its arguments that are not null, and its nodes."""
+
+    arguments: Mapping[str, Any]
+    nodes: Sequence[FieldNode]
+    fragments: dict[str, FragmentDefinitionNode]
+
+    def selects(self, *path: str) -> bool:
+        """Return whether the request selects the field at ``path`` below this one."""
+        return _reaches(self.nodes, path, self.fragments)
+
+
+def _below(info: Info, name: str) -> Iterator[_Selected]:
+    """Yield the fields of that name below the current one, one for each response key."""
+    raw = _raw(info)
+    by_key: dict[str, list[FieldNode]] = {}
+    for node in _under(raw.field_nodes, name, raw.fragments):
+        by_key.setdefault((node.alias or node.name).value, []).append(node)
+    for nodes in by_key.values():
+        given = {
+            argument.name.value: value_from_ast_untyped(argument.value, info.variable_values)
+            for argument in nodes[0].arguments or ()
+        }
+        stated = {key: value for key, value in given.items() if value not in (None, Undefined)}
+        yield _Selected(stated, nodes, raw.fragments)
+
+
+def _raw(info: Info) -> GraphQLResolveInfo[Any]:
+    return info._raw_info  # noqa: SLF001 - Strawberry's public selected_fields copies the whole tree
+
+
+def _reaches(
+    nodes: Sequence[FieldNode], path: Sequence[str], fragments: dict[str, FragmentDefinitionNode]
+) -> bool:
+    for name in path:
+        nodes = _under(nodes, name, fragments)
+    return bool(nodes)
+
+
+def _under(
+    nodes: Sequence[FieldNode], name: str, fragments: dict[str, FragmentDefinitionNode]
+) -> list[FieldNode]:
+    """Return the nodes of one name below any of ``nodes``."""
+    return [
+        field
+        for node in nodes
+        if node.selection_set is not None
+        for field in _fields(node.selection_set, fragments)
+        if field.name.value == name
+    ]
+
+
+def _fields(
+    selected: SelectionSetNode, fragments: dict[str, FragmentDefinitionNode]
+) -> Iterator[FieldNode]:
+    for node in selected.selections:
+        match node:
+            case FieldNode():
+                yield node
+            case InlineFragmentNode():
+                yield from _fields(node.selection_set, fragments)
+            case FragmentSpreadNode():
+                yield from _fields(fragments[node.name.value].selection_set, fragments)

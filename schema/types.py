@@ -1,0 +1,176 @@
+"""Types that every subject uses: scalars, enums, Relay's Node, Edge and Connection, user errors.
+
+A field without a resolver is an attribute of the domain object. A field with a resolver is
+annotated with what the resolver returns; ``graphql_type`` is the type that clients see.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
+
+import orjson
+import strawberry
+from strawberry.schema.types.base_scalars import DateTimeDefinition, DecimalDefinition, wrap_parser
+from strawberry.types.scalar import ScalarDefinition
+
+from dal.query import trace
+from resolvers import node_ids, plans, selection
+from resolvers.mutations import UserErrorCode
+from resolvers.orders import CurrencyCode
+from resolvers.selection import DateOrder
+
+Row = TypeVar("Row")
+
+
+_DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+_CODE = re.compile(r"[A-Z]{3}")
+
+
+def shown_instant(instant: datetime) -> str:
+    """Return what ``isoformat`` does; for an instant in UTC orjson writes it in half the time."""
+    if type(instant) is datetime and instant.tzinfo is UTC:
+        return orjson.dumps(instant)[1:-1].decode()
+    return instant.isoformat()
+
+
+def _decimal(text: str) -> Decimal:
+    if _DECIMAL.fullmatch(text):
+        return Decimal(text)
+    raise ValueError(text)
+
+
+def _code(text: str) -> str:
+    if _CODE.fullmatch(text):
+        return text
+    raise ValueError(text)
+
+
+SCALARS: Mapping[object, ScalarDefinition] = {
+    datetime: replace(
+        DateTimeDefinition,
+        description="A time such as `2024-12-01T00:00:00Z`. Results are in UTC, in microseconds; "
+        "the server reads an argument without a time zone as UTC.",
+        specified_by_url="https://www.rfc-editor.org/rfc/rfc3339",
+        serialize=shown_instant,
+    ),
+    Decimal: replace(
+        DecimalDefinition,
+        description='A decimal number as a string, such as `"12.50"`, since a JSON number may lose '
+        "digits.",
+        specified_by_url="https://www.w3.org/TR/xmlschema11-2/#decimal",
+        parse_value=wrap_parser(_decimal, "Decimal"),
+    ),
+    CurrencyCode: strawberry.scalar(
+        name="CurrencyCode",
+        description="Three-letter ISO 4217 currency code, such as `EUR`.",
+        specified_by_url="https://www.iso.org/iso-4217-currency-codes.html",
+        parse_value=wrap_parser(_code, "CurrencyCode"),
+    ),
+}
+"""By the Python type that fields and inputs are annotated with."""
+
+
+def show_enum(
+    kind: type[Enum], description: str, values: Mapping[Any, str], *, name: str | None = None
+) -> None:
+    """Describe an enum of the domain and each of its members."""
+    # An input type that was defined before may have made the definition, and has kept it.
+    if not hasattr(kind, "__strawberry_definition__"):
+        strawberry.enum(kind)
+    definition = kind.__strawberry_definition__  # type: ignore[attr-defined]
+    definition.name, definition.description = name or kind.__name__, description
+    for value in definition.values:
+        value.description = values[kind(value.value)]
+
+
+show_enum(
+    DateOrder,
+    "Sort order of a list by creation time.",
+    {
+        DateOrder.NEWEST: "Newest first.",
+        DateOrder.OLDEST: "Oldest first.",
+    },
+)
+
+
+@strawberry.interface(description="An object with a globally unique id.")
+class Node:
+    """Relay's Node interface; each of its types names the domain objects that it shows."""
+
+    shows: ClassVar[type]
+
+    @classmethod
+    def is_type_of(cls, value: object, _: object) -> bool:
+        """Return whether this type shows the domain object ``value``."""
+        return isinstance(value, cls.shows)
+
+    id: strawberry.ID = strawberry.field(
+        resolver=node_ids.node_id,
+        description="Global object id for `node`, caches and mutations. Opaque.",
+    )
+
+
+@strawberry.type(description="Pagination flags and cursors. The flags are exact.")
+class PageInfo:
+    """Shows dal.query.pagination.PageInfo."""
+
+    has_next_page: bool = strawberry.field(description="Whether more rows follow the page.")
+    has_previous_page: bool = strawberry.field(description="Whether more rows precede the page.")
+    start_cursor: str | None = strawberry.field(
+        description="Cursor of the first row, for `before`; null on an empty page."
+    )
+    end_cursor: str | None = strawberry.field(
+        description="Cursor of the last row, for `after`; null on an empty page."
+    )
+
+
+@strawberry.type(description="A row of a list and its cursor.")
+class Edge(Generic[Row]):
+    """Shows dal.query.pagination.Edge."""
+
+    node: Row = strawberry.field(description="The row.")
+    cursor: str = strawberry.field(description="Cursor of the row, for `after` and `before`.")
+
+
+@strawberry.type(description="One page of a list.")
+class Connection(Generic[Row]):
+    """Shows dal.query.pagination.Page."""
+
+    edges: list[Edge[Row]] = strawberry.field(
+        resolver=selection.edges, description="Rows of the page with their cursors."
+    )
+    nodes: list[Row] = strawberry.field(
+        resolver=selection.nodes, description="Rows of the page without cursors."
+    )
+    page_info: PageInfo = strawberry.field(
+        description="Pagination flags and cursors. Flags are computed only when selected."
+    )
+    plan: trace.ExecutionStatistics | None = strawberry.field(
+        resolver=plans.plan,
+        graphql_type=Annotated["QueryPlan", strawberry.lazy("schema.plans")] | None,  # noqa: F821 - it imports us
+        description="How the page was read; null unless the server explains its plans.",
+    )
+
+
+USER_ERRORS = "Validation errors. Empty on success."
+"""Description of ``userErrors`` in every payload."""
+
+
+@strawberry.type(description="An error in a mutation's input.")
+class UserError:
+    """Shows resolvers.mutations.UserError."""
+
+    field: list[str] | None = strawberry.field(
+        description='Path of the invalid input field, such as `["input", "lines", "0", '
+        '"quantity"]`; null if the error is not about a field.'
+    )
+    message: str = strawberry.field(description="Sentence for the end user.")
+    code: UserErrorCode = strawberry.field(
+        description="Code for programs. Messages may change; codes do not."
+    )
