@@ -22,7 +22,7 @@ async def test_each_account_has_its_own_requests(table: Table) -> None:
     assert [*accounts] == [Account(1, 1.0, 0.0), Account(3, 3.0, 0.0)]
 
 
-async def test_accounts_know_reads_and_writes(table: Table) -> None:
+async def test_accounts_separate_reads_and_writes(table: Table) -> None:
     with opened() as account:
         await table.write([{"Put": {"Item": KEY}}])
         await table.put_many([KEY | {"SK": {"S": "c"}}])
@@ -32,7 +32,7 @@ async def test_accounts_know_reads_and_writes(table: Table) -> None:
     assert account == Account(5, 2.0, 1 + 1 + 1 + 4)
 
 
-async def test_an_attempt_that_failed_is_a_request(table: Table) -> None:
+async def test_a_failed_attempt_counts_as_a_request(table: Table) -> None:
     async def failing(real: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
         raise unreachable("http://x")
 

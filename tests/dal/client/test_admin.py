@@ -32,7 +32,7 @@ async def expires(table: Table) -> bool:
     return answer["TimeToLiveDescription"]["TimeToLiveStatus"] in {"ENABLED", "ENABLING"}
 
 
-async def test_a_creation_without_all_rights_is_ended_by_the_next(absent: Table) -> None:
+async def test_the_next_create_completes_one_that_lacked_a_permission(absent: Table) -> None:
     client = FaultyClient(absent.service, *[reach] * 2, refuse(DENIED))
     with pytest.raises(errors.StoreRefusedError, match="AccessDeniedException"):
         await create_table(Table(client, absent.name))
@@ -44,7 +44,7 @@ async def test_a_creation_without_all_rights_is_ended_by_the_next(absent: Table)
     assert not await create_table(absent)
 
 
-async def test_a_table_that_others_filled_is_not_called_complete(absent: Table) -> None:
+async def test_a_table_with_items_of_other_programs_is_not_called_complete(absent: Table) -> None:
     await admin.create(absent, INDEXES)
     await admin.let_expire(absent)
     await absent.put_many([KEY])
@@ -52,7 +52,7 @@ async def test_a_table_that_others_filled_is_not_called_complete(absent: Table) 
     assert await MaintenanceStore(absent).read() == Maintenance()
 
 
-async def test_who_may_not_look_is_told_so_at_once(absent: Table) -> None:
+async def test_a_missing_permission_to_describe_fails_at_once(absent: Table) -> None:
     client = Blind(absent.service)
     with pytest.raises(errors.StoreRefusedError, match="AccessDeniedException"):
         await create_table(Table(client, absent.name))
@@ -68,7 +68,7 @@ class Blind(FaultyClient):
         return await super().call(operation, arguments)
 
 
-async def test_a_table_that_is_being_changed_is_waited_for(table: Table) -> None:
+async def test_a_table_that_is_being_updated_is_waited_for(table: Table) -> None:
     await admin.renew_stream(table)
     busy = refuse(client_error("ResourceInUseException"))
     client = FaultyClient(table.service, busy, busy)
@@ -76,7 +76,7 @@ async def test_a_table_that_is_being_changed_is_waited_for(table: Table) -> None
     assert [operation for operation, _ in client.calls] == ["update_table"] * 3
 
 
-async def test_a_table_that_stays_in_use_is_told_in_one_sentence(
+async def test_a_table_that_stays_in_use_fails_with_one_sentence(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(admin, "ACTIVE_SECONDS", 0.2)
@@ -86,7 +86,7 @@ async def test_a_table_that_stays_in_use_is_told_in_one_sentence(
 
 
 @pytest.mark.parametrize("code", ["ExpiredTokenException", "ReplicatedWriteConflictException"])
-async def test_credentials_that_expired_and_writes_of_other_regions_are_tried_again(
+async def test_expired_credentials_and_replicated_write_conflicts_are_retried(
     table: Table, code: str
 ) -> None:
     client = FaultyClient(table.service, refuse(client_error(code)))

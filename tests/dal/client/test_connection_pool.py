@@ -103,7 +103,7 @@ async def test_a_connection_serves_one_request_after_the_other(
     assert server.opened == 1
 
 
-async def test_requests_at_once_have_a_connection_each(
+async def test_each_concurrent_request_has_its_own_connection(
     server: Server, kept: ConnectionPool
 ) -> None:
     assert set(await asyncio.gather(*(send(kept) for _ in range(5)))) == set("12345")
@@ -126,7 +126,7 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nte\r\n2\r\
         (b"HTTP/1.1 100 Continue\r\n\r\n", WHOLE),
     ],
 )
-async def test_an_answer_may_come_in_parts(
+async def test_a_response_may_arrive_in_parts(
     server: Server, kept: ConnectionPool, parts: tuple[bytes, ...]
 ) -> None:
     server.replies = [saying(*parts)]
@@ -138,7 +138,7 @@ async def test_an_answer_may_come_in_parts(
 
 
 @pytest.mark.parametrize("end", [close, reset])
-async def test_a_kept_connection_that_was_closed_is_noticed(
+async def test_a_closed_idle_connection_is_not_reused(
     server: Server, kept: ConnectionPool, end: Reply
 ) -> None:
     async def answer_and_end(writer: asyncio.StreamWriter) -> None:
@@ -155,7 +155,7 @@ async def test_a_kept_connection_that_was_closed_is_noticed(
 
 
 @pytest.mark.parametrize("end", [close, reset])
-async def test_a_read_that_a_kept_connection_lost_is_sent_again_at_once(
+async def test_a_read_that_an_idle_connection_lost_is_sent_again_at_once(
     server: Server, kept: ConnectionPool, end: Reply
 ) -> None:
     await send(kept)
@@ -165,7 +165,7 @@ async def test_a_read_that_a_kept_connection_lost_is_sent_again_at_once(
 
 
 @pytest.mark.parametrize("end", [close, reset])
-async def test_a_write_that_a_kept_connection_lost_is_left_to_the_policy_of_retries(
+async def test_a_write_that_an_idle_connection_lost_is_left_to_the_retries(
     server: Server, kept: ConnectionPool, end: Reply
 ) -> None:
     await send(kept)
@@ -175,7 +175,7 @@ async def test_a_write_that_a_kept_connection_lost_is_left_to_the_policy_of_retr
     assert server.requests == 2
 
 
-async def test_no_request_is_sent_again_over_and_over(server: Server, kept: ConnectionPool) -> None:
+async def test_a_request_is_sent_again_only_once(server: Server, kept: ConnectionPool) -> None:
     await asyncio.gather(*(send(kept) for _ in range(3)))
     server.replies = [reset] * 9
     with pytest.raises(UnansweredError):
@@ -193,7 +193,9 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("begun", BROKEN.values(), ids=BROKEN)
-async def test_a_broken_answer_is_none(server: Server, kept: ConnectionPool, begun: bytes) -> None:
+async def test_a_broken_response_is_an_error(
+    server: Server, kept: ConnectionPool, begun: bytes
+) -> None:
     async def break_off(writer: asyncio.StreamWriter) -> None:
         await saying(begun)(writer)
         writer.close()
@@ -206,7 +208,7 @@ async def test_a_broken_answer_is_none(server: Server, kept: ConnectionPool, beg
     assert await send(kept) == "3"
 
 
-async def test_a_late_answer_is_not_taken_for_the_next_ones(
+async def test_a_late_response_is_not_taken_for_the_next_requests(
     server: Server, kept: ConnectionPool
 ) -> None:
     come = asyncio.Event()
@@ -242,7 +244,7 @@ async def test_a_late_answer_is_not_taken_for_the_next_ones(
     ],
     ids=["a second answer", "more bytes", "Connection: close", "HTTP/1.0"],
 )
-async def test_a_connection_that_cannot_be_trusted_is_not_kept(
+async def test_a_connection_with_unexpected_bytes_is_not_reused(
     server: Server, kept: ConnectionPool, reply: tuple[bytes, ...]
 ) -> None:
     server.replies = [saying(*reply)]
@@ -252,7 +254,7 @@ async def test_a_connection_that_cannot_be_trusted_is_not_kept(
     assert server.opened == 2
 
 
-async def test_a_connection_that_was_idle_for_long_is_not_used(
+async def test_a_connection_that_was_idle_for_long_is_not_reused(
     server: Server, kept: ConnectionPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await send(kept)
@@ -261,7 +263,7 @@ async def test_a_connection_that_was_idle_for_long_is_not_used(
     assert server.opened == 2
 
 
-async def test_nobody_there_is_an_error_of_the_system() -> None:
+async def test_a_refused_connection_is_an_error_of_the_system() -> None:
     with pytest.raises(ConnectionRefusedError):
         await ConnectionPool(Origin("127.0.0.1", free_port())).send(REQUEST, repeatable=True)
 
@@ -290,7 +292,7 @@ def resolved(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     return addresses
 
 
-async def test_an_address_that_swallows_packets_is_passed_by(
+async def test_an_address_that_drops_packets_is_passed_over(
     server: Server, resolved: list[tuple[str, int]]
 ) -> None:
     resolved += [("127.0.0.2", server.port), ("127.0.0.1", server.port)]
@@ -300,7 +302,7 @@ async def test_an_address_that_swallows_packets_is_passed_by(
         kept.close()
 
 
-async def test_the_servers_own_event_loop_connects_too(server: Server) -> None:
+async def test_uvloop_connects_too(server: Server) -> None:
     async def answered() -> str:
         kept = ConnectionPool(Origin("localhost", server.port))
         try:

@@ -64,7 +64,7 @@ async def refreshed(table: Table) -> None:
 
 
 @pytest.mark.parametrize("fault", [refuse, hang])
-async def test_unexpired_keys_are_used_while_their_endpoint_is_down(
+async def test_valid_credentials_are_used_while_their_endpoint_is_down(
     table: Table, endpoint: AwsEndpoint, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sdk, "REFRESH_EVERY", 0)
@@ -75,7 +75,7 @@ async def test_unexpired_keys_are_used_while_their_endpoint_is_down(
         assert await keys_by_both_ways(table, endpoint) == ["key-1", "key-1"]
 
 
-async def test_a_refresh_that_fails_is_a_line_in_the_log(
+async def test_a_failed_refresh_is_one_line_in_the_log(
     table: Table, endpoint: AwsEndpoint, caplog: pytest.LogCaptureFixture
 ) -> None:
     endpoint.seconds = 300
@@ -91,7 +91,7 @@ async def test_a_refresh_that_fails_is_a_line_in_the_log(
     assert line.message.endswith("They are used until they expire.")
 
 
-async def test_a_refresh_is_tried_again_and_its_keys_are_used(
+async def test_a_refresh_is_retried_and_its_credentials_are_used(
     table: Table, endpoint: AwsEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sdk, "REFRESH_EVERY", 0)
@@ -106,7 +106,7 @@ async def test_a_refresh_is_tried_again_and_its_keys_are_used(
     assert await keys_by_both_ways(table, endpoint) == ["key-2", "key-2"]
 
 
-async def test_expired_keys_fail_until_there_are_new_ones(
+async def test_expired_credentials_fail_until_there_are_new_ones(
     table: Table, endpoint: AwsEndpoint
 ) -> None:
     endpoint.seconds = -1
@@ -121,7 +121,7 @@ async def test_expired_keys_fail_until_there_are_new_ones(
     assert await keys_by_both_ways(table, endpoint) == ["key-3", "key-3"]
 
 
-async def test_a_first_refusal_of_keys_is_told_by_both_ways(
+async def test_the_wire_and_the_sdk_report_a_first_refusal_of_credentials(
     table: Table, endpoint: AwsEndpoint
 ) -> None:
     endpoint.fault = refuse
@@ -130,7 +130,7 @@ async def test_a_first_refusal_of_keys_is_told_by_both_ways(
             await way.call(*GET)
 
 
-async def test_requests_without_good_keys_wait_for_one_refresh(
+async def test_requests_without_valid_credentials_wait_for_one_refresh(
     table: Table, endpoint: AwsEndpoint
 ) -> None:
     wire, way = ways(table)
@@ -144,7 +144,7 @@ async def test_requests_without_good_keys_wait_for_one_refresh(
     assert endpoint.keys == 1
 
 
-async def test_a_containers_endpoint_is_asked_over_plain_http(
+async def test_a_containers_credentials_come_over_plain_http(
     endpoint: AwsEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AWS_WEB_IDENTITY_TOKEN_FILE")

@@ -1,14 +1,13 @@
 """What calls pass on their way: a free connection, the circuit breaker, the log of failures."""
 
 import asyncio
-import logging
 
 import pytest
 
 from dal import errors
-from dal.client import gate, retries
+from dal.client import gate
 from dal.client.gate import CircuitBreaker, Gate
-from dal.client.retries import FailureLog, retry
+from dal.client.retries import retry
 from dal.deadline import Deadline, deadline
 
 
@@ -32,7 +31,7 @@ def fail(circuit: CircuitBreaker, times: int = gate.FAILURES) -> None:
         circuit.failed()
 
 
-def test_it_opens_after_several_failures_over_some_time(clock: list[float]) -> None:
+def test_the_circuit_opens_after_several_failures_over_some_time(clock: list[float]) -> None:
     circuit = CircuitBreaker()
     fail(circuit, 100)
     assert not is_open(circuit), "a restart of the store is waited for"
@@ -41,7 +40,7 @@ def test_it_opens_after_several_failures_over_some_time(clock: list[float]) -> N
     assert is_open(circuit)
 
 
-def test_few_failures_do_not_open_it(clock: list[float]) -> None:
+def test_few_failures_do_not_open_the_circuit(clock: list[float]) -> None:
     circuit = CircuitBreaker()
     fail(circuit, gate.FAILURES - 2)
     clock[0] += 1000
@@ -53,7 +52,7 @@ def test_few_failures_do_not_open_it(clock: list[float]) -> None:
     assert not is_open(circuit)
 
 
-def test_one_call_a_second_goes_through_an_open_circuit(clock: list[float]) -> None:
+def test_an_open_circuit_passes_one_call_a_second(clock: list[float]) -> None:
     circuit = CircuitBreaker()
     fail(circuit)
     clock[0] += gate.OUTAGE_SECONDS
@@ -93,7 +92,7 @@ class Store:
 GONE = errors.StoreUnavailableError("Gone.")
 
 
-async def test_who_has_a_deadline_fails_at_once_while_the_circuit_is_open(
+async def test_a_request_with_a_deadline_fails_at_once_while_the_circuit_is_open(
     opened: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gate, "PROBE_SECONDS", 10)
@@ -107,7 +106,7 @@ async def test_who_has_a_deadline_fails_at_once_while_the_circuit_is_open(
     assert store.calls == gate.FAILURES
 
 
-async def test_a_command_waits_for_the_store_to_come_back(opened: Gate) -> None:
+async def test_a_request_without_a_deadline_waits_for_the_circuit_to_close(opened: Gate) -> None:
     store = Store(GONE)
     asyncio.get_running_loop().call_later(0.5, setattr, store, "error", None)
     assert await retry(lambda: opened.call("query", store)) <= gate.FAILURES + 3
@@ -122,7 +121,9 @@ async def test_a_command_waits_for_the_store_to_come_back(opened: Gate) -> None:
         errors.StoreRefusedError("No."),
     ],
 )
-async def test_an_answer_is_no_outage(opened: Gate, answer: errors.DalError) -> None:
+async def test_errors_that_dynamodb_returns_do_not_open_the_circuit(
+    opened: Gate, answer: errors.DalError
+) -> None:
     store = Store(answer)
     for _ in range(30):
         with pytest.raises(type(answer)):
@@ -153,7 +154,7 @@ async def test_a_refusal_closes_the_circuit(opened: Gate, clock: list[float]) ->
     assert not opened.circuit_open
 
 
-async def test_who_leaves_neither_opens_nor_closes_the_circuit(
+async def test_a_cancelled_probe_neither_opens_nor_closes_the_circuit(
     opened: Gate, clock: list[float]
 ) -> None:
     for _ in range(gate.FAILURES):
@@ -168,7 +169,7 @@ async def test_who_leaves_neither_opens_nor_closes_the_circuit(
         await opened.call("query", Store(None))
 
 
-async def test_calls_at_once_are_bounded_and_those_who_wait_can_leave() -> None:
+async def test_concurrent_calls_are_bounded_and_waiting_ones_can_be_cancelled() -> None:
     entrance, free = Gate(), asyncio.Event()
     running = 0
 
@@ -194,89 +195,9 @@ async def test_calls_at_once_are_bounded_and_those_who_wait_can_leave() -> None:
         assert running == gate.CONNECTIONS * 3 // 2
 
 
-async def test_maintenance_has_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_scan_has_more_time_than_a_query(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 0.05)
     entrance = Gate()
     await entrance.call("scan", lambda: asyncio.sleep(0.2))
     with pytest.raises(errors.StoreUnavailableError, match="did not answer within"):
         await entrance.call("query", lambda: asyncio.sleep(0.2))
-
-
-async def test_a_conflict_before_a_lost_answer_is_not_the_last_word() -> None:
-    """A conflict says that nothing was written; of the attempt under way nobody knows."""
-    attempts = 0
-
-    async def attempt() -> None:
-        nonlocal attempts
-        attempts += 1
-        if attempts == 1:
-            raise errors.ConflictError("Others.")
-        await asyncio.sleep(9)
-
-    end = Deadline()
-    end.restart(1)
-    with deadline(end), pytest.raises(errors.StoreUnavailableError):
-        await retry(attempt)
-    assert attempts == 2
-
-
-async def test_throttling_after_a_lost_answer_is_not_the_last_word() -> None:
-    """Throttling says that nothing was done; the attempt before it may have been."""
-    answers: list[errors.DalError] = [errors.StoreUnavailableError("Lost.")]
-
-    async def attempt() -> None:
-        raise answers.pop() if answers else errors.ThrottledError("Busy.")
-
-    end = Deadline()
-    end.restart(0.3)
-    with deadline(end), pytest.raises(errors.StoreUnavailableError, match="Lost"):
-        await retry(attempt)
-
-
-def test_a_storm_is_a_line_a_second_for_each_kind(caplog: pytest.LogCaptureFixture) -> None:
-    now = [100.0]
-    log = FailureLog(clock=lambda: now[0])
-    for _ in range(1000):
-        log.note("query", errors.StoreUnavailableError("Out."), 3)
-        log.note("get_item", errors.ThrottledError("Busy."), 1)
-    now[0] += 1
-    log.note("scan", errors.StoreUnavailableError("Up."), 2)
-    assert [record.getMessage() for record in caplog.records] == [
-        "DynamoDB failed: operation=query error=StoreUnavailableError attempt=3 suppressed=0: Out.",
-        "DynamoDB failed: operation=get_item error=ThrottledError attempt=1 suppressed=0: Busy.",
-        "DynamoDB failed: operation=scan error=StoreUnavailableError attempt=2 suppressed=999: Up.",
-    ]
-    last = caplog.records[-1]
-    assert (last.levelno, last.exc_info) == (logging.WARNING, None)
-    assert {"operation": "scan", "attempt": 2, "suppressed": 999}.items() <= vars(last).items()
-
-
-async def test_each_attempt_that_fails_is_logged(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(retries, "log_failure", FailureLog().note)
-    answers: list[errors.DalError] = [errors.ThrottledError("Busy."), GONE]
-
-    async def attempt() -> None:
-        if answers:
-            raise answers.pop()
-
-    await retry(attempt, "get_item")
-    first, second = [record.getMessage() for record in caplog.records]
-    assert "operation=get_item error=StoreUnavailableError attempt=1" in first
-    assert "operation=get_item error=ThrottledError attempt=2" in second
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        errors.ConflictError("Others."),
-        errors.ConditionFailedError([0]),
-        errors.CircuitOpenError("Not asked."),
-    ],
-)
-def test_what_is_no_failure_is_not_logged(
-    caplog: pytest.LogCaptureFixture, answer: errors.DalError
-) -> None:
-    FailureLog().note("query", answer, 1)
-    assert not caplog.records

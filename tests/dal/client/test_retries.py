@@ -1,3 +1,5 @@
+import asyncio
+import logging
 import time
 
 import pytest
@@ -5,8 +7,10 @@ import pytest
 from dal import errors
 from dal.client import retries
 from dal.client.responses import unreachable
+from dal.client.retries import FailureLog, retry, retry_on_conflict
 from dal.client.table import Table
 from dal.deadline import Deadline, deadline
+from dal.errors import ConflictError, ThrottledError
 from dal.table.items import Item
 from tests.conftest import Clients, fresh_table
 from tests.fakes import Answer, Fault, FaultyClient, Operation, client_error, lose_answer, refuse
@@ -46,7 +50,7 @@ def brief_deadline(monkeypatch: pytest.MonkeyPatch) -> float:
 
 @pytest.mark.parametrize("error", PASSING.values(), ids=PASSING)
 @pytest.mark.parametrize("times", [1, 3])
-async def test_a_passing_fault_is_retried(shared: Table, error: Exception, times: int) -> None:
+async def test_a_transient_error_is_retried(shared: Table, error: Exception, times: int) -> None:
     await shared.put_many([item("a")])
     table, client = faulty(shared, *[refuse(error)] * times)
     assert await table.get(key("a")) == item("a")
@@ -62,7 +66,7 @@ async def test_a_passing_fault_is_retried(shared: Table, error: Exception, times
         ("no answer", errors.StoreUnavailableError),
     ],
 )
-async def test_what_stands_in_the_way_until_the_deadline_is_raised(
+async def test_an_error_that_lasts_until_the_deadline_is_raised(
     shared: Table, brief_deadline: float, error: str, raised: type[Exception]
 ) -> None:
     table, client = faulty(shared, *[refuse(PASSING[error])] * 1000)
@@ -73,7 +77,7 @@ async def test_what_stands_in_the_way_until_the_deadline_is_raised(
     assert len(client.calls) < 100
 
 
-async def test_maintenance_waits_for_a_store_that_has_answered(
+async def test_a_patient_command_waits_for_a_store_that_has_answered(
     shared: Table, brief_deadline: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retries, "REPORT_SECONDS", brief_deadline)
@@ -116,7 +120,7 @@ async def test_maintenance_waits_for_a_store_that_has_answered(
         ("TransactionCanceledException", ("ValidationError",)),
     ],
 )
-async def test_a_refusal_for_good_is_not_retried(
+async def test_a_permanent_refusal_is_not_retried(
     shared: Table, code: str, reasons: tuple[str, ...]
 ) -> None:
     table, client = faulty(shared, refuse(client_error(code, reasons=reasons)))
@@ -125,7 +129,7 @@ async def test_a_refusal_for_good_is_not_retried(
     assert len(client.calls) == 1
 
 
-async def test_a_transaction_whose_answer_was_lost_is_not_done_twice(each_table: Table) -> None:
+async def test_a_transaction_with_lost_responses_is_done_once(each_table: Table) -> None:
     count = {
         "Update": {
             "Key": key("counter"),
@@ -142,14 +146,16 @@ async def test_a_transaction_whose_answer_was_lost_is_not_done_twice(each_table:
     assert await table.get(key("counter")) == item("counter", n={"N": "2"})
 
 
-async def test_a_first_add_whose_answer_was_lost_is_no_failed_condition(each_table: Table) -> None:
+async def test_an_add_with_a_lost_response_does_not_fail_its_own_condition(
+    each_table: Table,
+) -> None:
     table, _ = faulty(each_table, lose_answer)
     condition = {"ConditionExpression": "attribute_not_exists(PK)"}
     await table.write([{"Put": {"Item": item("a"), **condition}}])
     assert await table.get(key("a")) == item("a")
 
 
-async def test_unprocessed_items_are_written_in_the_end(shared: Table) -> None:
+async def test_unprocessed_items_are_written_by_further_requests(shared: Table) -> None:
     names = [f"w{number:02}" for number in range(25)]
     table, client = faulty(shared, _process(20), _process(3), _process(0))
     await table.put_many([item(name) for name in names])
@@ -158,7 +164,7 @@ async def test_unprocessed_items_are_written_in_the_end(shared: Table) -> None:
     assert len(await shared.get_many([key(name) for name in names])) == 25
 
 
-async def test_unprocessed_keys_are_read_in_the_end(shared: Table) -> None:
+async def test_unprocessed_keys_are_read_by_further_requests(shared: Table) -> None:
     names = [f"r{number:02}" for number in range(25)]
     await shared.put_many([item(name) for name in names])
     table, client = faulty(shared, _process(20), _process(3), _process(0))
@@ -169,7 +175,7 @@ async def test_unprocessed_keys_are_read_in_the_end(shared: Table) -> None:
     assert all(one["ConsistentRead"] for one in wanted)
 
 
-async def test_what_stays_unprocessed_until_the_deadline_is_throttling(
+async def test_items_unprocessed_until_the_deadline_raise_throttling(
     shared: Table, brief_deadline: float
 ) -> None:
     table, _ = faulty(shared, *[_process(0)] * 1000)
@@ -179,7 +185,7 @@ async def test_what_stays_unprocessed_until_the_deadline_is_throttling(
         await table.get_many([key("a")])
 
 
-async def test_one_failed_batch_fails_the_writing(shared: Table) -> None:
+async def test_one_failed_batch_fails_put_many(shared: Table) -> None:
     table, _ = faulty(shared, refuse(client_error("AccessDeniedException")))
     with pytest.raises(errors.StoreRefusedError):
         await table.put_many([item(f"{number:03}") for number in range(110)])
@@ -203,3 +209,123 @@ def _process(count: int) -> Fault:
         return {"Responses": answer["Responses"], "UnprocessedKeys": left}
 
     return fault
+
+
+async def test_a_conflict_is_retried_and_the_response_returned() -> None:
+    conflicts = [ConflictError("Others.")] * 3
+
+    async def attempt() -> int:
+        if conflicts:
+            raise conflicts.pop()
+        return 7
+
+    assert await retry_on_conflict(attempt) == 7
+
+
+async def test_retry_on_conflict_raises_other_errors_at_once() -> None:
+    attempts = 0
+
+    async def attempt() -> None:
+        nonlocal attempts
+        attempts += 1
+        raise ThrottledError("Busy.")
+
+    with pytest.raises(ThrottledError):
+        await retry_on_conflict(attempt)
+    assert attempts == 1
+
+
+@pytest.mark.parametrize("deadline", [None, 0.1])
+async def test_a_conflict_that_lasts_until_the_deadline_is_raised(
+    monkeypatch: pytest.MonkeyPatch, deadline: float | None
+) -> None:
+    monkeypatch.setattr(retries, "DEADLINE", 0.1 if deadline is None else 60)
+
+    async def attempt() -> None:
+        raise ConflictError("Others.")
+
+    async with asyncio.timeout(30):
+        with pytest.raises(ConflictError, match="Others"):
+            await retry_on_conflict(attempt, deadline)
+
+
+async def test_a_lost_response_after_a_conflict_is_raised_at_the_deadline() -> None:
+    """A conflict says that nothing was written; of the attempt under way nobody knows."""
+    attempts = 0
+
+    async def attempt() -> None:
+        nonlocal attempts
+        attempts += 1
+        if attempts == 1:
+            raise errors.ConflictError("Others.")
+        await asyncio.sleep(9)
+
+    end = Deadline()
+    end.restart(1)
+    with deadline(end), pytest.raises(errors.StoreUnavailableError):
+        await retry(attempt)
+    assert attempts == 2
+
+
+async def test_a_lost_response_before_throttling_is_raised_at_the_deadline() -> None:
+    """Throttling says that nothing was done; the attempt before it may have been."""
+    answers: list[errors.DalError] = [errors.StoreUnavailableError("Lost.")]
+
+    async def attempt() -> None:
+        raise answers.pop() if answers else errors.ThrottledError("Busy.")
+
+    end = Deadline()
+    end.restart(0.3)
+    with deadline(end), pytest.raises(errors.StoreUnavailableError, match="Lost"):
+        await retry(attempt)
+
+
+def test_many_failures_are_one_log_line_a_second_for_each_kind(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    now = [100.0]
+    log = FailureLog(clock=lambda: now[0])
+    for _ in range(1000):
+        log.note("query", errors.StoreUnavailableError("Out."), 3)
+        log.note("get_item", errors.ThrottledError("Busy."), 1)
+    now[0] += 1
+    log.note("scan", errors.StoreUnavailableError("Up."), 2)
+    assert [record.getMessage() for record in caplog.records] == [
+        "DynamoDB failed: operation=query error=StoreUnavailableError attempt=3 suppressed=0: Out.",
+        "DynamoDB failed: operation=get_item error=ThrottledError attempt=1 suppressed=0: Busy.",
+        "DynamoDB failed: operation=scan error=StoreUnavailableError attempt=2 suppressed=999: Up.",
+    ]
+    last = caplog.records[-1]
+    assert (last.levelno, last.exc_info) == (logging.WARNING, None)
+    assert {"operation": "scan", "attempt": 2, "suppressed": 999}.items() <= vars(last).items()
+
+
+async def test_each_failed_attempt_is_logged(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retries, "log_failure", FailureLog().note)
+    answers: list[errors.DalError] = [errors.ThrottledError("Busy."), PASSING["no answer"]]
+
+    async def attempt() -> None:
+        if answers:
+            raise answers.pop()
+
+    await retry(attempt, "get_item")
+    first, second = [record.getMessage() for record in caplog.records]
+    assert "operation=get_item error=StoreUnavailableError attempt=1" in first
+    assert "operation=get_item error=ThrottledError attempt=2" in second
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        errors.ConflictError("Others."),
+        errors.ConditionFailedError([0]),
+        errors.CircuitOpenError("Not asked."),
+    ],
+)
+def test_conflicts_failed_conditions_and_an_open_circuit_are_not_logged(
+    caplog: pytest.LogCaptureFixture, answer: errors.DalError
+) -> None:
+    FailureLog().note("query", answer, 1)
+    assert not caplog.records

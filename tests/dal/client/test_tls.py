@@ -154,7 +154,7 @@ async def refused(call: Call, endpoint: AwsEndpoint) -> str:
 
 
 @pytest.mark.parametrize("between", ["nothing", "a proxy"])
-async def test_an_endpoint_with_a_right_certificate_is_called_and_no_other(
+async def test_only_an_endpoint_with_a_valid_certificate_is_called(
     opened: Opened, machines: Machines, relay: Relay, between: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = relay.url.replace("http", "https")
@@ -178,7 +178,7 @@ BOTH_WAYS = pytest.mark.parametrize("way", [a_table, the_sdk])
 
 @BOTH_WAYS
 @pytest.mark.parametrize("setting", ["AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE"])
-async def test_an_empty_setting_does_not_switch_verification_off(
+async def test_an_empty_setting_keeps_verification_on(
     machines: Machines, setting: str, way: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AWS_CA_BUNDLE")
@@ -203,7 +203,7 @@ def named(
 
 
 @BOTH_WAYS
-async def test_the_authority_is_that_of_the_settings(
+async def test_the_settings_name_the_certificate_authority(
     named: None, machines: Machines, way: Opened
 ) -> None:
     async with way(machines.good.url) as call:
@@ -211,7 +211,7 @@ async def test_the_authority_is_that_of_the_settings(
 
 
 @BOTH_WAYS
-async def test_what_is_wrong_with_a_certificate_is_said(machines: Machines, way: Opened) -> None:
+async def test_an_untrusted_certificate_is_explained(machines: Machines, way: Opened) -> None:
     for endpoint, reason in ((machines.wrong_name, "mismatch"), (machines.unknown, "certificate")):
         async with way(endpoint.url) as call:
             assert fullmatch(
@@ -221,7 +221,7 @@ async def test_what_is_wrong_with_a_certificate_is_said(machines: Machines, way:
             )
 
 
-async def test_a_bundle_that_is_not_there_is_told(
+async def test_a_missing_bundle_is_reported(
     machines: Machines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_CA_BUNDLE", "/nowhere")

@@ -1,11 +1,23 @@
-"""The wire against its reference: what the AWS SDK answers to the same requests."""
+"""The wire against its reference: what the AWS SDK answers to the same requests.
+Where and how the wire connects: as the settings of the AWS SDK say.
+Signatures: those of AWS's published test suite, and botocore's own of any request of ours."""
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from unittest.mock import patch
 
 import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials as BotocoreCredentials
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dal import errors
-from dal.client.table import Table
+from dal.client.sdk import AwsSdk
+from dal.client.table import Table, TableAddress, connect
+from dal.client.transport import Credentials
+from dal.client.wire import Scope, Wire, authorization
 from tests import proxy
 from tests.conftest import Clients
 from tests.dal.client.ways import ROWS, outcome, requests, ways
@@ -18,7 +30,7 @@ async def filled(each_table: Table) -> Table:
     return each_table
 
 
-async def test_answers_and_refusals_are_the_same(filled: Table) -> None:
+async def test_the_wire_and_the_sdk_return_the_same_responses_and_errors(filled: Table) -> None:
     wire, sdk = ways(filled)
     for kind, (operation, arguments) in requests(filled.name).items():
         one, other = [await outcome(way, operation, arguments) for way in (wire, sdk)]
@@ -75,7 +87,9 @@ async def spoken(clients: Clients, dynoxide_url: str) -> AsyncIterator[tuple[Tab
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-async def test_faults_are_told_the_same(spoken: tuple[Table, Proxy], fault: Fault) -> None:
+async def test_the_wire_and_the_sdk_raise_the_same_errors_of_faults(
+    spoken: tuple[Table, Proxy], fault: Fault
+) -> None:
     table, between = spoken
     between.choose = always(fault)
     wire, sdk = ways(table)
@@ -83,3 +97,146 @@ async def test_faults_are_told_the_same(spoken: tuple[Table, Proxy], fault: Faul
         told = await outcome(wire, operation, arguments)
         assert told == await outcome(sdk, operation, arguments)
         assert issubclass(told[0], errors.DalError)
+
+
+async def test_the_sdk_sends_all_without_credentials_through_a_proxy_or_under_a_path(
+    dynoxide_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    address = TableAddress(endpoint_url=dynoxide_url)
+    async with connect(address) as table:
+        assert isinstance(table.service, AwsSdk)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    async with connect(address) as table:
+        assert isinstance(table.service, Wire)
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    async with connect(address) as table:
+        assert isinstance(table.service, AwsSdk)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    async with connect(address) as table:
+        assert isinstance(table.service, Wire)
+    async with connect(TableAddress(endpoint_url=f"{dynoxide_url}/under/a/path")) as table:
+        assert isinstance(table.service, AwsSdk)
+
+
+async def test_the_wire_uses_the_endpoint_and_the_region_of_the_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    async with connect(TableAddress()) as table:
+        wire, sdk = ways(table)
+        assert (wire._host, sdk.region) == ("dynamodb.eu-west-1.amazonaws.com", "eu-west-1")
+        assert wire._pool._origin.port == 443
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:9")
+    async with connect(TableAddress()) as table:
+        assert ways(table)[0]._host == "127.0.0.1:9"
+
+
+async def test_the_wire_sends_a_session_token_and_uses_refreshed_credentials(
+    dynoxide_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "first")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "token")
+    async with connect(TableAddress(endpoint_url=dynoxide_url)) as table:
+        wire, sdk = ways(table)
+        sent = (await wire._request("Query", b"{}")).decode()
+        assert "\r\nx-amz-security-token: token\r\n" in sent
+        assert "Credential=first/" in sent
+        assert "x-amz-date;x-amz-security-token;x-amz-target" in sent
+        assert isinstance(sdk, AwsSdk)
+        sdk._credentials.access_key = "second"  # as a refresh does
+        assert "Credential=second/" in (await wire._request("Query", b"{}")).decode()
+
+
+EXAMPLE = Credentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
+SERVICE = Scope("us-east-1", "service")
+INSTANT = ("x-amz-date", "20150830T123600Z")
+HOST = ("host", "example.amazonaws.com")
+FORM = ("content-type", "application/x-www-form-urlencoded")
+UNRESERVED = "/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+TOKEN = (
+    "AQoDYXdzEPT//////////wEXAMPLEtc764bNrC9SAPBSM22wDOk4x4HIZ8j4FZTwdQWLWsKWHGBuFqwAeMicRXmxfpSPfI"
+    "eoIYRqTflfKD8YUuwthAx7mSEI/qkPpKPi/kMcGdQrmGdeehM4IC1NtBmUpp2wUE8phUZampKsburEDy0KPkyQDYwT7WZ0"
+    "wq5VSXDvp75YU9HFvlRd8Tx6q6fE8YQcHNVXAkiY9q6d+xo0rKwT38xVqr7ZD0u0iPPkUL64lIZbqBAz+scqKmlzm8FDry"
+    "pNC9Yjc8fPOLn9FX9KSYvKTr4rvx3iSIlTJabIQwj2ICCR/oLxBA=="
+)
+
+SUITE = {
+    "get-vanilla": (
+        ("GET", "/", [HOST, INSTANT], b""),
+        "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31",
+    ),
+    "get-unreserved": (
+        ("GET", UNRESERVED, [HOST, INSTANT], b""),
+        "07ef7494c76fa4850883e2b006601f940f8a34d404d0cfa977f52a65bbf5f24f",
+    ),
+    "post-vanilla": (
+        ("POST", "/", [HOST, INSTANT], b""),
+        "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b",
+    ),
+    "post-header-value-case": (
+        ("POST", "/", [HOST, ("my-header1", "VALUE1"), INSTANT], b""),
+        "cdbc9802e29d2942e5e10b5bccfdd67c5f22c7c4e8ae67b53629efa58b974b7d",
+    ),
+    "post-sts-header-before": (
+        ("POST", "/", [HOST, INSTANT, ("x-amz-security-token", TOKEN)], b""),
+        "85d96828115b5dc0cfc3bd16ad9e210dd772bbebba041836c64533a82be05ead",
+    ),
+    "post-x-www-form-urlencoded": (
+        ("POST", "/", [FORM, HOST, INSTANT], b"Param1=value1"),
+        "ff11897932ad3f4e8b18135d722051e5ac45fc38421b1da7b9d196a0fe09473a",
+    ),
+}
+
+
+@pytest.mark.parametrize(("request_", "signature"), SUITE.values(), ids=SUITE)
+def test_signatures_equal_those_of_the_published_suite(
+    request_: tuple[str, str, list[tuple[str, str]], bytes], signature: str
+) -> None:
+    method, path, headers, body = request_
+    names = ";".join(name for name, _ in headers)
+    assert authorization(EXAMPLE, SERVICE, method, path, headers, body) == (
+        "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, "
+        f"SignedHeaders={names}, Signature={signature}"
+    )
+
+
+KEYS = st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", min_size=16, max_size=32)
+SECRETS = st.text("abcdefghijklmnopqrstuvwxyz+/ABCDEFGHIJ0123456789", min_size=20, max_size=60)
+
+
+@given(
+    st.builds(Credentials, KEYS, SECRETS, st.none() | SECRETS),
+    st.sampled_from(["eu-west-1", "us-east-1", "local"]),
+    st.datetimes(datetime(2015, 1, 1), datetime(2099, 1, 1)),  # noqa: DTZ001 - naive, as it asks
+    st.sampled_from(["dynamodb.eu-west-1.amazonaws.com", "127.0.0.1:8000"]),
+    st.binary(max_size=300),
+)
+def test_signatures_equal_those_of_botocore(
+    credentials: Credentials, region: str, moment: datetime, host: str, body: bytes
+) -> None:
+    headers = [
+        ("content-type", "application/x-amz-json-1.0"),
+        ("host", host),
+        ("x-amz-date", f"{moment:%Y%m%dT%H%M%SZ}"),
+        *([("x-amz-security-token", credentials.token)] if credentials.token else []),
+        ("x-amz-target", "DynamoDB_20120810.Query"),
+    ]
+    ours = authorization(credentials, Scope(region, "dynamodb"), "POST", "/", headers, body)
+    theirs = AWSRequest(
+        "POST",
+        f"https://{host}/",
+        headers={
+            name: value for name, value in headers if name in {"content-type", "x-amz-target"}
+        },
+        data=body,
+    )
+    with patch("botocore.auth.get_current_datetime", lambda: moment.replace(tzinfo=UTC)):
+        SigV4Auth(BotocoreCredentials(*credentials), "dynamodb", region).add_auth(theirs)
+    assert ours == theirs.headers["Authorization"]

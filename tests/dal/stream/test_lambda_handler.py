@@ -139,7 +139,7 @@ async def test_the_handler_takes_its_settings_from_the_environment(
     await asyncio.to_thread(handler, event, None)
     assert list(lambda_handler._tables.values()) == opened
     monkeypatch.setenv("MARGINALIA_TABLE", "absent")
-    with pytest.raises(StoreRefusedError, match="The table is not there"):
+    with pytest.raises(StoreRefusedError, match="The table does not exist"):
         await asyncio.to_thread(handler, event, None)
     assert await count(streamed) == "2"
 

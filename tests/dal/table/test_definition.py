@@ -41,7 +41,7 @@ def test_kinds_of_rows_that_share_an_index_agree_on_its_keys() -> None:
 @pytest.mark.parametrize(
     ("gone", "named"), [(1, "the index byDate"), (2, "the indexes byDate, byStatusDate")]
 )
-def test_a_table_of_an_older_version_is_refused_in_one_sentence(gone: int, named: str) -> None:
+def test_a_table_of_an_older_version_is_refused_with_one_sentence(gone: int, named: str) -> None:
     definition = table_definition("t", INDEXES)
     del definition["LocalSecondaryIndexes"][:gone]
     with pytest.raises(StoreRefusedError, match=f"The table t lacks {named}, ") as fault:
@@ -57,7 +57,7 @@ def test_a_table_without_local_indexes_is_refused() -> None:
 
 
 @pytest.mark.parametrize("spoiled", ["a projection", "a key"])
-def test_an_index_that_shows_less_or_has_other_keys_is_refused(spoiled: str) -> None:
+def test_an_index_that_projects_less_or_has_other_keys_is_refused(spoiled: str) -> None:
     definition = table_definition("t", INDEXES)
     index = next(one for one in definition["GlobalSecondaryIndexes"] if one["IndexName"] == "all")
     if spoiled == "a key":
@@ -68,7 +68,7 @@ def test_an_index_that_shows_less_or_has_other_keys_is_refused(spoiled: str) -> 
         refuse_outdated(definition, INDEXES)
 
 
-def test_an_index_that_shows_more_is_good() -> None:
+def test_an_index_that_projects_more_is_accepted() -> None:
     definition = table_definition("t", INDEXES)
     first, second, *_ = definition["GlobalSecondaryIndexes"]
     first["Projection"] = {"ProjectionType": "ALL"}

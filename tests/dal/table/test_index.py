@@ -1,8 +1,17 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.entities.comment import ALL, BY_LANGUAGE, BY_LANGUAGE_AND_RATING, BY_RATING, COMMENT
+from dal.entities.comment import (
+    ALL,
+    BY_LANGUAGE,
+    BY_LANGUAGE_AND_RATING,
+    BY_RATING,
+    COMMENT,
+    comment_position,
+)
 from dal.entities.order import (
     OPEN_ORDERS,
     OPEN_SHARDS,
@@ -10,8 +19,10 @@ from dal.entities.order import (
     ORDERS_BY_DATE,
     ORDERS_BY_STATUS,
 )
-from dal.table.index import BY_DATE, Index
-from tests.strategies import LANGUAGES, MORE, identifiers
+from dal.table.index import BY_DATE, Index, QueryRequest, query_arguments
+from dal.table.ranges import Range
+from tests.fakes import within
+from tests.strategies import LANGUAGES, MORE, comments, identifiers
 
 filters = st.fixed_dictionaries(
     {
@@ -32,7 +43,7 @@ def test_a_product_with_a_slash_is_not_a_product_in_a_language() -> None:
 
 @MORE
 @given(filters, filters)
-def test_partition_keys_agree_only_where_the_values_do(
+def test_partition_keys_are_equal_only_for_equal_values(
     one: dict[str, str], other: dict[str, str]
 ) -> None:
     for index in COMMENT.indexes:
@@ -49,7 +60,7 @@ def test_no_two_indexes_share_a_partition_key(one: dict[str, str], other: dict[s
     assert BY_LANGUAGE.partition_of(one) != BY_RATING.partition_of(other)
 
 
-def test_partitions_read_as_the_design_says() -> None:
+def test_partition_keys_are_those_of_the_design() -> None:
     values = {"product": "42", "language": "en", "rating": "5"}
     assert [index.partition_of(values) for index in (BY_LANGUAGE_AND_RATING, BY_LANGUAGE)] == [
         "PRODUCT#42/en/5",
@@ -90,3 +101,111 @@ def test_only_the_table_and_local_indexes_are_consistent() -> None:
     indexes = (ORDERS_BY_DATE, ORDERS_BY_STATUS, ORDER_BY_ID, OPEN_ORDERS, ALL)
     assert [index.consistent for index in indexes] == [True, True, False, False, False]
     assert Index(None, "PK", "SK", "ORG", ("organization",), ("user",)).consistent
+
+
+START = {"PK": {"S": "COMMENT#1"}, "SK": {"S": "COMMENT#1"}}
+positions = st.builds(comment_position, comments)
+ends = st.none() | positions
+ranges = st.builds(Range, ends, ends, st.booleans(), st.booleans())
+
+
+def request(span: Range, *, descending: bool = True, start: Any = None) -> QueryRequest:
+    return QueryRequest(ALL, "PRODUCT#42", span, descending, 20, start)
+
+
+def condition(span: Range) -> tuple[str, dict[str, str]]:
+    arguments = query_arguments(request(span))
+    values = arguments["ExpressionAttributeValues"]
+    return arguments["KeyConditionExpression"], {name: value["S"] for name, value in values.items()}
+
+
+@pytest.mark.parametrize(
+    ("span", "expression", "values"),
+    [
+        (Range(), "#p = :p", {}),
+        (Range(low="b"), "#p = :p AND #s >= :l", {":l": "b"}),
+        (Range(low="b", low_open=True), "#p = :p AND #s > :l", {":l": "b"}),
+        (Range(high="d"), "#p = :p AND #s <= :h", {":h": "d"}),
+        (Range(high="d", high_open=True), "#p = :p AND #s < :h", {":h": "d"}),
+        (Range("b", "d"), "#p = :p AND #s BETWEEN :l AND :h", {":l": "b", ":h": "d"}),
+        (
+            Range("b", "d", low_open=True),
+            "#p = :p AND #s BETWEEN :l AND :h",
+            {":l": "b\0", ":h": "d"},
+        ),
+        (
+            Range("b", "d", high_open=True),
+            "#p = :p AND #s BETWEEN :l AND :h",
+            {":l": "b", ":h": "c\U0010ffff"},
+        ),
+        (
+            Range("b", "d", low_open=True, high_open=True),
+            "#p = :p AND #s BETWEEN :l AND :h",
+            {":l": "b\0", ":h": "c\U0010ffff"},
+        ),
+    ],
+    ids=str,
+)
+def test_each_range_is_one_comparison(span: Range, expression: str, values: dict[str, str]) -> None:
+    assert condition(span) == (expression, {":p": "PRODUCT#42", **values})
+
+
+def test_all_other_arguments_of_a_query() -> None:
+    arguments = query_arguments(request(Range(low="b")))
+    del arguments["KeyConditionExpression"], arguments["ExpressionAttributeValues"]
+    assert arguments == {
+        "IndexName": "all",
+        "ExpressionAttributeNames": {"#p": "GSI4PK", "#s": "GSISK"},
+        "ScanIndexForward": False,
+        "Limit": 20,
+        "ReturnConsumedCapacity": "TOTAL",
+    }
+
+
+def test_an_unused_attribute_name_is_not_sent() -> None:
+    assert query_arguments(request(Range()))["ExpressionAttributeNames"] == {"#p": "GSI4PK"}
+
+
+def test_a_query_can_ascend_and_continue() -> None:
+    arguments = query_arguments(request(Range(), descending=False, start=START))
+    assert arguments["ScanIndexForward"] is True
+    assert arguments["ExclusiveStartKey"] == START
+
+
+@MORE
+@given(ranges)
+def test_no_query_has_a_prefix_condition_or_a_filter(span: Range) -> None:
+    arguments = query_arguments(request(span))
+    assert "begins_with" not in arguments["KeyConditionExpression"]
+    assert not {"FilterExpression", "ProjectionExpression", "QueryFilter"} & set(arguments)
+
+
+@MORE
+@given(ranges, positions)
+def test_a_key_condition_selects_exactly_the_keys_of_its_range(span: Range, key: str) -> None:
+    expression, values = condition(span)
+    at = key.encode()
+    low, high = (values.get(name, "").encode() for name in (":l", ":h"))
+    match expression.removeprefix("#p = :p AND #s ").split(" :")[0]:
+        case "BETWEEN":
+            holds = low <= at <= high
+        case ">=":
+            holds = at >= low
+        case ">":
+            holds = at > low
+        case "<=":
+            holds = at <= high
+        case "<":
+            holds = at < high
+        case _:
+            holds = True
+    assert holds == within(span, key)
+
+
+@MORE
+@given(ranges)
+def test_the_bounds_of_a_range_that_is_not_empty_do_not_cross(span: Range) -> None:
+    """DynamoDB refuses a BETWEEN whose ends cross."""
+    _, values = condition(span)
+    if ":l" in values and ":h" in values and not span.empty:
+        assert values[":l"].encode() <= values[":h"].encode()

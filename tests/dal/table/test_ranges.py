@@ -37,18 +37,18 @@ def test_no_key_lies_between_a_position_and_the_next_above() -> None:
 
 @MORE
 @given(keys, keys)
-def test_neighbours_part_all_keys_in_two(position: str, key: str) -> None:
+def test_neighbours_divide_all_keys(position: str, key: str) -> None:
     assert (key <= just_below(position)) == (key < position)
     assert (key >= just_above(position)) == (key > position)
 
 
 @MORE
 @given(keys)
-def test_neighbours_can_be_sent(position: str) -> None:
+def test_neighbours_are_valid_utf_8(position: str) -> None:
     assert just_below(position).encode() < position.encode() < just_above(position).encode()
 
 
-def test_the_surrogates_are_stepped_over() -> None:
+def test_surrogates_are_skipped() -> None:
     assert just_below("\ue000") == "\ud7ff\U0010ffff"
 
 
@@ -72,7 +72,7 @@ def test_a_range_is_empty_when_its_ends_cross_or_exclude_each_other(
     assert Range(low, low, high_open=True).empty
 
 
-def test_a_range_without_one_end_is_never_empty() -> None:
+def test_a_range_with_an_unbounded_end_is_never_empty() -> None:
     assert not Range(low="z", low_open=True).empty
     assert not Range(high="", high_open=True).empty
     assert not Range().empty
@@ -90,13 +90,13 @@ def test_a_range_without_one_end_is_never_empty() -> None:
         (Range("a", "b", high_open=True), ">= a and < b"),
     ],
 )
-def test_a_range_reads_as_comparisons(span: Range, text: str) -> None:
+def test_a_range_prints_as_comparisons(span: Range, text: str) -> None:
     assert str(span) == text
 
 
 @MORE
 @given(ranges, ranges)
-def test_an_intersection_holds_what_both_hold(one: Range, other: Range) -> None:
+def test_an_intersection_holds_the_keys_of_both_ranges(one: Range, other: Range) -> None:
     both = one & other
     for key in ALL_KEYS[1:]:
         assert within(both, key) == (within(one, key) and within(other, key))
@@ -104,7 +104,7 @@ def test_an_intersection_holds_what_both_hold(one: Range, other: Range) -> None:
 
 @MORE
 @given(ranges, st.sampled_from(["", "a#", "#"]))
-def test_a_prefix_keeps_other_prefixes_out(span: Range, prefix: str) -> None:
+def test_a_prefixed_range_holds_no_key_of_another_prefix(span: Range, prefix: str) -> None:
     keys = span.under(prefix)
     for position in ALL_KEYS[1:]:
         assert within(keys, prefix + position) == within(span, position)

@@ -115,7 +115,7 @@ async def test_what_cannot_be_done_is_told_in_a_sentence(
         ),
         (("-o", "-"), "Standard output takes one kind: name it with --kind."),
         (("-o", "-", "--kind", "orders", "--format", "parquet"), "Parquet cannot be streamed"),
-        (("-o", tmp_path / "no", "--table", "none"), "The table is not there"),
+        (("-o", tmp_path / "no", "--table", "none"), "The table does not exist"),
     ):
         code, _, errors = export(
             *arguments, *store[:2], *(() if "--table" in arguments else store[2:])

@@ -1,7 +1,13 @@
+"""A scan beside deletions: each item that stays is seen once, wherever the answers end."""
+
 import subprocess
 import sys
 
+import pytest
+
+from dal.client.scan import SCAN_SEGMENTS, scan_pages
 from dal.client.table import Table
+from dal.table.items import primary_key
 from tests.dal.client.ways import KEYS, ROWS
 
 _STARTS = """
@@ -25,7 +31,7 @@ asyncio.run(start(*sys.argv[1:]))
 """
 
 
-async def test_a_start_and_a_page_need_no_sdk(each_table: Table) -> None:
+async def test_a_start_and_a_page_do_not_import_the_sdk(each_table: Table) -> None:
     await each_table.put_many(ROWS)
     url = each_table.service.endpoint_url
     done = subprocess.run(  # noqa: ASYNC221 - it is waited for, and nothing else runs
@@ -36,3 +42,24 @@ async def test_a_start_and_a_page_need_no_sdk(each_table: Table) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert await each_table.get(KEYS[0]) == ROWS[0]
+
+
+SCANNED = [primary_key(f"COMMENT#{number:03}") for number in range(60)]
+
+
+async def test_a_scan_continues_although_the_item_it_continues_from_was_deleted(
+    each_table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await each_table.put_many(SCANNED)
+    monkeypatch.setattr("dal.client.transport.SCAN_LIMIT", 7)
+    deleted, seen = [], []
+    for segment in range(SCAN_SEGMENTS):
+        async for items, last in scan_pages(each_table, segment):
+            seen += [one["PK"]["S"] for one in items]
+            if last is not None:
+                await each_table.write([{"Delete": {"Key": last}}])
+                deleted.append(last["PK"]["S"])
+    assert len(deleted) > 5
+    everything = {one["PK"]["S"] for one in SCANNED}
+    assert set(seen) >= everything - set(deleted)
+    assert len(seen) == len(set(seen))

@@ -30,7 +30,7 @@ async def silent_url() -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
-async def test_an_unreachable_engine_is_told_within_the_deadline(brief_deadline: float) -> None:
+async def test_an_unreachable_engine_fails_by_the_deadline(brief_deadline: float) -> None:
     url = f"http://127.0.0.1:{free_port()}"
     began = time.monotonic()
     async with connect(TableAddress("gone", url, embedded=True)) as table:
@@ -39,7 +39,7 @@ async def test_an_unreachable_engine_is_told_within_the_deadline(brief_deadline:
     assert brief_deadline * 0.9 <= time.monotonic() - began < brief_deadline + 25
 
 
-async def test_a_silent_engine_is_told_within_the_deadline(
+async def test_a_silent_engine_fails_by_the_deadline(
     silent_url: str, brief_deadline: float
 ) -> None:
     async with connect(TableAddress("silent", silent_url, embedded=True)) as table:
@@ -59,14 +59,14 @@ def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_settings")
-async def test_a_missing_region_is_told() -> None:
+async def test_a_missing_region_is_reported() -> None:
     with pytest.raises(errors.StoreRefusedError, match=r"AWS settings do not work.*region"):
         async with connect(TableAddress()):
             pass
 
 
 @pytest.mark.usefixtures("no_settings")
-async def test_missing_credentials_are_told(
+async def test_missing_credentials_are_reported(
     dynoxide_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
@@ -78,7 +78,7 @@ async def test_missing_credentials_are_told(
 
 
 @pytest.mark.parametrize("url", ["nonsense", "127.0.0.1:8000", "http://"])
-async def test_an_endpoint_that_is_no_url_is_told(url: str) -> None:
+async def test_an_invalid_endpoint_is_refused(url: str) -> None:
     with pytest.raises(errors.StoreRefusedError):
         async with connect(TableAddress("any", url, embedded=True)) as table:
             await table.get(KEY)
@@ -96,7 +96,7 @@ SURROUNDINGS = {
 
 
 @pytest.mark.parametrize(("name", "value"), SURROUNDINGS.items(), ids=SURROUNDINGS)
-async def test_the_embedded_engine_does_not_depend_on_the_surroundings(
+async def test_no_setting_of_the_machine_reaches_the_embedded_engine(
     table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     monkeypatch.setenv(name, value)
@@ -104,7 +104,7 @@ async def test_the_embedded_engine_does_not_depend_on_the_surroundings(
         assert await opened.get(KEY) is None
 
 
-async def test_a_fault_of_the_caller_is_not_taken_for_a_bad_endpoint(dynoxide_url: str) -> None:
+async def test_an_error_of_the_caller_is_not_taken_for_a_bad_endpoint(dynoxide_url: str) -> None:
     with pytest.raises(ValueError, match="the caller's own endpoint"):
         async with connect(TableAddress("any", dynoxide_url, embedded=True)):
             raise ValueError("the caller's own endpoint")
