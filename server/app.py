@@ -77,7 +77,7 @@ def create_app(  # noqa: PLR0913 - what a server is made of
         documents=PersistedDocuments(
             trusted_documents(settings, schema, documents or {}),
             stores.documents,
-            only=settings.documents_only,
+            trusted_only=settings.documents_only,
             automatic=settings.apq,
         ),
         authenticator=authenticator,

@@ -39,7 +39,7 @@ from schema.field_reads import READS
 from schema.types import SCALARS
 from server.http.admission import Clients
 from server.http.middleware import is_allowed, matching, request_id_of
-from server.http.request import operation_of, preferred
+from server.http.request import preferred, request_of
 from server.observability.signals import route_of
 from server.pages import i18n
 from server.pages.addresses import Filters
@@ -256,7 +256,7 @@ def told(message: str) -> object:
 
 
 def asked_by_get(query: str) -> object:
-    return operation_of(dict(QueryParams(query)))
+    return request_of(dict(QueryParams(query)))
 
 
 SCANNERS = {

@@ -343,7 +343,7 @@ class Connection(HttpToolsProtocol):
             self._refuse(cycle)
             return
         serve, refuse = partial(self._serve, cycle, app), partial(self._refuse, cycle)
-        self._shared.admission.ask(cycle.scope, serve, refuse)
+        self._shared.admission.submit(cycle.scope, serve, refuse)
 
     def _serve(self, cycle: RequestResponseCycle, app: ASGI3Application) -> bool:
         if cycle.disconnected:

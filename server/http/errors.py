@@ -15,21 +15,21 @@ _CODES = {
     503: "UNAVAILABLE",
 }
 
-_SHOWN = 300
+_MAX_PATH = 300
 """Characters of a path that a message shows."""
 
 
 def failure(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return one error as JSON; every status that names no other code is a BAD_REQUEST."""
+    """Return one error as JSON; its code is BAD_REQUEST unless the status has another code."""
     code = _CODES.get(status, "BAD_REQUEST")
     body = {"errors": [{"message": message, "extensions": {"code": code}}]}
     return Response(orjson.dumps(body), status, headers, "application/json")
 
 
 def refusal(status: int, message: str, retry_after: int) -> Response:
-    """Return what a client is told before its request is looked at; seconds until it may retry.
+    """Return an error for a request that was not read; ``retry_after`` is in seconds.
 
-    Pages of any origin may read it: it tells nothing, and their scripts should know when to retry.
+    Scripts of any origin may read it: it reveals nothing, and they should know when to retry.
     """
     headers = {
         "Retry-After": str(retry_after),
@@ -40,11 +40,11 @@ def refusal(status: int, message: str, retry_after: int) -> Response:
 
 
 async def http_failure(request: Request, error: Exception) -> Response:
-    """Answer for what Starlette refuses itself: an unknown path, a wrong method."""
-    assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class alone
-    path = request.url.path[:_SHOWN]
-    sentences = {
+    """Return the response to Starlette's own exceptions: an unknown path, a wrong method."""
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class only
+    path = request.url.path[:_MAX_PATH]
+    messages = {
         404: f"There is nothing at {path}: GraphQL is at /graphql.",
         405: f"{path} does not answer {request.method}.",
     }
-    return failure(error.status_code, sentences.get(error.status_code, error.detail), error.headers)
+    return failure(error.status_code, messages.get(error.status_code, error.detail), error.headers)

@@ -48,10 +48,11 @@ FILES: Mapping[str, Path] = {
     "explorer.js": ROOT / "node_modules/@graphiql/plugin-explorer/dist/index.umd.js",
     "explorer.css": ROOT / "node_modules/@graphiql/plugin-explorer/dist/style.css",
 }
-"""What the page may ask for, by the name it asks with; nothing else of node_modules is served."""
+"""The files that the page requests, by the names in its URLs; no other file of node_modules is
+served."""
 
 _SCROLL_LOCK = "sha256-Y/huXlwoYkVyQlxwSVcCi1RCDGDCSVBzDt0hYP9qlTc="
-"""The one style element that GraphiQL inserts, when it opens a dialogue."""
+"""Hash of the only style element that GraphiQL inserts, when it opens a dialogue."""
 
 _POLICY = (
     "default-src 'none'",
@@ -73,13 +74,13 @@ PAGE_HEADERS = {
 
 
 def page(address: str) -> Response:
-    """Return GraphiQL's page, or with 503 a page that says how to install its files.
+    """Return GraphiQL's page, or with 503 a page that explains how to install its files.
 
-    ``address`` is the page's own, which is the API's too.
+    ``address`` is the URL of the page, and of the API.
     """
     if all(path.is_file() for path in FILES.values()):
-        told = escape(quote(address, safe=":/[]%"))
-        return HTMLResponse(_PAGE.replace("{{ address }}", told), headers=PAGE_HEADERS)
+        shown = escape(quote(address, safe=":/[]%"))
+        return HTMLResponse(_PAGE.replace("{{ address }}", shown), headers=PAGE_HEADERS)
     return FileResponse(NOT_INSTALLED, status_code=503, headers=PAGE_HEADERS)
 
 

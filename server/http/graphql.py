@@ -36,30 +36,43 @@ from server.http.request import (
     GRAPHQL,
     HTML,
     JSON,
-    Asked,
-    Operation,
+    Document,
+    GraphQLRequest,
     PersistedDocuments,
     header,
     preferred,
-    read_operation,
+    read_request,
 )
 from server.observability.observation import note_errors
 from server.settings import Settings
 
-_FEW = 500
-"""Values that are never too many to make JSON of them, however long they are."""
+NOT_KEPT = "private, no-store"
+
+REJECTIONS = (InvalidTokenError, KeysUnavailableError, HTTPException)
+"""Exceptions that end a request before its operation is executed."""
+
+_POST_TYPES, _GET_TYPES = OperationType.from_http("POST"), OperationType.from_http("GET")
+
+_CREDENTIALS = frozenset({b"authorization", b"cookie"})
+
+_SHARED_VARY = b"Accept, Authorization, Origin"
+"""A signed-in user never gets a cached response, nor do pages of another origin, since CORS headers
+differ. GraphQL's responses do not depend on a cookie."""
+
+_FEW_VALUES = 500
+"""So few values are encoded without counting their characters first."""
 
 _TOO_LARGE = GraphQLError(
     f"The operation has run, but its answer of more than {MAX_RESPONSE:,} bytes is not sent: "
     "ask for fewer rows or fields.",
     extensions={"code": "QUERY_TOO_COSTLY"},
 )
-_TOO_LARGE_ANSWER = orjson.dumps({"data": None, "errors": [_TOO_LARGE.formatted]})
+_TOO_LARGE_BODY = orjson.dumps({"data": None, "errors": [_TOO_LARGE.formatted]})
 
 
 @dataclass(frozen=True, slots=True)
 class GraphQLResponse:
-    """An answer in JSON, and whether it ``failed``: whether it tells an error."""
+    """A response in JSON; ``failed`` says whether it contains errors."""
 
     body: bytes
     status_code: int
@@ -67,10 +80,9 @@ class GraphQLResponse:
     failed: bool = False
     vary: bytes = b"Accept"
     headers: Sequence[tuple[bytes, bytes]] = ()
-    """Those beside the usual ones."""
 
     async def send_by(self, send: Send) -> None:
-        """Send the answer as ASGI has it."""
+        """Send the response as ASGI messages."""
         headers = [(b"vary", self.vary), *self.headers]
         if self.body:
             headers.append((b"content-length", b"%d" % len(self.body)))
@@ -80,52 +92,36 @@ class GraphQLResponse:
 
 
 def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLResponse:
-    """Return the answer of a result.
+    """Return the response for a result.
 
-    A request error, after which nothing has run, has no ``data``. It is a 4xx in GraphQL's own
-    media type. In plain JSON every answer to a request that could be read is a 200, because a
-    client cannot tell there whether GraphQL or something on the way has answered.
+    After a request error nothing was executed, and the response has no ``data``. Its status is 4xx
+    in GraphQL's own media type. In plain JSON the status of a well-formed request is always 200: a
+    client cannot tell there whether GraphQL or an intermediary has answered.
+    https://graphql.github.io/graphql-over-http/draft/#sec-Status-Codes
     """
-    body: dict[str, Any] = {} if _is_request_error(result) else {"data": result.data}
-    if result.errors:
-        body["errors"] = [error.formatted for error in result.errors]
+    errors = [error.formatted for error in result.errors or []]
+    # An error of a field has a path, a request error has none.
+    is_request_error = result.data is None and bool(errors) and "path" not in errors[0]
+    body: dict[str, Any] = {} if is_request_error else {"data": result.data}
+    if errors:
+        body["errors"] = errors
     if result.extensions:
         body["extensions"] = result.extensions
-    status = 200 if "data" in body or media_type != GRAPHQL else _status(body["errors"][0])
-    encoded = _encoded(body, few=_is_small(result))
-    failed = encoded is None or "errors" in body
-    return GraphQLResponse(encoded or _TOO_LARGE_ANSWER, status, media_type, failed)
+    status = 200
+    if is_request_error and media_type == GRAPHQL:  # all clients and audits expect 400, not 422
+        status = 500 if errors[0].get("extensions", {})["code"] == "INTERNAL" else 400
+    values = result.values if isinstance(result, SizedResult) else None
+    few = values is not None and values <= _FEW_VALUES
+    encoded = orjson.dumps(body) if few or not _is_too_large(body) else b""
+    if not encoded or len(encoded) > MAX_RESPONSE:
+        return GraphQLResponse(_TOO_LARGE_BODY, status, media_type, failed=True)
+    return GraphQLResponse(encoded, status, media_type, failed=bool(errors))
 
 
-def _is_request_error(result: ExecutionResult) -> bool:
-    """Return whether nothing has run: what fails in a field names its path."""
-    errors = result.errors or []
-    return result.data is None and bool(errors) and errors[0].path is None
-
-
-def _status(error: Any) -> int:
-    """Return the status of a request error; all clients and audits expect 400, and no 422."""
-    return 500 if error["extensions"]["code"] == "INTERNAL" else 400
-
-
-def _is_small(result: ExecutionResult) -> bool:
-    """Return whether few values were expected."""
-    return isinstance(result, SizedResult) and result.values is not None and result.values <= _FEW
-
-
-def _encoded(body: dict[str, Any], *, few: bool) -> bytes | None:
-    """Return an answer in JSON, None where it is too large."""
-    if few or not _surely_larger(body, MAX_RESPONSE):
-        encoded = orjson.dumps(body)
-        if len(encoded) <= MAX_RESPONSE:
-            return encoded
-    return None
-
-
-def _surely_larger(body: Any, most: int) -> bool:
-    """Return whether the characters alone are more than ``most``: then no JSON is made of them."""
-    values, left = [body], most
-    for value in values:  # it grows by what is in a list or an object
+def _is_too_large(body: Any) -> bool:
+    """Return whether the text alone is too large, so that encoding it would waste memory."""
+    values, left = [body], MAX_RESPONSE
+    for value in values:  # the loop adds what lists and objects contain
         kind = type(value)
         if kind is str:
             left -= len(value)
@@ -138,70 +134,51 @@ def _surely_larger(body: Any, most: int) -> bool:
     return False
 
 
-NOT_KEPT = "private, no-store"
-
-_CREDENTIALS = frozenset({b"authorization", b"cookie"})
-
-_VARY = b"Accept, Authorization, Origin"
-"""Who is signed in, and pages of another origin, are never answered with what others were: CORS's
-headers differ. A cookie changes nothing that GraphQL says."""
-
-
 @dataclass(frozen=True, slots=True)
 class SharedCaching:
-    """For how many seconds caches may keep an answer, and then show it while they ask again.
+    """Lets shared caches keep public reads of trusted documents, for some seconds.
 
-    With an ``s_maxage`` of 0 they keep none.
+    A cache may serve a response for ``s_maxage`` seconds, and then for ``stale_while_revalidate``
+    seconds while it fetches a new one (RFC 5861). If ``s_maxage`` is 0, caches keep nothing. All
+    other responses to a GET, and all to a request with credentials, forbid caches to keep them.
     """
 
     s_maxage: int
     stale_while_revalidate: int
 
-    def told(
-        self, scope: Scope, asked: Asked, result: ExecutionResult, response: GraphQLResponse
+    def response(
+        self, scope: Scope, document: Document, result: ExecutionResult, response: GraphQLResponse
     ) -> GraphQLResponse:
-        """Return the answer to a GET with what caches may do, or 304 to whoever has it."""
-        if not self.s_maxage or response.failed or not _is_shareable(scope, asked, result):
+        """Return the response to a GET with ``Cache-Control``, or 304 if the client has it."""
+        if not self.s_maxage or response.failed or not _is_shareable(scope, document, result):
             return replace(response, headers=[(b"cache-control", NOT_KEPT.encode())])
-        tag = entity_tag(response.media_type.encode() + response.body)
-        known = matching(header(scope, b"if-none-match"), tag)
-        headers = [(b"cache-control", self._kept), (b"etag", (known or tag).encode())]
-        if known is None:
-            return replace(response, vary=_VARY, headers=headers)
-        # The whole answer varies by its coding too, where it is large enough to have one.
-        vary = _VARY + b", Accept-Encoding" if len(response.body) >= SMALLEST else _VARY
-        return replace(response, status_code=304, body=b"", vary=vary, headers=headers)
-
-    @property
-    def _kept(self) -> bytes:
-        return b"public, s-maxage=%d, stale-while-revalidate=%d" % (
+        kept = b"public, s-maxage=%d, stale-while-revalidate=%d" % (
             self.s_maxage,
             self.stale_while_revalidate,
         )
+        tag = entity_tag(response.media_type.encode() + response.body)
+        known = matching(header(scope, b"if-none-match"), tag)
+        headers = [(b"cache-control", kept), (b"etag", (known or tag).encode())]
+        if known is None:
+            return replace(response, vary=_SHARED_VARY, headers=headers)
+        # A 304 must have the Vary of the 200 (RFC 9110, 15.4.5), which compression extends.
+        compressed = len(response.body) >= SMALLEST
+        vary = _SHARED_VARY + b", Accept-Encoding" if compressed else _SHARED_VARY
+        return replace(response, status_code=304, body=b"", vary=vary, headers=headers)
 
 
-def _is_shareable(scope: Scope, asked: Asked, result: ExecutionResult) -> bool:
-    """Return whether an answer is the same for everybody who asks for this document."""
-    if not asked.trusted or any(name in _CREDENTIALS for name, _ in scope["headers"]):
+def _is_shareable(scope: Scope, document: Document, result: ExecutionResult) -> bool:
+    """Return whether all clients get this response to this document."""
+    if not document.trusted or any(name in _CREDENTIALS for name, _ in scope["headers"]):
         return False
     if not isinstance(result, SizedResult) or result.operation is None:
         return False
     return not result.errors and not result.extensions and result.operation.public
 
 
-_ANY, _READING = OperationType.from_http("POST"), OperationType.from_http("GET")
-
-
-_NOT_LIVE = "This server answers no subscriptions: read the list again instead."
-_BAD_REQUEST = {"code": "BAD_REQUEST"}
-
-REFUSALS = (InvalidTokenError, KeysUnavailableError, HTTPException)
-"""What is raised of a request before GraphQL sees it."""
-
-
-def refused(error: Exception) -> Response:
-    """Return the answer for one of ``REFUSALS``."""
-    if isinstance(error, InvalidTokenError):
+def rejection(error: Exception) -> Response:
+    """Return the response to one of ``REJECTIONS``."""
+    if isinstance(error, InvalidTokenError):  # RFC 6750, 3.1
         return failure(401, str(error), {"WWW-Authenticate": 'Bearer error="invalid_token"'})
     if isinstance(error, HTTPException):
         return failure(error.status_code, error.detail, error.headers)
@@ -209,7 +186,11 @@ def refused(error: Exception) -> Response:
 
 
 class GraphQLView:
-    """Runs operations for whoever the Authorization header names; browsers get GraphiQL by GET."""
+    """Executes operations for the user of the Authorization header; browsers get GraphiQL by GET.
+
+    Only that header identifies the user, never the pages' cookie: any site can make a browser send
+    the cookie, so this endpoint would need a defence against forged requests.
+    """
 
     def __init__(
         self,
@@ -233,11 +214,11 @@ class GraphQLView:
         self._settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one HTTP request; what is refused before GraphQL sees it is a 4xx in JSON."""
+        """EventResult one HTTP request."""
         try:
-            response: Response | GraphQLResponse = await self._answer(scope, receive)
-        except REFUSALS as error:
-            response = refused(error)
+            response: Response | GraphQLResponse = await self._response(scope, receive)
+        except REJECTIONS as error:
+            response = rejection(error)
         if isinstance(response, GraphQLResponse):
             await response.send_by(send)
         else:
@@ -245,42 +226,48 @@ class GraphQLView:
             response.headers.setdefault("Cache-Control", NOT_KEPT)
             await response(scope, receive, send)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Response | GraphQLResponse:
-        """Return the answer in the media type that is asked for.
-
-        Only the header says who asks, never the pages' cookie: what a browser sends by itself
-        could be made to act by any site, and so this endpoint needs no defence against that.
-        """
-        pages = () if scope["method"] == "POST" else (HTML,)
-        media_type = preferred(header(scope, b"accept"), (*pages, GRAPHQL, JSON))
+    async def _response(self, scope: Scope, receive: Receive) -> Response | GraphQLResponse:
+        """Return the response in the media type that the Accept header prefers."""
+        post = scope["method"] == "POST"
+        offered = (GRAPHQL, JSON) if post else (HTML, GRAPHQL, JSON)
+        media_type = preferred(header(scope, b"accept"), offered)
         if media_type is None:
             raise HTTPException(406, f"The answer is {GRAPHQL} or {JSON}: accept one of them.")
         if media_type == HTML:
             return graphiql.page(str(URL(scope=scope).replace(query="")))
         context = await self.context(header(scope, b"authorization"))
-        operation = await read_operation(scope, receive)
-        asked, result = await self._result(scope, operation, context)
-        response = graphql_response(result, media_type)
-        if scope["method"] == "POST":
-            return response
-        return self._caching.told(scope, asked, result, response)
-
-    async def _result(
-        self, scope: Scope, operation: Operation, context: Context
-    ) -> tuple[Asked, ExecutionResult]:
-        """Return the document that is asked for and its result; without one, why."""
+        request = await read_request(scope, receive)
         try:
-            asked = await self._documents.asked_by(operation)
+            document = await self._documents.find(request)
         except GraphQLError as error:
             note_errors([error])
-            return Asked(""), ExecutionResult(None, [error])
-        return asked, await self._run(scope, asked, operation, context)
+            document, result = Document(""), ExecutionResult(None, [error])
+        else:
+            result = await self._execute(document, request, context, post=post)
+        response = graphql_response(result, media_type)
+        return response if post else self._caching.response(scope, document, result, response)
+
+    async def _execute(
+        self, document: Document, request: GraphQLRequest, context: Context, *, post: bool
+    ) -> ExecutionResult:
+        """Return the result of an operation; any site can cause a GET, so a GET must only read."""
+        try:
+            return await self.schema.execute(
+                document.text,
+                request.variables,
+                context_value=context,
+                operation_name=request.operation_name,
+                allowed_operation_types=_POST_TYPES if post else _GET_TYPES,
+                operation_extensions=request.extensions,
+            )
+        except InvalidOperationTypeError as error:
+            message = "A GET request only reads: send a mutation as JSON in a POST request."
+            raise HTTPException(405, message, {"Allow": "POST"}) from error
 
     async def context(self, authorization: str | None) -> Context:
-        """Return what resolvers see of who this is; InvalidTokenError for a JWT that fails."""
-        if authorization is None:
-            viewer = None
-        else:
+        """Return the context for resolvers; InvalidTokenError if the JWT is refused."""
+        viewer = None
+        if authorization is not None:
             viewer = await self._authenticator.viewer(authorization)
         return Context(
             viewer=viewer,
@@ -291,54 +278,39 @@ class GraphQLView:
             analytics=self._analytics,
         )
 
-    async def listen(
-        self, operation: Operation, context: Context, *, seconds: float
+    async def subscribe(
+        self, request: GraphQLRequest, context: Context, *, seconds: float
     ) -> AsyncGenerator[EventResult, None]:
-        """Return the answers to come of a subscription, each made within some ``seconds``.
+        """Return the results of a subscription's events; each must be ready within ``seconds``.
 
-        RefusedSubscriptionError says why there will be none.
+        Raises RefusedSubscriptionError if the subscription cannot start.
         """
         if not self._settings.live:
-            raise RefusedSubscriptionError([GraphQLError(_NOT_LIVE, extensions=_BAD_REQUEST)])
+            message = "This server answers no subscriptions: read the list again instead."
+            refused = GraphQLError(message, extensions={"code": "BAD_REQUEST"})
+            raise RefusedSubscriptionError([refused])
         try:
-            asked = await self._documents.asked_by(operation)
+            document = await self._documents.find(request)
         except GraphQLError as error:
             note_errors([error])
             raise RefusedSubscriptionError([error]) from None
+
+        def unused_context() -> Context:
+            """Return a context without cached reads: each event reads the current rows."""
+            return Context(
+                viewer=context.viewer,
+                stores=context.stores,
+                explain=context.explain,
+                known_products_only=context.known_products_only,
+                broker=context.broker,
+                analytics=context.analytics,
+                last_event_id=context.last_event_id,
+            )
+
         return await self.schema.listen(
-            asked.text,
-            operation.variables,
-            operation.name,
-            context=lambda: self._fresh(context),
+            document.text,
+            request.variables,
+            request.operation_name,
+            context=unused_context,
             seconds=seconds,
         )
-
-    @staticmethod
-    def _fresh(context: Context) -> Context:
-        """Return a context for the same viewer that has read nothing yet."""
-        return Context(
-            viewer=context.viewer,
-            stores=context.stores,
-            explain=context.explain,
-            known_products_only=context.known_products_only,
-            broker=context.broker,
-            analytics=context.analytics,
-            last_event_id=context.last_event_id,
-        )
-
-    async def _run(
-        self, scope: Scope, asked: Asked, operation: Operation, context: Context
-    ) -> ExecutionResult:
-        """Return the result of an operation; a GET, which any site can cause, only reads."""
-        try:
-            return await self.schema.execute(
-                asked.text,
-                operation.variables,
-                context_value=context,
-                operation_name=operation.name,
-                allowed_operation_types=_ANY if scope["method"] == "POST" else _READING,
-                operation_extensions=operation.extensions,
-            )
-        except InvalidOperationTypeError as error:
-            sentence = "A GET request only reads: send a mutation as JSON in a POST request."
-            raise HTTPException(405, sentence, {"Allow": "POST"}) from error

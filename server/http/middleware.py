@@ -24,63 +24,78 @@ from server.http.request import EVENT_STREAM, GRAPHQL, header
 from server.logs import FirstValues
 from server.settings import Settings
 
-_NAME = b"x-request-id"
-_PLAIN = re.compile(rb"[\w.:=-]{1,%d}" % MAX_REQUEST_ID)
-"""An id that can stand in logs as it is."""
+Headers = list[tuple[bytes, bytes]]
+Address = IPv4Address | IPv6Address
+
+LEFT = "marginalia.left"
+"""ASGI extension: takes a function that is called when the client leaves, or None. A second
+``receive`` would report that too, but needs a task for every request."""
+
+SMALLEST = 1_000
+"""Bytes of the smallest response that is compressed; smaller ones fit into one packet anyway."""
+
+_API_PATH = "/graphql"
+_LOCAL_ORIGIN = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
+_PREFLIGHT_SECONDS = 24 * 3600
+"""How long a browser may cache the response to a preflight; browsers have limits of their own."""
+
+_CACHED_HOSTS = 1_000
+
+_REQUEST_ID = b"x-request-id"
+_SAFE_ID = re.compile(rb"[\w.:=-]{1,%d}" % MAX_REQUEST_ID)
+"""An id that a log can contain without escapes."""
+
+_TAG = re.compile(r'"([0-9a-f]{32})(?:-[a-z]+)?"')
+"""An entity tag of this server, with or without the coding of the response."""
+
+logger = logging.getLogger(__name__)
+
+add_compress_type(GRAPHQL)
+remove_compress_type(EVENT_STREAM)  # it would need an encoder in memory for each subscriber
 
 
 class RequestIdMiddleware:
-    """Gives each request its id. The package's own middleware takes ten times as long for it.
+    """Gives each request an id: the client's or proxy's, or a new one.
 
-    What caches keep for everybody has none: it would be the id of whoever asked first.
+    The id is in the response, the log and errors. Responses in shared caches carry none, since all
+    clients would get the id of the first. asgi-correlation-id's own middleware takes ten times as
+    long.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and its id back with the answer."""
+        """Pass the request on, and add its id to the response."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         request_id = request_id_of(scope["headers"])
         correlation_id.set(request_id.decode())
 
-        async def naming_send(message: Message) -> None:
-            if message["type"] == "http.response.start" and not _shared(message["headers"]):
-                message["headers"] = [*message["headers"], (_NAME, request_id)]
+        async def send_with_id(message: Message) -> None:
+            if message["type"] == "http.response.start" and not _is_shared(message["headers"]):
+                message["headers"] = [*message["headers"], (_REQUEST_ID, request_id)]
             await send(message)
 
-        await self._app(scope, receive, naming_send)
+        await self._app(scope, receive, send_with_id)
 
 
-def _shared(headers: list[tuple[bytes, bytes]]) -> bool:
+def _is_shared(headers: Headers) -> bool:
     return any(name == b"cache-control" and value.startswith(b"public") for name, value in headers)
 
 
-def request_id_of(headers: list[tuple[bytes, bytes]]) -> bytes:
-    """Return the id that came with a request, or a new one."""
-    return _given(headers) or os.urandom(16).hex().encode()
-
-
-def _given(headers: list[tuple[bytes, bytes]]) -> bytes | None:
-    """Return the id that came with a request, unless it does not do."""
-    given = next((value for name, value in headers if name == _NAME), b"")
-    return given if _PLAIN.fullmatch(given) else None
-
-
-logger = logging.getLogger(__name__)
-
-ANY = "*"
-
-_AT_ONCE = 1_000
-"""Hosts with a cached verdict."""
-
-Address = IPv4Address | IPv6Address
+def request_id_of(headers: Headers) -> bytes:
+    """Return the id in a request's headers if a log can contain it, else a new one."""
+    given = next((value for name, value in headers if name == _REQUEST_ID), b"")
+    return given if _SAFE_ID.fullmatch(given) else os.urandom(16).hex().encode()
 
 
 class AllowedHosts:
-    """The hosts of one server, by its settings.
+    """The hosts in the Host header (RFC 9110, 7.2) for which a server answers.
+
+    Pages build absolute links from the header. With DNS rebinding, a foreign web page points its
+    own name at this machine, and browsers then treat the server as part of that page's site.
 
     Without ``--public-url`` and ``--allowed-host``, a server that listens beyond loopback answers
     for the name it listens on and for the address that each connection arrived at: no other name
@@ -91,12 +106,12 @@ class AllowedHosts:
         public = urlsplit(settings.public_url).hostname if settings.public_url else None
         named = [*settings.allowed_hosts, *([public] if public else [])]
         self.by_address = not named and not is_loopback(settings.host)
-        """Whether the address of the connection is a host, too."""
+        """Whether the address of the connection is an allowed host too."""
         patterns = [one.lower().strip("[]") for one in (named or [settings.host])]
-        self._names = {one for one in patterns if not one.startswith(ANY)}
+        self._names = {one for one in patterns if not one.startswith("*")}
         self._endings = tuple(one[1:] for one in patterns if one.startswith("*."))
-        self._any = ANY in patterns
-        self._named = lru_cache(_AT_ONCE)(self._is_named)
+        self._any = "*" in patterns
+        self._is_named = lru_cache(_CACHED_HOSTS)(self._is_named_uncached)
 
     def allow(self, host: str, local: str | None) -> bool:
         """Return whether requests may name ``host`` on a connection to the address ``local``."""
@@ -104,12 +119,12 @@ class AllowedHosts:
             return True
         if len(host) > MAX_HOST:
             return False
-        if self._named(host):
+        if self._is_named(host):
             return True
         address = _address(_name(host)) if self.by_address else None
         return address is not None and address == _address(local or "")
 
-    def _is_named(self, host: str) -> bool:
+    def _is_named_uncached(self, host: str) -> bool:
         name = _name(host)
         return is_loopback(name) or name in self._names or name.endswith(self._endings)
 
@@ -123,7 +138,7 @@ def is_loopback(name: str) -> bool:
 
 
 def _name(host: str) -> str:
-    """Return the host of a Host header in lower case, without port and brackets; empty for none."""
+    """Return the host of a Host header in lower case, without port and brackets; "" if invalid."""
     try:
         parts = urlsplit(f"//{host}")
         _ = parts.port
@@ -140,9 +155,11 @@ def _address(name: str) -> Address | None:
 
 
 class HostMiddleware:
-    """Answers 421 to requests for other hosts; health checks are answered for any.
+    """Refuses requests for other hosts with 421 (RFC 9110, 15.5.20), but never health checks.
 
-    A load balancer probes servers by their addresses, and answers to probes do not name a host.
+    A load balancer probes servers by their addresses. Starlette's TrustedHostMiddleware has no such
+    exception, does not accept the address that a connection arrived at, and does not explain its
+    refusals.
     """
 
     def __init__(self, app: ASGIApp, hosts: AllowedHosts) -> None:
@@ -163,35 +180,29 @@ class HostMiddleware:
                         "--allowed-host.",
                         shown,
                     )
-                sentence = f"This server does not answer for the host {shown!r}."
-                await failure(421, sentence)(scope, receive, send)
+                message = f"This server does not answer for the host {shown!r}."
+                await failure(421, message)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
 
-_PATH = "/graphql"
-_LOCAL = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
-_PREFLIGHT_SECONDS = 24 * 3600
-"""How long a browser may keep the answer to a preflight; browsers have limits of their own."""
-
-
 def is_allowed(origin: str, origins: Sequence[str], *, local: bool) -> bool:
-    """Return whether pages of an origin may call the API."""
-    return "*" in origins or origin in origins or (local and bool(_LOCAL.fullmatch(origin)))
+    """Return whether pages of another origin may call the API."""
+    return "*" in origins or origin in origins or (local and bool(_LOCAL_ORIGIN.fullmatch(origin)))
 
 
 def is_own(origin: str, host: str | None) -> bool:
-    """Return whether pages of an origin are this server's own; what is no origin is not."""
+    """Return whether an origin is this server's own; an opaque origin (``null``) never is."""
     return origin.partition("://")[2] == host
 
 
 class CrossOriginMiddleware:
-    """Opens the API, and no page, to pages of ``origins``, of any (``*``), or of this machine.
+    """Lets pages of ``origins``, of any origin (``*``) or of this machine call the API.
 
-    It stands outside of whatever refuses or fails, so that a front end can read why. Credentials
-    that a browser sends by itself are never allowed: the API reads none. The JWT goes in the
-    Authorization header, which the page sets. So any header may be sent: which ones tracing and
-    client libraries add is theirs to know.
+    It must surround all middleware that refuses requests, so that a front end can read the reason.
+    Credentials that a browser sends on its own are never allowed, since the API reads none: a page
+    sets the Authorization header. Any header is allowed: tracing and client libraries add their
+    own. The HTML pages have no CORS headers.
     """
 
     def __init__(self, app: ASGIApp, *, origins: Sequence[str], local: bool) -> None:
@@ -200,7 +211,7 @@ class CrossOriginMiddleware:
             self._api = CORSMiddleware(
                 app,
                 allow_origins=origins,
-                allow_origin_regex=_LOCAL.pattern if local else None,
+                allow_origin_regex=_LOCAL_ORIGIN.pattern if local else None,
                 allow_methods=["GET", "POST"],
                 allow_headers=["*"],
                 expose_headers=["X-Request-ID", "Retry-After"],
@@ -210,132 +221,17 @@ class CrossOriginMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer a browser's preflight."""
         path = scope.get("path", "").removeprefix(scope.get("root_path", ""))
-        await (self._api if path == _PATH else self._app)(scope, receive, send)
-
-
-LEFT = "marginalia.left"
-"""The extension that takes what to call when the client leaves, or None. A second ``receive`` would
-tell that too, but needs a task of its own for every request."""
-
-
-class DeadlineMiddleware:
-    """Runs each request inside a deadline of some seconds, as long as its client is there."""
-
-    def __init__(self, app: ASGIApp, *, seconds: float) -> None:
-        self._app = app
-        self._seconds = seconds
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; one whose client hung up ends without an answer."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        end = Deadline()
-        end.restart(self._seconds)
-
-        async def restarting_receive() -> Message:
-            """How long the body took is no work of ours."""
-            message = await receive()
-            end.restart(self._seconds)
-            return message
-
-        presence = asyncio.timeout(None)  # its "time" is up when the client leaves
-        on_leaving = scope.get("extensions", {}).get(LEFT, _no_connection)
-        try:
-            with deadline(end):
-                async with presence:
-                    on_leaving(lambda: presence.reschedule(0))
-                    try:
-                        await self._app(scope, restarting_receive, send)
-                    finally:
-                        on_leaving(None)
-        except TimeoutError:
-            if not presence.expired():
-                raise
-
-
-def _no_connection(_: Callable[[], None] | None) -> None:
-    """Stand in where no connection says when its client leaves."""
-
-
-Headers = list[tuple[bytes, bytes]]
-
-_TAG = re.compile(r'"([0-9a-f]{32})(?:-[a-z]+)?"')
-"""A tag of ours, as it was made or with the coding that the answer was sent in."""
-
-
-def entity_tag(body: bytes) -> str:
-    """Return the tag of an answer that is not compressed: 128 bits, which no two answers share."""
-    return f'"{blake2b(body, digest_size=16).hexdigest()}"'
-
-
-def encoded(headers: Headers) -> None:
-    """Let a strong tag among ``headers`` name the coding too: compressed, the bytes are others."""
-    found = dict(headers)
-    coding, tag = found.get(b"content-encoding"), found.get(b"etag")
-    if coding is not None and tag is not None and tag.startswith(b'"'):
-        headers[headers.index((b"etag", tag))] = (b"etag", b'%b-%b"' % (tag[:-1], coding))
-
-
-def matching(if_none_match: str | None, tag: str) -> str | None:
-    """Return the tag of ``If-None-Match`` that names the answer of ``tag``, in whatever coding.
-
-    Caches that compress by themselves send it back as a weak one, which does for a GET.
-    """
-    for found in _TAG.finditer(if_none_match or ""):
-        if f'"{found[1]}"' == tag:
-            return found[0]
-    return None
-
-
-SMALLEST = 1_000
-"""Bytes; what is smaller fits into one packet as it is."""
-
-add_compress_type(GRAPHQL)
-remove_compress_type(EVENT_STREAM)  # an encoder would be kept for each who listens
-
-
-class CompressionMiddleware:
-    """Compresses answers, but no files, which browsers keep, and nothing for a cookie.
-
-    What is compressed tells by its length whether parts of it are alike. A page for a cookie holds
-    that session's ``form_key`` beside what its address says, which any site could choose (BREACH).
-    GraphQL's answers hold no secret that a browser sends by itself.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self._as_it_is = CompressMiddleware(
-            app, minimum_size=SMALLEST, zstd=False, brotli=False, gzip=False
-        )
-        self._compressed = CompressMiddleware(
-            app, minimum_size=SMALLEST, zstd=False, brotli_quality=1, gzip_level=1
-        )
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; caches are told that answers differ, to other clients as well."""
-        if scope["type"] != "http" or "/static/" in scope["path"]:
-            await self._app(scope, receive, send)
-        elif any(name == b"cookie" for name, _ in scope["headers"]):
-            await self._as_it_is(scope, receive, send)
-        else:
-
-            async def tagging_send(message: Message) -> None:
-                if message["type"] == "http.response.start":
-                    encoded(message["headers"])
-                await send(message)
-
-            await self._compressed(scope, receive, tagging_send)
+        await (self._api if path == _API_PATH else self._app)(scope, receive, send)
 
 
 class FailureMiddleware:
-    """Answers 500 for what nobody caught and logs it once, with the request's id."""
+    """Answers 500 to an exception that nothing caught, and logs it once with the request's id."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; a client that hung up needs no answer."""
+        """Pass the request on; a client that has left gets no response."""
         started = False
 
         async def noting_send(message: Message) -> None:
@@ -352,5 +248,111 @@ class FailureMiddleware:
                 raise
             request_id = correlation_id.get()
             logger.exception("%s %r failed, request %s", scope["method"], scope["path"], request_id)
-            answer = failure(500, f"The server failed; its log says more at request {request_id}.")
-            await answer(scope, receive, send)
+            message = f"The server failed. If you report this, name the request {request_id}."
+            await failure(500, message)(scope, receive, send)
+
+
+class DeadlineMiddleware:
+    """Runs each request within a deadline, and cancels it when its client leaves."""
+
+    def __init__(self, app: ASGIApp, *, seconds: float) -> None:
+        self._app = app
+        self._seconds = seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on; one whose client has left ends without a response."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        end = Deadline()
+        end.restart(self._seconds)
+
+        async def restarting_receive() -> Message:
+            """Receive a part of the body; the time that it takes to arrive does not count."""
+            message = await receive()
+            end.restart(self._seconds)
+            return message
+
+        # A timeout as a cancel scope: it expires at once when the client leaves.
+        presence = asyncio.timeout(None)
+        set_on_leaving = scope.get("extensions", {}).get(LEFT, _ignore)
+        try:
+            with deadline(end):
+                async with presence:
+                    set_on_leaving(lambda: presence.reschedule(0))
+                    try:
+                        await self._app(scope, restarting_receive, send)
+                    finally:
+                        set_on_leaving(None)
+        except TimeoutError:
+            if not presence.expired():
+                raise
+
+
+def _ignore(_: Callable[[], None] | None) -> None:
+    """Replace the extension ``LEFT`` where there is no connection, as in tests."""
+
+
+def entity_tag(body: bytes) -> str:
+    """Return a strong entity tag for an uncompressed response: 128 bits of a hash of its bytes."""
+    return f'"{blake2b(body, digest_size=16).hexdigest()}"'
+
+
+def encoded(headers: Headers) -> None:
+    """Add the content coding to a strong tag in ``headers``.
+
+    A strong tag names exact bytes, and each coding has different ones: RFC 9110, 8.8.3.3.
+    """
+    found = dict(headers)
+    coding, tag = found.get(b"content-encoding"), found.get(b"etag")
+    if coding is not None and tag is not None and tag.startswith(b'"'):
+        headers[headers.index((b"etag", tag))] = (b"etag", b'%b-%b"' % (tag[:-1], coding))
+
+
+def matching(if_none_match: str | None, tag: str) -> str | None:
+    """Return the tag in ``If-None-Match`` that names the response of ``tag``, in any coding.
+
+    Caches that compress responses themselves send the tag back as a weak one. A GET compares tags
+    weakly: RFC 9110, 13.1.2.
+    """
+    for found in _TAG.finditer(if_none_match or ""):
+        if f'"{found[1]}"' == tag:
+            return found[0]
+    return None
+
+
+class CompressionMiddleware:
+    """Compresses responses by brotli or gzip, at the levels with the least processor time.
+
+    Static files are not compressed here, since browsers keep them. Nor are responses to requests
+    with a cookie: the length of a compressed response reveals whether parts of it are alike. A page
+    for a cookie contains the session's ``form_key`` and parts of its address, which any site could
+    choose (BREACH, https://breachattack.com). Responses of GraphQL contain no secret that a browser
+    sends on its own. zstd is off: it saves 6 % of brotli's bytes, but takes longer, and its import
+    24 ms of the start.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        # Both middlewares send `Vary: Accept-Encoding`, which caches need in each response.
+        self._uncompressed = CompressMiddleware(
+            app, minimum_size=SMALLEST, zstd=False, brotli=False, gzip=False
+        )
+        self._compressed = CompressMiddleware(
+            app, minimum_size=SMALLEST, zstd=False, brotli_quality=1, gzip_level=1
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and compress the response."""
+        if scope["type"] != "http" or "/static/" in scope["path"]:
+            await self._app(scope, receive, send)
+        elif any(name == b"cookie" for name, _ in scope["headers"]):
+            await self._uncompressed(scope, receive, send)
+        else:
+
+            async def tagging_send(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    encoded(message["headers"])
+                await send(message)
+
+            await self._compressed(scope, receive, tagging_send)

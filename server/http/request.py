@@ -31,52 +31,77 @@ JSON = "application/json"
 HTML = "text/html"
 EVENT_STREAM = "text/event-stream"
 
-_STANDING_FOR = {JSON: ("application/*", "*/*")}
-"""Ranges that ask for JSON: who names no type gets what every client can read."""
+_JSON_RANGES = (JSON, "application/*", "*/*")
+"""Media ranges that mean JSON: a client that names no type gets what every client can read."""
 
-_USUAL = 200
-"""Characters of headers that are worth to be kept."""
+_CACHED_LENGTH = 200
+"""Characters of the longest Accept header that is cached."""
+
+_ID_NAMES = ("documentId", "doc_id", "id")
+"""Members that may contain a document's id: GraphQL over HTTP's, and those of Relay's networks."""
+
+_ENTRY_BYTES = 400
+"""Memory of a registered text besides its characters, about."""
+
+REFUSED_TEXTS = 1_000
+REFUSED_SECONDS = 5.0
+"""How many texts outside trusted documents are refused from memory, and for how long."""
+
+_NOT_SUPPORTED = "PersistedQueryNotSupported", "PERSISTED_QUERY_NOT_SUPPORTED"
+_NOT_FOUND = "PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND"
+"""Messages and codes that make the links of Apollo and urql send the text: from now on, and this
+once. Some clients read the message, some the code:
+https://www.apollographql.com/docs/apollo-server/performance/apq"""
+
+_Member = TypeVar("_Member", str, dict[str, Any])
+
+logger = logging.getLogger(__name__)
+
+
+def header(scope: Scope, name: bytes) -> str | None:
+    """Return the first header of a lower-case name."""
+    for given, value in scope["headers"]:
+        if given == name:
+            text: str = value.decode("latin-1")
+            return text
+    return None
 
 
 def preferred(accept: str | None, offered: Sequence[str]) -> str | None:
-    """Return the type of ``offered`` that an Accept header likes best, None where it likes none.
+    """Return the type of ``offered`` that an Accept header prefers, None if it accepts none.
 
-    Of types that it likes alike the first is returned. Without a header JSON is.
+    Among types of the same quality the first one wins. Without a header JSON does.
     """
     accept = accept or "*/*"
-    best = _usual if len(accept) <= _USUAL else _best
-    return best(accept, tuple(offered))
+    choose = _preferred_cached if len(accept) <= _CACHED_LENGTH else _preferred
+    return choose(accept, tuple(offered))
 
 
-def _best(accept: str, offered: tuple[str, ...]) -> str | None:
+def _preferred(accept: str, offered: tuple[str, ...]) -> str | None:
     qualities = _qualities(accept)
-    best = max(offered, key=lambda name: _quality(qualities, name))
-    return best if _quality(qualities, best) > 0 else None
+
+    def quality(name: str) -> float:
+        ranges = _JSON_RANGES if name == JSON else (name,)
+        return next((qualities[one] for one in ranges if one in qualities), 0.0)
+
+    best = max(offered, key=quality)
+    return best if quality(best) > 0 else None
 
 
-_usual = lru_cache(maxsize=200)(_best)
-
-
-def _quality(qualities: dict[str, float], name: str) -> float:
-    ranges = (name, *_STANDING_FOR.get(name, ()))
-    return next((qualities[one] for one in ranges if one in qualities), 0.0)
+_preferred_cached = lru_cache(maxsize=200)(_preferred)
 
 
 def _qualities(accept: str) -> dict[str, float]:
-    """Return the quality of each media range: 1 where the header gives none that can be read."""
+    """Return the quality of each media range (RFC 9110, 12.5.1); 1 if missing or malformed."""
     found = {}
     for part in accept.lower().split(","):
         name, *parameters = (piece.strip() for piece in part.split(";"))
         weights = [given.removeprefix("q=") for given in parameters if given.startswith("q=")]
-        found[name] = _weight(weights[0]) if weights else 1.0
+        try:
+            found[name] = float(weights[0]) if weights else 1.0
+        except ValueError:
+            found[name] = 1.0
     return found
-
-
-def _weight(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return 1.0
 
 
 async def read_body(receive: Receive) -> bytes:
@@ -93,61 +118,43 @@ async def read_body(receive: Receive) -> bytes:
             raise HTTPException(
                 413,
                 f"The body is larger than {MAX_BODY:,} bytes.",
-                {"Connection": "close"},  # or the rest of the body would be read
+                {"Connection": "close"},  # otherwise the rest of the body would be read
             )
     return body
 
 
-_IDS = ("documentId", "doc_id", "id")
-"""Where a document's id may stand: as GraphQL over HTTP has it, and as Relay's networks send it."""
-
-_Member = TypeVar("_Member", str, dict[str, Any])
-
-
 @dataclass(frozen=True, slots=True)
-class Operation:
-    """What to run; ``query`` is None where the client sends an id or the hash of a text instead."""
+class GraphQLRequest:
+    """The operation of a request; ``query`` is None where the client sends an id or a hash."""
 
     query: str | None
     document_id: str | None
     sha256: str | None
-    """The hash that clients with automatic persisted queries send, beside the text or alone."""
+    """The text's hash, from clients with automatic persisted queries; with or without the text."""
     variables: dict[str, Any] | None
-    name: str | None
+    operation_name: str | None
     extensions: dict[str, Any] | None
 
 
-def header(scope: Scope, name: bytes) -> str | None:
-    """Return the first header of a lower-case name."""
-    for given, value in scope["headers"]:
-        if given == name:
-            text: str = value.decode("latin-1")
-            return text
-    return None
+async def read_request(scope: Scope, receive: Receive) -> GraphQLRequest:
+    """Return the operation of a POST's body or a GET's address; HTTPException if it is malformed.
 
-
-async def read_operation(scope: Scope, receive: Receive) -> Operation:
-    """Return the operation of a request; HTTPException says what it lacks.
-
-    A POST is JSON and nothing else: of the other types a form of any site can send some.
+    A POST must be JSON: forms of any site can send some of the other media types.
+    https://graphql.github.io/graphql-over-http/draft/#sec-Request
     """
     if scope["method"] != "POST":
-        return operation_of(_parameters(QueryParams(scope["query_string"])))
+        query = QueryParams(scope["query_string"])
+        parameters: dict[str, Any] = {name: text for name, text in query.items() if text}
+        for name in parameters.keys() & {"variables", "extensions"}:
+            parameters[name] = _parsed(parameters[name], repr(name))
+        return request_of(parameters)
     media_type = (header(scope, b"content-type") or "").partition(";")[0]
     if media_type.strip().lower() != JSON:
         raise HTTPException(415, f"Send the operation with Content-Type: {JSON}.")
     body = _parsed(await read_body(receive), "The body")
     if not isinstance(body, dict):
         raise HTTPException(400, "The body must be a JSON object that holds one operation.")
-    return operation_of(body)
-
-
-def _parameters(query: QueryParams) -> dict[str, Any]:
-    """Return what an address says; an empty parameter is as good as none."""
-    given: dict[str, Any] = {name: text for name, text in query.items() if text}
-    for name in given.keys() & {"variables", "extensions"}:
-        given[name] = _parsed(given[name], repr(name))
-    return given
+    return request_of(body)
 
 
 def _parsed(text: str | bytes, place: str) -> object:
@@ -157,37 +164,35 @@ def _parsed(text: str | bytes, place: str) -> object:
         raise HTTPException(400, f"{place} is not valid JSON: {error}.") from error
 
 
-def operation_of(given: dict[str, Any]) -> Operation:
-    """Return the operation that JSON or an address holds; HTTPException says what it lacks."""
+def request_of(given: dict[str, Any]) -> GraphQLRequest:
+    """Return the operation in parsed JSON or an address; HTTPException if it is malformed."""
     query = _member(given, "query", str) or None
     extensions = _member(given, "extensions", dict)
-    document_id, sha256 = _document_id(given, query), _sha256(extensions)
+    document_id = None
+    if query is None:
+        ids = (_member(given, name, str) for name in _ID_NAMES)
+        document_id = next(filter(None, ids), None)
+    elif given.get("documentId") is not None:
+        raise HTTPException(400, "Send a text in 'query' or an id in 'documentId', not both.")
+    sha256 = _sha256(extensions or {})
     if query is None and document_id is None and sha256 is None:
         raise HTTPException(
             400,
             "The request lacks the operation: put its text in 'query', or the id of a registered "
             "document in 'documentId'.",
         )
-    return Operation(
+    return GraphQLRequest(
         query=query,
         document_id=document_id,
         sha256=sha256,
         variables=_member(given, "variables", dict),
-        name=_member(given, "operationName", str),
+        operation_name=_member(given, "operationName", str),
         extensions=extensions,
     )
 
 
-def _document_id(given: dict[str, Any], query: str | None) -> str | None:
-    if query is None:
-        return next(filter(None, (_member(given, name, str) for name in _IDS)), None)
-    if given.get("documentId") is not None:
-        raise HTTPException(400, "Send a text in 'query' or an id in 'documentId', not both.")
-    return None
-
-
-def _sha256(extensions: dict[str, Any] | None) -> str | None:
-    persisted = (extensions or {}).get("persistedQuery")
+def _sha256(extensions: dict[str, Any]) -> str | None:
+    persisted = extensions.get("persistedQuery")
     if persisted is None:
         return None
     digest = persisted.get("sha256Hash") if isinstance(persisted, dict) else None
@@ -204,115 +209,100 @@ def _member(given: dict[str, Any], name: str, kind: type[_Member]) -> _Member | 
     raise HTTPException(400, f"{name!r} must be {expected}.")
 
 
-_ENTRY_BYTES = 400
-"""What a text that clients register takes in memory besides its characters, about."""
-
-REFUSED_TEXTS = 1_000
-REFUSED_SECONDS = 5.0
-"""Texts that were no trusted document's, and for how long they are refused without a look."""
-
-logger = logging.getLogger(__name__)
-
-_NOT_SUPPORTED = "PersistedQueryNotSupported", "PERSISTED_QUERY_NOT_SUPPORTED"
-_NOT_FOUND = "PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND"
-"""What makes the links of Apollo and urql send the text: for good, and this once. Some go by the
-message, some by the code."""
-
-
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A document's text, and whether it was asked for by the id of a trusted one."""
+class Document:
+    """A document's text, and whether the request named it by the id of a trusted document."""
 
     text: str
     trusted: bool = False
 
 
 class PersistedDocuments:
-    """Finds the document of a request; ``only`` trusted ones, or what clients register too."""
+    """Finds the document of a request: its text, a trusted one, or one that a client registered.
+
+    ``trusted_only`` refuses texts outside trusted documents; ``automatic`` lets clients register
+    texts by their hashes.
+    """
 
     def __init__(
         self,
         trusted: TrustedDocuments,
-        kept: DocumentRepository,
+        stored: DocumentRepository,
         *,
-        only: bool = False,
+        trusted_only: bool = False,
         automatic: bool = False,
     ) -> None:
         self._trusted = trusted
-        self._kept = kept
-        self._only = only
+        self._stored = stored
+        self._trusted_only = trusted_only
         self._refused: TTLCache[str, None] = TTLCache(REFUSED_TEXTS, REFUSED_SECONDS, monotonic)
-        """The SHA-256 of such texts, where only trusted documents run."""
+        """The SHA-256 of texts that were refused."""
         self._automatic: LRUCache[str, str] | None = None
         if automatic:
             self._automatic = LRUCache(
                 AUTOMATIC_BYTES, lambda text: len(text.encode()) + _ENTRY_BYTES
             )
 
-    async def asked_by(self, operation: Operation) -> Asked:
-        """Return the document of a request; GraphQLError, with its code, where none is to run."""
-        if operation.query is None:
-            return await self._by_id(operation.document_id or operation.sha256 or "", operation)
-        if self._only and not await self._is_trusted(operation.query):
+    async def find(self, request: GraphQLRequest) -> Document:
+        """Return the document of a request; GraphQLError with its code if there is none to run."""
+        if request.query is None:
+            return await self._by_id(request.document_id or request.sha256 or "", request)
+        if self._trusted_only and not await self._is_trusted(request.query):
             raise _error(
                 "This server runs registered documents only: send the id of one in 'documentId'.",
                 "UNTRUSTED_DOCUMENT",
             )
-        if self._automatic is not None and operation.sha256 is not None:
-            self._register(self._automatic, operation.sha256, operation.query)
-        return Asked(operation.query)
+        if self._automatic is not None and request.sha256 is not None:
+            if hash_of(request.query) != request.sha256:
+                message = "'sha256Hash' is not the SHA-256 of the text in 'query'."
+                raise _error(message, "BAD_REQUEST")
+            if len(request.query) <= MAX_DOCUMENT:  # a longer text never runs, so keep the others
+                self._automatic[request.sha256] = request.query
+        return Document(request.query)
 
-    async def _by_id(self, document_id: str, operation: Operation) -> Asked:
+    async def _by_id(self, document_id: str, request: GraphQLRequest) -> Document:
         text = self._trusted.text(document_id)
-        if text is None and self._automatic is not None and operation.document_id is None:
+        if text is None and self._automatic is not None and request.document_id is None:
             text = self._automatic.get(document_id)
             if text is not None:
-                return Asked(text)
+                return Document(text)
         if text is None:
-            text = await self._added(document_id)
+            text = await self._load(document_id)
         if text is not None:
-            return Asked(text, trusted=True)
-        if operation.document_id is not None:
+            return Document(text, trusted=True)
+        if request.document_id is not None:
             raise _error(f"No document is registered under the id {document_id!r}.", "NOT_FOUND")
         raise _error(*(_NOT_SUPPORTED if self._automatic is None else _NOT_FOUND))
 
     async def _is_trusted(self, text: str) -> bool:
-        """Return whether a text is a trusted document's, here or in the table."""
+        """Return whether a text is a trusted document's, in memory or in the table."""
         if self._trusted.holds(text):
             return True
         digest = hash_of(text)
         if digest in self._refused:
             return False
         try:
-            if await self._kept.holds(text) and await self._added(digest) is not None:
+            if await self._stored.holds(text) and await self._load(digest) is not None:
                 return True
         except DalError as error:
             raise client_error(GraphQLError(str(error), original_error=error)) from error
         self._refused[digest] = None
         return False
 
-    async def _added(self, document_id: str) -> str | None:
-        """Return the text that was added to the table since the server started."""
+    async def _load(self, document_id: str) -> str | None:
+        """Return a text that was added to the table after the server started; trust it from now."""
         try:
-            text = await self._kept.text(document_id)
+            text = await self._stored.text(document_id)
             if text is not None:
                 self._trusted.add(document_id, text)
         except DalError as error:
             raise client_error(GraphQLError(str(error), original_error=error)) from error
         except BrokenDocumentError as error:
-            logger.error("%s", error)  # noqa: TRY400 - its sentence says it all
+            logger.error("%s", error)  # noqa: TRY400 - the message is complete without a traceback
             raise _error(
                 f"The document {document_id!r} does not fit this server's schema.", "BAD_REQUEST"
             ) from error
         return text
-
-    @staticmethod
-    def _register(automatic: LRUCache[str, str], digest: str, text: str) -> None:
-        """Keep a text under its hash, for whoever sends that alone."""
-        if hash_of(text) != digest:
-            raise _error("'sha256Hash' is not the SHA-256 of the text in 'query'.", "BAD_REQUEST")
-        if len(text) <= MAX_DOCUMENT:  # a longer one is refused, and would drive out others
-            automatic[digest] = text
 
 
 def _error(message: str, code: str) -> GraphQLError:

@@ -25,31 +25,44 @@ from resolvers.context import Viewer
 from schema.execution.executable_schema import EventResult, RefusedSubscriptionError
 from server.http.admission import LEAVE
 from server.http.errors import refusal
-from server.http.graphql import REFUSALS, GraphQLView, graphql_response, refused
-from server.http.request import EVENT_STREAM, GRAPHQL, JSON, header, preferred, read_operation
+from server.http.graphql import REJECTIONS, GraphQLView, graphql_response, rejection
+from server.http.request import EVENT_STREAM, GRAPHQL, JSON, header, preferred, read_request
 
 MAX_SUBSCRIBERS = 1_000
-"""Connections of a process that listen: each takes some 50 kB, and time for every event."""
+"""Subscribed connections of a process: each takes some 50 kB, and time for every event."""
 
 MAX_PER_CLIENT = 20
-"""Of them, those of one client: the tabs of a browser, or a few people behind one address."""
+"""Of these, the connections of one client: the tabs of a browser, or some people behind one
+address."""
 
 ENDING = "marginalia.ending"
-"""The extension that takes what to call when the server is told to stop."""
+"""ASGI extension: takes a function that is called when the server is about to stop."""
 
+RETRY_MS = 2_000
+"""Milliseconds after which browsers reconnect."""
+
+KEEP_ALIVE = 15.0
+"""Seconds after which a comment is sent: proxies close a connection that is silent for a minute."""
 
 STOPPING = "The server stops: connect again."
 EXPIRED = "The JWT has expired: connect again with a new one."
 
 _CODES = {STOPPING: "UNAVAILABLE", EXPIRED: "UNAUTHENTICATED"}
 
+_HEADERS = (
+    (b"content-type", EVENT_STREAM.encode() + b"; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),  # nginx would buffer 4 kB of events
+    (b"vary", b"Accept"),
+)
+
 
 class TooManySubscribersError(Exception):
-    """There is no room for another one who listens; the message says for whom."""
+    """The server, or a client, has too many subscribed connections."""
 
 
 class Subscribers:
-    """The connections that listen; ``client`` tells whose an address is, None for no limit."""
+    """The subscribed connections; ``client`` returns an address's client, None for no limit."""
 
     def __init__(self, client: Callable[[str], str | None]) -> None:
         self._client = client
@@ -57,13 +70,13 @@ class Subscribers:
 
     @contextmanager
     def admitted(self, scope: Scope) -> Iterator[None]:
-        """Count a connection while it listens; TooManySubscribersError where it is one too many."""
+        """Count a connection during the block; TooManySubscribersError if there are too many."""
         client = self._client(scope["client"][0]) if scope.get("client") else None
         if self._count.total() >= MAX_SUBSCRIBERS:
-            raise TooManySubscribersError("The server has no room for more who listen: try later.")
+            raise TooManySubscribersError("The server has too many subscribers: try again later.")
         if client is not None and self._count[client] >= MAX_PER_CLIENT:
             raise TooManySubscribersError(
-                f"{client} listens by {MAX_PER_CLIENT} connections already: share them."
+                f"{client} has {MAX_PER_CLIENT} connections for subscriptions already: share them."
             )
         self._count[client] += 1
         try:
@@ -75,20 +88,20 @@ class Subscribers:
 
 
 class End:
-    """When a connection must end, and why: its server stops, or the JWT of its client expires."""
+    """When and why a connection must end: the server stops, or the client's JWT expires."""
 
     def __init__(self) -> None:
         self.reason: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._timer: asyncio.TimerHandle | None = None
 
     def with_server(self, scope: Scope) -> None:
-        """End when the server is told to stop."""
-        on_ending = scope.get("extensions", {}).get(ENDING)
-        if on_ending is not None:
-            on_ending(lambda: self.now(STOPPING))
+        """End when the server is about to stop."""
+        set_on_ending = scope.get("extensions", {}).get(ENDING)
+        if set_on_ending is not None:
+            set_on_ending(lambda: self.now(STOPPING))
 
     def with_jwt(self, viewer: Viewer | None) -> None:
-        """End when a viewer's JWT does."""
+        """End when the viewer's JWT expires."""
         if viewer is None or viewer.expires is None:
             return
         left = max(0.0, viewer.expires - time.time())
@@ -96,21 +109,21 @@ class End:
         self._timer = loop.call_later(left, self.now, EXPIRED)
 
     def now(self, reason: str) -> None:
-        """End, unless it has ended."""
+        """End now, unless the connection has ended already."""
         if not self.reason.done():
             self.reason.set_result(reason)
 
     def close(self) -> None:
-        """Wait for nothing any more."""
+        """Stop waiting."""
         if self._timer is not None:
             self._timer.cancel()
         self.reason.cancel()
 
 
-def failed(sentence: str, code: str | None = None) -> ExecutionResult:
-    """Return what tells a client in GraphQL's shape why nothing more comes."""
-    code = code or _CODES.get(sentence, "BAD_REQUEST")
-    return ExecutionResult(None, [GraphQLError(sentence, extensions={"code": code})])
+def failed(message: str, code: str | None = None) -> ExecutionResult:
+    """Return a result with one error, which tells the client why no more events come."""
+    code = code or _CODES.get(message, "BAD_REQUEST")
+    return ExecutionResult(None, [GraphQLError(message, extensions={"code": code})])
 
 
 def encoded(result: ExecutionResult) -> bytes:
@@ -121,28 +134,14 @@ def encoded(result: ExecutionResult) -> bytes:
     return orjson.dumps(body)
 
 
-RETRY_MS = 2_000
-"""What browsers wait for before they connect again."""
-
-KEEP_ALIVE = 15.0
-"""Seconds after which something is sent in any case: proxies end what is silent for a minute."""
-
-_HEADERS = (
-    (b"content-type", EVENT_STREAM.encode() + b"; charset=utf-8"),
-    (b"cache-control", b"no-store"),
-    (b"x-accel-buffering", b"no"),  # nginx would keep events until there are 4 kB of them
-    (b"vary", b"Accept"),
-)
-
-
 def wants_events(scope: Scope) -> bool:
-    """Return whether a request likes server-sent events best; urql names them with every query."""
+    """Return whether a request prefers server-sent events; urql accepts them with every query."""
     accept = header(scope, b"accept")
     return preferred(accept, (GRAPHQL, JSON, EVENT_STREAM)) == EVENT_STREAM
 
 
 class EventStreamView:
-    """Answers a subscription by as many events as there are."""
+    """Answers a subscription with a stream of events."""
 
     def __init__(self, view: GraphQLView, subscribers: Subscribers, *, seconds: float) -> None:
         self._view = view
@@ -150,87 +149,71 @@ class EventStreamView:
         self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request until its client leaves, its JWT expires or the server stops."""
+        """EventResult one request until its client leaves, its JWT expires or the server stops."""
         try:
             with self._subscribers.admitted(scope):
-                await self._answer(scope, receive, send)
+                await self._serve(scope, receive, send)
         except TooManySubscribersError as error:
             await refusal(503, str(error), 5)(scope, receive, send)
-        except REFUSALS as error:
-            await refused(error)(scope, receive, send)
+        except REJECTIONS as error:
+            await rejection(error)(scope, receive, send)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         context = await self._view.context(header(scope, b"authorization"))
         context = replace(context, last_event_id=header(scope, b"last-event-id"))
-        operation = await read_operation(scope, receive)
+        request = await read_request(scope, receive)
         try:
-            answers = await self._view.listen(operation, context, seconds=self._seconds)
+            events = await self._view.subscribe(request, context, seconds=self._seconds)
         except RefusedSubscriptionError as refused:
             result = ExecutionResult(None, refused.errors)
             await graphql_response(result, GRAPHQL).send_by(send)
             return
-        scope.get("extensions", {}).get(LEAVE, _nothing)()
+        leave = scope.get("extensions", {}).get(LEAVE)
+        if leave is not None:
+            leave()
         end = End()
         end.with_server(scope)
         end.with_jwt(context.viewer)
         try:
-            async with aclosing(answers):
-                await _Stream(send, end).send_all(answers)
+            async with aclosing(events):
+                await self._stream(events, end, send)
         finally:
             end.close()
 
+    @staticmethod
+    async def _stream(events: AsyncGenerator[EventResult, None], end: End, send: Send) -> None:
+        """Send events until there are no more or the connection must end, then the reason."""
 
-class _Stream:
-    """One answer as it is sent."""
+        async def write(data: bytes) -> None:
+            await send({"type": "http.response.body", "body": data, "more_body": True})
 
-    def __init__(self, send: Send, end: End) -> None:
-        self._send = send
-        self._end = end
-
-    async def send_all(self, answers: AsyncGenerator[EventResult, None]) -> None:
-        """Send all events, then the reason why the stream ends."""
-        await self._send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
-        await self._write(b"retry: %d\n\n" % RETRY_MS)
-        await self._send_events(answers)
-        await self._write(b"event: complete\ndata:\n\n")
-        await self._send({"type": "http.response.body", "body": b""})
-
-    async def _send_events(self, answers: AsyncGenerator[EventResult, None]) -> None:
-        """Send events until there are no more, or the end has come."""
-        following = asyncio.create_task(_next(answers))
+        await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
+        await write(b"retry: %d\n\n" % RETRY_MS)
+        following = asyncio.ensure_future(anext(events, None))
         try:
-            while not self._end.reason.done():
-                either: set[asyncio.Future[Any]] = {following, self._end.reason}
+            while not end.reason.done():
+                either: set[asyncio.Future[Any]] = {following, end.reason}
                 await asyncio.wait(either, timeout=KEEP_ALIVE, return_when=asyncio.FIRST_COMPLETED)
                 if following.done():
-                    answer = following.result()
-                    if answer is None:
-                        return
-                    await self._write(_event(answer.result, answer.cursor))
-                    following = asyncio.create_task(_next(answers))
-                elif not self._end.reason.done():
-                    await self._write(b":\n\n")
-            await self._write(_event(failed(self._end.reason.result())))
+                    event = following.result()
+                    if event is None:
+                        break
+                    await write(_event(event.result, event.cursor))
+                    following = asyncio.ensure_future(anext(events, None))
+                elif not end.reason.done():
+                    await write(b":\n\n")
+            else:
+                await write(_event(failed(end.reason.result())))
         except SlowListenerError as error:
-            await self._write(_event(failed(str(error), "TOO_SLOW")))
+            await write(_event(failed(str(error), "TOO_SLOW")))
         finally:
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
-
-    async def _write(self, data: bytes) -> None:
-        await self._send({"type": "http.response.body", "body": data, "more_body": True})
-
-
-async def _next(answers: AsyncGenerator[EventResult, None]) -> EventResult | None:
-    """Return the next answer, None after the last."""
-    return await anext(answers, None)
+        await write(b"event: complete\ndata:\n\n")
+        await send({"type": "http.response.body", "body": b""})
 
 
 def _event(result: ExecutionResult, cursor: str | None = None) -> bytes:
-    """Return a result as an event; JSON has no line breaks."""
+    """Return a result as an event; its JSON contains no line breaks."""
     name = b"" if cursor is None else b"id: " + cursor.encode() + b"\n"
     return name + b"event: next\ndata: " + encoded(result) + b"\n\n"
-
-
-def _nothing() -> None:
-    """Stand in where no connection offers an extension."""

@@ -20,7 +20,7 @@ from schema.execution.trusted_documents import TrustedDocuments
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.http import request
-from server.http.request import GRAPHQL, JSON, REFUSED_SECONDS, PersistedDocuments, operation_of
+from server.http.request import GRAPHQL, JSON, REFUSED_SECONDS, PersistedDocuments, request_of
 from server.settings import Settings
 from tests.calls import calls_of
 from tests.server.serving import ADD, SECRET, bearer
@@ -291,7 +291,7 @@ async def test_short_texts_take_no_more_memory_than_long_ones(
     try:
         for number in range(5_000):
             text = f"{{a{number}}}"
-            await documents.asked_by(operation_of({"query": text, **hashed(sha256(text))}))
+            await documents.find(request_of({"query": text, **hashed(sha256(text))}))
         taken, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
