@@ -5,7 +5,7 @@ from __future__ import annotations
 import strawberry
 
 from dal.query import trace
-from dal.query.trace import ReasonCode
+from dal.query.plan import ReasonCode
 from resolvers import plans
 from schema.types import show_enum
 

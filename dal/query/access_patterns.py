@@ -1,9 +1,8 @@
 """The access patterns of the API, in one table: each question, its filters, and its index.
 
-Queries take their names from it, and ``make docs`` makes `docs/access-patterns.md` of it. A pattern
-without an index is read by its key, or is a page of another pattern. The optimizer may answer a
-list from a coarser index than the one named here, and leave the rest of the filter to the rows
-read.
+Queries take their names from this table, and ``make docs`` generates `docs/access-patterns.md` from
+it. A pattern without an index is read by its key, or is a page of another pattern. The optimizer
+may read a list from a coarser index than the one in this table, and filter the rows read.
 """
 
 from dataclasses import dataclass
@@ -21,12 +20,12 @@ from dal.table.ranges import UNBOUNDED, Range
 
 @dataclass(frozen=True, slots=True)
 class AccessPattern:
-    """One question of the API; without an index, it is answered by keys alone.
+    """One question of the API; without an index, keys alone answer it.
 
-    ``filters`` lists the fields that it filters by, each by one value, or with ``+`` by several (or
-    by none of them), with ``*`` by any number of values, with ``?`` by any number or not at all.
-    ``bounds`` are in time: ``since``, ``before``, both or none; ``?`` stands for any of these. Each
-    list is also read the other way round, and from a cursor.
+    ``filters`` lists the fields to filter by, each by one value. The suffix ``+`` means several
+    values or none, ``*`` any number of values, ``?`` any number of values or no filter. ``bounds``
+    are in time: ``since``, ``before``, both or none; ``?`` means any of these. Each list can also
+    be read in reverse order, and from a cursor.
     """
 
     name: str
@@ -36,17 +35,14 @@ class AccessPattern:
     bounds: str = ""
 
     def answers(self, filters: Filters, within: Range) -> bool:
-        """Return whether filters and bounds are those of this question."""
-        asked = {one.rstrip("+*?"): one[-1] for one in self.filters.split()}
+        """Return whether this pattern has exactly these filters and bounds."""
+        fields = {one.rstrip("+*?"): one[-1] for one in self.filters.split()}
+        bounds = [bound in self.bounds for bound in ("since", "before")]
         return (
-            filters.keys() <= asked.keys()
-            and all(_fits(filters.get(name), arity) for name, arity in asked.items())
-            and (self.bounds == "?" or self._bounded(within))
+            filters.keys() <= fields.keys()
+            and all(_fits(filters.get(name), arity) for name, arity in fields.items())
+            and (self.bounds == "?" or bounds == [within.low is not None, within.high is not None])
         )
-
-    def _bounded(self, within: Range) -> bool:
-        asked = [bound in self.bounds for bound in ("since", "before")]
-        return asked == [within.low is not None, within.high is not None]
 
 
 def _fits(values: frozenset[str] | None, arity: str) -> bool:
@@ -154,11 +150,11 @@ ACCESS_PATTERNS = (
 def query_of(
     filters: Filters, within: Range = UNBOUNDED, *, consistent: bool = False, head: bool = False
 ) -> Query:
-    """Return a query under the name of its access pattern; NoIndexError where there is none."""
+    """Return a query with the name of its access pattern, or raise NoIndexError without one."""
     for pattern in ACCESS_PATTERNS:
         if pattern.index is not None and pattern.answers(filters, within):
             return Query(pattern.name, filters, within, consistent, head)
     raise NoIndexError(
-        f"No access pattern asks by {', '.join(sorted(filters))}: "
+        f"No access pattern has the filters {', '.join(sorted(filters))} and these bounds: "
         "add one to dal/query/access_patterns.py."
     )

@@ -1,7 +1,7 @@
-"""Alternatives: what the optimizer weighed for a page, index by index, and why it chose as it did.
+"""Alternatives: the indexes that the optimizer considered for a page, and why it chose one.
 
-Everything is estimated anew by the functions that the optimizer itself goes by, and only for a page
-that is to be explained. Nothing is read for it.
+Only an explained page has them. They are estimated again by the optimizer's own functions, and
+read nothing.
 """
 
 import math
@@ -9,9 +9,17 @@ from collections.abc import Iterator, Sequence
 
 from dal.limits import MAX_SEGMENTS
 from dal.query.optimizer import PageSpan, PathEstimate, cheapest_estimate
-from dal.query.plan import AccessPath, Plan, Query
-from dal.query.protocols import LocatedPage, TableStatistics
-from dal.query.trace import Alternative, FullPages, KeyRange, Reason, ReasonCode, Value
+from dal.query.plan import (
+    AccessPath,
+    Plan,
+    Query,
+    Reason,
+    ReasonCode,
+    ReasonValue,
+    refusal,
+)
+from dal.query.protocols import TableStatistics
+from dal.query.trace import Alternative, FullPages, KeyRange
 from dal.table.index import Index
 from dal.table.ranges import Range
 
@@ -23,29 +31,30 @@ def alternatives(
     statistics: TableStatistics | None,
     plan: Plan,
 ) -> list[Alternative]:
-    """Return every index: the chosen one, then those that could answer, then those that cannot.
+    """Return every index: the chosen one, the others that could answer, those that cannot.
 
-    ``paths`` are as ``access_paths`` sorts them, ``plan`` is what the optimizer made of them.
+    ``paths`` are in ``access_paths``' order, and ``plan`` is the optimizer's.
     """
     if statistics is None:
-        weighed = [_by_rule(path, page, paths, plan) for path in paths]
+        considered = [_by_rule(path, page, paths, plan) for path in paths]
     else:
-        weighed = list(_by_cost(paths, page, statistics, plan))
-    weighed.sort(key=lambda one: (not one.chosen, math.inf if one.cost is None else one.cost))
-    query = paths[0].query
-    others = [index for index in indexes if all(path.index is not index for path in paths)]
-    refused = [
-        Alternative(_name(index), (), (), None, None, None, chosen=False, why=why)
-        for index in others
-        if (why := refusal(index, query))
+        considered = list(_by_cost(paths, page, statistics, plan))
+    considered.sort(key=lambda one: (not one.chosen, math.inf if one.cost is None else one.cost))
+    query, used = paths[0].query, [path.index for path in paths]
+    excluded = [
+        Alternative(
+            _name(index), (), (), None, None, None, chosen=False, why=exclusion(index, query)
+        )
+        for index in indexes
+        if all(index is not one for one in used)
     ]
-    return [*weighed, *refused]
+    return [*considered, *excluded]
 
 
 def full_pages(path: AccessPath, page: PageSpan, statistics: TableStatistics | None) -> FullPages:
-    """Return the plan that asks each partition of ``path`` for the whole page.
+    """Return the plan that reads a whole page from each partition of ``path``.
 
-    ``path`` is the one with the least residual, as the articles have it.
+    ``path`` is the one with the least residual filter.
     """
     rows: list[float] = [page.limit] * path.size
     if statistics is not None:
@@ -56,34 +65,17 @@ def full_pages(path: AccessPath, page: PageSpan, statistics: TableStatistics | N
     return FullPages(_name(path.index), page.limit, rows, row_bytes)
 
 
-def refusal(index: Index, query: Query) -> Reason | None:
-    """Return why an index cannot answer a query; None where it can."""
-    asked = query.filters
-    unasked = [name for name in index.fields if name not in asked]
-    if unasked:
-        return Reason(ReasonCode.DIVIDED, (unasked,))
-    for name, held in index.covers.items():
-        if asked.get(name) != held:
-            return Reason(ReasonCode.HOLDS_OTHERS, (name, sorted(held)))
-    missing = asked.keys() - {*index.fields, *index.covers, *index.projects}
-    if missing:
-        return Reason(ReasonCode.LACKS, (sorted(missing),))
-    if query.consistent and not index.consistent:
-        return Reason(ReasonCode.LAGS)
-    return _too_many(AccessPath(index, query))
-
-
-def _too_many(path: AccessPath) -> Reason | None:
-    """Return which limit of key ranges a path exceeds; None where it fits."""
-    if path.fits:
-        return None
-    return Reason(ReasonCode.TOO_MANY_RANGES, (path.size, MAX_SEGMENTS))
+def exclusion(index: Index, query: Query) -> Reason:
+    """Return why ``access_paths`` returns no path by an index."""
+    return refusal(index, query) or Reason(
+        ReasonCode.TOO_MANY_RANGES, (AccessPath(index, query).size, MAX_SEGMENTS)
+    )
 
 
 def _by_rule(
     path: AccessPath, page: PageSpan, paths: Sequence[AccessPath], plan: Plan
 ) -> Alternative:
-    """Return a path that no statistics weighed: the least residual wins, then the fewest ranges."""
+    """Return a path without statistics. The first of ``paths`` is the chosen one."""
     chosen, best = path is paths[0], paths[0]
     limits = [one.limit for one in plan.segments] if chosen else [page.limit] * path.size
     ranges = list(_ranges(path, page.span, limits))
@@ -109,12 +101,18 @@ def _by_cost(
     )
     estimates = [cheapest_estimate([path], page, statistics, located) for path in paths]
     best = next(one for one in estimates if one.path.index is plan.index)
+    if len(paths) == 1:
+        why_chosen = ReasonCode.ONLY_INDEX
+    elif located is None:
+        why_chosen = ReasonCode.LEAST_BY_COUNTS
+    else:
+        why_chosen = ReasonCode.LEAST_BY_LOCATIONS
     for one in estimates:
         chosen = one is best
         ranges = list(
             _ranges(one.path, one.span, [read.limit for read in one.reads], list(one.rows))
         )
-        reason = _why_chosen(located, len(paths)) if chosen else _why_not(one, best)
+        reason = Reason(why_chosen) if chosen else _why_not(one, best)
         yield _alternative(one.path, ranges, reason, chosen=chosen, estimate=one)
 
 
@@ -144,21 +142,14 @@ def _alternative(
     return Alternative(_name(path.index), residual, ranges, rows, capacity, cost, chosen, reason)
 
 
-def _why_chosen(located: LocatedPage | None, paths: int) -> Reason:
-    if paths == 1:
-        return Reason(ReasonCode.ONLY_INDEX)
-    by_counts = located is None
-    return Reason(ReasonCode.LEAST_BY_COUNTS if by_counts else ReasonCode.LEAST_BY_LOCATIONS)
-
-
 def _why_not(one: PathEstimate, best: PathEstimate) -> Reason:
-    """Return what a path costs more for than the one chosen."""
+    """Return why a path costs more than the chosen one."""
     if not math.isfinite(one.cost):
         return Reason(ReasonCode.NONE_PASSES)
-    ranges: tuple[Value, ...] = ()
+    ranges: tuple[ReasonValue, ...] = ()
     if one.path.size > best.path.size:
         ranges = (one.path.size, best.path.size)
-    rows: tuple[Value, ...] = ()
+    rows: tuple[ReasonValue, ...] = ()
     if round(dropped := _dropped(one)) > round(_dropped(best)):
         rows = (round(dropped), sorted(one.path.residual))
     if not (ranges or rows):
@@ -169,7 +160,7 @@ def _why_not(one: PathEstimate, best: PathEstimate) -> Reason:
 
 
 def _dropped(one: PathEstimate) -> float:
-    """Return how many of the rows read the residual is expected to drop."""
+    """Return how many of the rows read the residual filter is expected to drop."""
     read = sum(min(read.limit, rows) for read, rows in zip(one.reads, one.rows, strict=True))
     return read * (1 - one.selectivity)
 

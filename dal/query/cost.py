@@ -1,7 +1,9 @@
-"""What reads cost, and how many rows to ask a segment for: pure estimates from counts.
+"""The cost model: what a Query costs, and which limit costs a segment the least.
 
-A Query costs 0.5 RCU for each started 4 KB. Rows up to the end of a started 4 KB are free, rows
-beyond it are not, and a segment that runs dry before the page is full costs another Query.
+Pure functions of counts and sizes. An eventually consistent Query consumes 0.5 RCU for each started
+4 KB. More rows of a started 4 KB are free. A segment that runs dry before the page is full costs
+another Query.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
 """
 
 import math
@@ -10,34 +12,34 @@ from functools import lru_cache
 from typing import NamedTuple
 
 BLOCK = 4_096
-"""Bytes that half a read capacity unit pays for."""
+"""Bytes for half a read capacity unit."""
 
 REQUEST = 0.35
-"""What a Query costs besides its capacity, in RCU: a page waits for it, and so does the engine."""
+"""The cost of a Query besides its capacity, in RCU: the latency of a round trip."""
 
 ROW = 0.02
-"""What a row costs besides its capacity, in RCU: it is sent, parsed, and maybe thrown away."""
+"""The cost of a row besides its capacity, in RCU: the server receives and parses the row."""
 
 VARIATION = 0.5
-"""Deviation of a row's size as a part of its mean: comments are short and long."""
+"""Standard deviation of a row's size, relative to its mean: some comments are short, some long."""
 
 _CERTAIN = 8.5
-"""Deviations below the mean that are exceeded for certain, as floating-point numbers go."""
+"""At so many deviations below the mean ``normal_tail`` returns 1.0: floats are not more exact."""
 
-_LEAST = 0.499
-"""A row is expected to cost as much of its part of a block, in RCU, or more."""
+_LEAST_PER_BLOCK = 0.499
+"""A lower bound, in RCU, of what each block of rows costs: 0.5 less a margin for rounding."""
 
 _MOST_LIMITS = 64
-"""So many limits are weighed at most, evenly spread: a rare residual may need thousands of rows."""
+"""The number of limits to compare, evenly spread. A rare residual may need thousands of rows."""
 
 
-# Bounded: the sizes of rows are learnt and never quite the same, so old entries serve nobody.
+# The mean size of rows changes with every page, so old entries are seldom used again.
 @lru_cache(maxsize=4_096)
 def expected_capacity(rows: float, row_bytes: float) -> float:
     """Return the expected RCU of one eventually consistent Query that reads ``rows``.
 
-    Rows differ in size, so a Query expected to end near a block's end may well start the next: it
-    costs half a unit for each block that its rows are likely to reach into.
+    Rows differ in size, so the rows of a Query may reach into a block beyond the mean. Each block
+    costs half a unit times the probability that the rows reach into it.
     """
     mean, deviation = rows * row_bytes, VARIATION * row_bytes * math.sqrt(rows)
     reached = max(0, int((mean - _CERTAIN * deviation) // BLOCK))
@@ -60,20 +62,19 @@ def normal_tail(bound: float, mean: float, deviation: float) -> float:
 
 
 class Selectivity(NamedTuple):
-    """Which part of the rows that a plan reads stands in one segment, and which part passes.
+    """Parts, from 0 to 1, of the rows of all segments of a plan.
 
-    Both are parts of all rows of all segments, from 0 to 1: ``share`` stands in this segment,
-    ``residual`` passes the residual filter.
+    ``share`` is the part in this segment, ``residual`` the part that passes the residual filter.
     """
 
     share: float
     residual: float = 1.0
 
     def spread(self, wanted: int) -> tuple[float, float]:
-        """Return mean and deviation of how many of the segment's rows a page of ``wanted`` spans.
+        """Return mean and deviation of the segment's number of rows within a page of ``wanted``.
 
-        The rows read until ``wanted`` of them pass follow a negative binomial distribution; this
-        segment holds a binomial part of them.
+        The number of rows read until ``wanted`` rows pass has a negative binomial distribution.
+        This segment's part of these rows has a binomial distribution.
         """
         read = wanted / self.residual
         mean = read * self.share
@@ -83,7 +84,7 @@ class Selectivity(NamedTuple):
 
 
 class ReadEstimate(NamedTuple):
-    """How many rows to ask for at first, and what the segment is expected to cost in the end."""
+    """The limit of a segment's first Query, and the segment's expected cost with its refills."""
 
     limit: int
     cost: float
@@ -91,10 +92,10 @@ class ReadEstimate(NamedTuple):
 
 
 def least_cost(requests: int, rows: float, row_bytes: float) -> float:
-    """Return what that many Queries cost at least, if the page is expected to span ``rows``.
+    """Return a lower bound of the cost of ``requests`` Queries for ``rows`` expected rows.
 
-    A limit below what is expected is too small more often than not: then at least half of the rest
-    is paid for as well.
+    A smaller limit than expected is usually too small. At least half of the missing rows then cost
+    capacity too.
     """
     return requests * (REQUEST + ROW) + max(0.5 * requests, rows * row_bytes / BLOCK / 4)
 
@@ -104,12 +105,12 @@ def best_estimate(
 ) -> ReadEstimate:
     """Return the limit of the least expected cost for a segment that holds ``most`` rows.
 
-    ``share`` and ``residual`` are those of its Selectivity. More rows than one beyond ``most`` are
-    never asked for: that one tells that the rest is empty.
+    ``share`` and ``residual`` are those of the segment's Selectivity. The limit is at most one row
+    more than ``most``: a response without that row proves that the segment has ended.
     """
     best, chosen, units = math.inf, 0, math.inf
-    half_block = _LEAST * row_bytes / BLOCK
-    for weight, limit, dry, missing in _asks(share, residual, wanted, most):
+    half_block = _LEAST_PER_BLOCK * row_bytes / BLOCK
+    for weight, limit, dry, missing in _limits(share, residual, wanted, most):
         if weight + 0.5 >= best:
             break
         rows = min(limit, most)
@@ -125,30 +126,30 @@ def best_estimate(
     return ReadEstimate(chosen, best, units)
 
 
-# Kept, as it depends on counts alone: sizes of rows are learnt, and move with every page.
+# Cached apart from sizes: counts seldom change, the mean size of rows changes with every page.
 @lru_cache(maxsize=4_096)
-def _asks(
+def _limits(
     share: float, residual: float, wanted: int, most: int
 ) -> Sequence[tuple[float, int, float, float]]:
-    """Return what may be asked of a segment, by what is paid besides capacity.
+    """Return the limits to compare for a segment, each with its cost besides capacity.
 
-    Beside that weight: the limit, the probability of a refill, and the rows that it asks for.
+    Each entry has that cost, the limit, the probability of a refill, and the refill's rows.
     """
     mean, deviation = Selectivity(share, residual).spread(wanted)
     top = min(math.ceil(mean + 4 * deviation) + 1, most + 1)
-    asks = []
+    limits = []
     for limit in range(top, 0, -math.ceil(top / _MOST_LIMITS)):
         dry = 0.0 if limit > most else _more_than(limit - 1 + share, mean, deviation)
         missing = max(1.0, mean - limit, deviation)
-        asks.append((REQUEST * (1 + dry) + ROW * (limit + dry * missing), limit, dry, missing))
-    return sorted(asks)
+        limits.append((REQUEST * (1 + dry) + ROW * (limit + dry * missing), limit, dry, missing))
+    return sorted(limits)
 
 
 def _more_than(rows: float, mean: float, deviation: float) -> float:
-    """Return the probability that a page spans more of the segment's rows than ``rows``.
+    """Return the probability that a page includes more of the segment's rows than ``rows``.
 
-    The page's last row may be the segment's own last one read: hence the share in the caller's
-    bound, which makes a page's only segment run dry only when it lacks a row.
+    The last row read of the segment may be the page's last row, with probability ``share``. So the
+    caller adds ``share`` to its bound. A plan's only segment then runs dry only if it lacks a row.
     """
     if deviation == 0:
         return 1.0 if mean > rows else 0.0

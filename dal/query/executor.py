@@ -1,4 +1,8 @@
-"""The executor: has a query planned, and reads its first rows by the plan."""
+"""The executor: plans a query, reads the plan's segments, and merges their rows into one list.
+
+Segments read in parallel, each one key range of one partition. A k-way merge puts their rows in
+order. If one read fails, the others are cancelled and the page fails.
+"""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +21,7 @@ from dal.query.alternatives import alternatives, full_pages
 from dal.query.cost import Selectivity
 from dal.query.optimizer import PageSpan, optimize, prove, whole_pages, worth_proving
 from dal.query.plan import (
-    UNKNOWING,
+    WITHOUT_STATISTICS,
     AccessPath,
     EqualityKey,
     Filters,
@@ -33,52 +37,57 @@ from dal.table.index import Index, QueryRequest, RunQuery
 from dal.table.items import Item
 from dal.table.ranges import Range
 
+KEPT_SEGMENTS = 20_000
+"""The segments in the cache of access paths, at about a kilobyte each."""
+
 _position = itemgetter(0)
 
 
 class Source(Protocol):
-    """Rows that come some at a time, sorted in the direction of the merge."""
+    """Rows that arrive in batches, sorted in the direction of the merge."""
 
     async def more(self) -> Sequence[Row]:
-        """Return the rows that follow; none at the end."""
+        """Return the next rows; none at the end."""
 
     @property
     def ended(self) -> bool:
-        """Whether nothing follows the rows that came."""
+        """Whether no rows follow."""
 
 
 class Merge:
-    """The rows of all sources in order; a position met twice is one row.
+    """The k-way merge: the rows of all sources in order, each position once.
 
-    A row moves between segments when its rating or language changes. Read while it moves, it can
-    stand in both. Its position is the same in both, so it comes once.
+    A row moves to another segment when its rating or language changes. A read at that moment can
+    return it from both segments, at the same position.
     """
 
     def __init__(self, sources: Sequence[Source], *, descending: bool) -> None:
-        self._foremost, self._descending = (max if descending else min), descending
+        self._first, self._descending = (max if descending else min), descending
         self._dry = sources
+        """Sources to read from next."""
         self._open: list[tuple[str, Source]] = []
-        """Sources that go on, each with the position of its last row so far."""
+        """Other sources that have not ended, each with the position of its last row read."""
         self._waiting: list[Row] = []
+        """Rows that may come after rows not yet read."""
 
     async def more(self) -> Sequence[Row]:
-        """Return the rows up to where a source has run dry, which is then asked; none at the end.
+        """Return the next rows, up to where a source runs dry; none at the end.
 
-        Only the sources that a further row hangs on are asked.
+        Only sources that the next row depends on are read, all at once.
         """
-        came = await in_parallel([source.more() for source in self._dry])
-        for source, rows in zip(self._dry, came, strict=True):
+        batches = await in_parallel([source.more() for source in self._dry])
+        for source, rows in zip(self._dry, batches, strict=True):
             if not source.ended:
-                self._open.append((rows[-1][0], source))
-        if len(came) == 1 and not self._waiting:
-            merged = list(came[0])
+                self._open.append((rows[-1].position, source))
+        if len(batches) == 1 and not self._waiting:
+            merged = list(batches[0])
         else:
-            merged = sorted(chain(self._waiting, *came), key=_position, reverse=self._descending)
+            merged = sorted(chain(self._waiting, *batches), key=_position, reverse=self._descending)
             merged = list({row[0]: row for row in merged}.values())
         if not self._open:
             self._dry, self._waiting = (), []
             return merged
-        bound = self._foremost(self._open, key=_position)[0]
+        bound = self._first(self._open, key=_position)[0]
         self._dry = [source for last, source in self._open if last == bound]
         self._open = [one for one in self._open if one[0] != bound]
         end = next(number for number, row in enumerate(merged, 1) if row[0] == bound)
@@ -88,18 +97,19 @@ class Merge:
 
 @dataclass(slots=True)
 class PageProgress:
-    """How many rows a page still lacks, and what was read; the segments of a page share it."""
+    """The number of rows that a page still lacks, and its reads. All segments share it."""
 
     missing: int
     reads: list[RangeRead] = field(default_factory=list)
 
 
 class SegmentReader:
-    """The rows of a segment in the plan's direction, until its range ends.
+    """A source of a segment's rows, in the plan's direction.
 
-    DynamoDB ends an answer at the limit or at 1 MB, possibly with no row at all; only the absence
-    of a last key means that nothing is left. A refill asks for twice as much as the ask before, but
-    not for more than the page can still take.
+    A response ends at the limit or at 1 MB, possibly without a row. Only a response without
+    ``LastEvaluatedKey`` ends the segment. Each further Query doubles the expected number of missing
+    rows, up to all rows that the page lacks.
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.Pagination.html
     """
 
     def __init__(
@@ -122,7 +132,7 @@ class SegmentReader:
         self._unread = segment.range
 
     async def more(self) -> Sequence[Row]:
-        """Return the rows of the next answer that has any; none at the end."""
+        """Return the rows of the next response that has any; none at the end."""
         instruments = READ_INSTRUMENTS.get()
         reading = self._next()
         if instruments is None:
@@ -132,12 +142,13 @@ class SegmentReader:
     async def _next(self) -> Sequence[Row]:
         rows: Sequence[Row] = ()
         while not (rows or self.ended):
-            rows = await self._ask()
+            rows = await self._query()
         return rows
 
-    async def _ask(self) -> Sequence[Row]:
+    async def _query(self) -> Sequence[Row]:
+        """Send one Query and return its rows."""
         plan, segment, span = self._plan, self._segment, self._unread
-        answer = await self._run(
+        response = await self._run(
             QueryRequest(
                 plan.index,
                 segment.partition,
@@ -148,36 +159,32 @@ class SegmentReader:
                 plan.consistent,
             )
         )
-        self._stats.count(self._read, answer)
         key, values, position_of = plan.index.sort_key, dict(segment.key), segment.position_of
-        rows = [Row(position_of(item[key]["S"]), item, values) for item in answer.items]
-        self._start = answer.last_key
+        rows = [Row(position_of(item[key]["S"]), item, values) for item in response.items]
+        self._stats.count(self._read, response, rows)
+        self._start = response.last_key
         self.ended = self._start is None
         if self._start is not None:
             end = position_of(self._start[key]["S"])
             span = self._unread.until(end, descending=plan.descending)
             self._unread = self._unread.beyond(end, descending=plan.descending)
-        self._progress.reads.append(RangeRead(segment.key, span, rows, segment.partition))
-        if self._stats.trace is not None:
-            self._stats.note(self._read, rows, answer.capacity, ended=self.ended)
+        self._progress.reads.append(RangeRead(segment.key, span, rows))
         return rows
 
     def _refill(self) -> int:
-        """Return how many rows to ask a dry segment for: what the page may still take of it.
-
-        A segment that runs dry again and again holds more than was expected: the ask doubles.
-        """
+        """Return the limit of a Query after the first."""
         plan, share, missing = self._plan, self._segment.share, self._progress.missing
         most = math.ceil(missing / plan.selectivity)
         if share is None:
             return most
         mean, deviation = Selectivity(share, plan.selectivity).spread(missing)
+        # A segment that runs dry several times has more rows than expected, so the limit doubles.
         return min(most, max(1, math.ceil(mean + deviation)) << (self._read.requests - 1))
 
 
 @dataclass(frozen=True, slots=True)
-class CountsAlone:
-    """``TableStatistics`` that do not tell where rows stood when they were last read."""
+class CountsOnly:
+    """``TableStatistics`` without the locations of rows."""
 
     known: TableStatistics
 
@@ -191,17 +198,13 @@ class CountsAlone:
         return self.known.cardinality(filters)
 
     def fraction(self, within: Range) -> float:
-        """Return what part of the rows stands within a range."""
+        """Return the part of the rows within a range."""
         return self.known.fraction(within)
 
     def located(
         self, keys: Sequence[EqualityKey], span: Range, *, descending: bool, count: int
     ) -> LocatedPage | None:
-        """Return None: as of rows that were never read."""
-
-
-KEPT_SEGMENTS = 20_000
-"""Segments of the queries whose access paths are kept: about a kilobyte each."""
+        """Return None, as if the rows were never read."""
 
 
 def _segments(paths: Sequence[AccessPath]) -> int:
@@ -210,7 +213,7 @@ def _segments(paths: Sequence[AccessPath]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Executor:
-    """Reads rows of one entity: plans, merges the segments, drops what does not pass."""
+    """Plans queries on one entity's indexes, and reads rows by these plans."""
 
     run: RunQuery
     indexes: Sequence[Index]
@@ -270,14 +273,14 @@ class Executor:
         stats: ExecutionStatistics,
         plan_by: PlanBasis | None,
     ) -> Plan:
-        """Return the plan; statistics are asked for only where there is a choice."""
+        """Return the page's plan. Statistics are read only if there is a choice to make."""
         query, decided = paths[0].query, paths[0].size <= 1 and not paths[0].residual
-        decided = decided or plan_by in UNKNOWING
+        decided = decided or plan_by in WITHOUT_STATISTICS
         known: TableStatistics | None = None
         if self.statistics is not None and not (decided or page.limit == 0 or page.span.empty):
             known = await self.statistics.inexact(query, stats)
         if known is not None and plan_by is PlanBasis.COUNTS:
-            known = CountsAlone(known)
+            known = CountsOnly(known)
         if plan_by is PlanBasis.FULL_PAGES:
             plan = whole_pages(paths[0], page)
         else:
@@ -293,27 +296,28 @@ class Executor:
     async def _collect(
         self, plan: Plan, stats: ExecutionStatistics, rows: list[Row], progress: PageProgress
     ) -> str | None:
-        """Add the rows that are missing; return the position to plan anew from, None if complete.
+        """Add the missing rows to ``rows``, and report the read to instruments.
 
-        That is where the discard limit was passed, or where the page was expected to end.
+        Return the position from which to plan the rest of the page, or None if nothing is missing.
         """
         instruments = READ_INSTRUMENTS.get()
         reading = self._merge(plan, stats, rows, progress)
-        return await (
-            reading if instruments is None else instruments.plan(plan, stats.segments, reading)
-        )
+        if instruments is None:
+            return await reading
+        return await instruments.plan(plan, stats.segments, reading)
 
     async def _merge(
         self, plan: Plan, stats: ExecutionStatistics, rows: list[Row], progress: PageProgress
     ) -> str | None:
+        """Return the position where the discard limit was passed, or where the plan ends early."""
         discardable = plan.discard_limit
         readers = [SegmentReader(self.run, plan, one, stats, progress) for one in plan.segments]
         merged = Merge(readers, descending=plan.descending)
         while progress.missing:
-            came = await merged.more()
-            if not came:
+            batch = await merged.more()
+            if not batch:
                 return plan.until
-            for row in came:
+            for row in batch:
                 if not plan.residual or plan.passes(row.item):
                     rows.append(row)
                     progress.missing -= 1

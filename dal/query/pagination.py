@@ -1,9 +1,14 @@
-"""Pages: which slice of a list is asked for, how it is read, and what it shows.
+"""Pages and cursors: a slice of a list becomes a walk, and its rows become edges.
 
-A slice speaks in list order (after, before, next, previous), whichever way its list runs. A walk
-speaks in reading order: it leaves from ``start``, stops before ``end``, and what lies ``ahead`` or
-``behind`` is seen from there. Reading goes the list's own way for ``first`` and the opposite way
-for ``last``.
+A slice has the client's terms: after, before, next and previous, in list order. A walk has the
+terms of reading: it leaves ``start``, stops before ``end``, and looks ``ahead`` and ``behind``.
+Reading goes in list order for ``first``, and against it for ``last``.
+
+A cursor is the opaque string of one position, whatever the filter and the number of segments. In
+base64url without padding it has one byte of version and kind, four bytes of CRC-32 over the rest,
+and the position. An instant at the start of a position takes eight bytes, so a cursor stays under
+80 characters for ids of up to 46 bytes, and for other positions of up to 54 bytes. A cursor names
+no partition: keys are always built from the arguments, so a forged cursor reaches nothing.
 """
 
 import asyncio
@@ -43,7 +48,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class CursorKind(IntEnum):
-    """What the positions of a list are; the value is the cursor's first byte."""
+    """The kind of a list's positions. The value is the cursor's first byte."""
 
     INSTANT = 0x11
     COUNT = 0x12
@@ -52,7 +57,7 @@ class CursorKind(IntEnum):
 
 def encode_cursor(position: str) -> str:
     """Return the cursor of a position: ``<instant>#<id>``, ``<count>#<id>`` or ``<name>``."""
-    # An id holds no #, so only an instant ends right before one at this place.
+    # An id has no "#", so "Z#" at this place ends an instant.
     if position[INSTANT_LENGTH - 1 : INSTANT_LENGTH + 1] == "Z#":
         instant, identifier = position[:INSTANT_LENGTH], position[INSTANT_LENGTH + 1 :]
         microseconds = (parse_instant(instant) - _EPOCH) // _MICROSECOND
@@ -61,7 +66,7 @@ def encode_cursor(position: str) -> str:
 
 
 def decode_cursor(cursor: str, kind: CursorKind = CursorKind.INSTANT) -> str:
-    """Return the position of a cursor; InvalidCursorError unless it is a whole one of ``kind``."""
+    """Return the position of a cursor of ``kind``, or raise InvalidCursorError."""
     try:
         position = _unpack(cursor, kind)
         genuine = encode_cursor(position) == cursor
@@ -82,12 +87,12 @@ def _packed(kind: CursorKind, body: bytes) -> str:
 
 def _unpack(cursor: str, kind: CursorKind) -> str:
     if len(cursor) > MAX_OPAQUE:
-        raise ValueError("The cursor is longer than any.")
+        raise ValueError("The cursor is longer than any cursor of this server.")
     raw = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
     head = _HEAD.unpack_from(raw)
     body = raw[_HEAD.size :]
     if head != (kind, zlib.crc32(body)):
-        raise ValueError("The cursor is damaged, or another list's.")
+        raise ValueError("The cursor is damaged, or belongs to another list.")
     if kind is CursorKind.INSTANT:
         instant = _EPOCH + timedelta(microseconds=_INSTANT.unpack_from(body)[0])
         start, part = f"{format_instant(instant)}#", body[_INSTANT.size :].decode()
@@ -97,51 +102,53 @@ def _unpack(cursor: str, kind: CursorKind) -> str:
         if kind is CursorKind.COUNT:
             parse_count(count)
     if escape(rules.identifier("cursor", unescape(part))) != part:
-        raise ValueError("No id stands in a key like this.")
+        raise ValueError("The id is not escaped as in a key.")
     return start + part
 
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
-class SharedReads(Generic[Answer]):
-    """The first to ask reads, within its own deadline and on its own account; others join.
+class SharedReads(Generic[Result]):
+    """Reads in progress, shared by all requests for the same key.
 
-    Where the first leaves or fails, and where a joiner's deadline is shorter, the others read for
-    themselves.
+    The first request reads, within its own deadline and at its own cost. Later requests wait for
+    its result, and read for themselves if it fails or their deadline is shorter. A result may be
+    slightly older than the later request, as an eventually consistent index is anyway. A write of
+    this process is never missed: it calls ``forget`` before it is acknowledged.
     """
 
     def __init__(self) -> None:
-        self._under_way: dict[Hashable, asyncio.Future[Answer | None]] = {}
+        self._in_progress: dict[Hashable, asyncio.Future[Result | None]] = {}
 
-    async def read(self, key: Hashable, read: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:
-        """Return what ``read`` answers, or answered to somebody who asked for the same ``key``."""
-        first = self._under_way.get(key)
+    async def read(self, key: Hashable, read: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
+        """Return the result of ``read``, or of an earlier read for ``key`` in progress."""
+        first = self._in_progress.get(key)
         if first is not None:
             await asyncio.wait([first], timeout=time_left())
             if first.done() and (shared := first.result()) is not None:
                 return shared
-        answer: Answer | None = None
-        mine = self._under_way[key] = asyncio.get_running_loop().create_future()
+        result: Result | None = None
+        mine = self._in_progress[key] = asyncio.get_running_loop().create_future()
         try:
-            answer = await read()
+            result = await read()
         finally:
-            mine.set_result(answer)
-            if self._under_way.get(key) is mine:
-                del self._under_way[key]
-        return answer
+            mine.set_result(result)
+            if self._in_progress.get(key) is mine:
+                del self._in_progress[key]
+        return result
 
     def forget(self) -> None:
-        """Let nobody join the reads under way."""
-        self._under_way.clear()
+        """Share the reads in progress with no further request."""
+        self._in_progress.clear()
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Up to ``limit`` rows between two positions, both excluded, from one end or the other.
+    """Up to ``limit`` rows between two positions, both excluded, from either end.
 
-    ``next_page`` and ``previous_page`` say whether the page must know that rows follow or precede
-    it, which costs a row or a Query more.
+    ``next_page`` and ``previous_page`` request the pagination flags. A flag costs one more row or
+    one more Query.
     """
 
     limit: int
@@ -151,16 +158,16 @@ class Slice:
     next_page: bool = False
     previous_page: bool = False
     reverse: bool = False
-    """Whether the list runs the other way than it does as a rule: the oldest first."""
+    """Whether to reverse the list's usual order: oldest first."""
     explain: bool = False
-    """Whether to note what becomes of each row, and what else the optimizer weighed."""
+    """Whether to trace the page's rows and the optimizer's alternatives."""
     plan_by: PlanBasis | None = None
-    """What to plan the page by; None is everything that is known."""
+    """The statistics to plan the page by; None for all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """A slice as it is read; ``descending`` is the direction through the keys."""
+    """A slice in the terms of reading; ``descending`` is the direction through the keys."""
 
     limit: int
     start: str | None
@@ -171,38 +178,38 @@ class Walk:
 
     @property
     def touches_start(self) -> bool:
-        """Whether to read the start's own row too.
+        """Whether to read the row at ``start`` too.
 
-        If it is still there it proves that rows lie behind: one more row in the same Query instead
-        of another Query.
+        If that row still exists, it proves that rows precede the page. That costs one more row in
+        the same Query instead of another Query.
         """
         return self.behind and self.start is not None
 
     @property
     def count(self) -> int:
-        """How many rows to read: the page, and those that answer what lies around it."""
+        """The number of rows to read: the page's, and those for the flags."""
         return self.limit + self.ahead + self.touches_start
 
     @property
     def span(self) -> Range:
-        """The keys between start and end."""
+        """The positions between start and end."""
         return _span(
             self.start, self.end, descending=self.descending, start_open=not self.touches_start
         )
 
     @property
     def beyond(self) -> Range:
-        """The keys from the end on, the end's own included."""
+        """The positions from the end on, including the end."""
         return _span(self.end, None, descending=self.descending, start_open=False)
 
     @property
     def before_start(self) -> Range:
-        """The keys that the walk has left behind, the start's own included."""
+        """The positions before the walk, including the start."""
         return _span(self.start, None, descending=not self.descending, start_open=False)
 
 
 def walk(cut: Slice, *, descending: bool) -> Walk:
-    """Return how ``cut`` is read in a list that goes through its keys in the given direction."""
+    """Return how to read ``cut`` of a list in the given direction of keys."""
     if cut.backward:
         return Walk(
             cut.limit, cut.before, cut.after, cut.previous_page, cut.next_page, not descending
@@ -221,71 +228,73 @@ Node = TypeVar("Node")
 
 
 class Edge(NamedTuple, Generic[Node]):
-    """A row and where it stands."""
+    """A row and its position."""
 
     node: Node
     position: str
 
     @property
     def cursor(self) -> str:
-        """The position as the API shows it."""
+        """The cursor of the position."""
         return encode_cursor(self.position)
 
 
 class PageInfo(NamedTuple):
-    """Whether rows lie around a page; a flag that the slice did not ask for is None."""
+    """The pagination flags, None if not requested, and the positions of the ends."""
 
     has_next_page: bool | None
     has_previous_page: bool | None
     start: str | None
     end: str | None
-    """The positions of the first row and of the last."""
 
     @property
     def start_cursor(self) -> str | None:
-        """The start as the API shows it."""
+        """The cursor of the first row."""
         return None if self.start is None else encode_cursor(self.start)
 
     @property
     def end_cursor(self) -> str | None:
-        """The end as the API shows it."""
+        """The cursor of the last row."""
         return None if self.end is None else encode_cursor(self.end)
 
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Node]):
-    """A slice of rows in list order, and what it cost to read."""
+    """A slice of rows in list order, and its execution statistics."""
 
     edges: Sequence[Edge[Node]]
     page_info: PageInfo
     stats: ExecutionStatistics
     total_count: int | DalError | None = None
-    """How many rows the whole list has, or why they could not be counted; None where that is not
-    known, and unless somebody asked."""
+    """The number of rows of the whole list, or the error of counting them. None if it is unknown
+    or was not requested."""
     head: Item | None = None
-    """The item at the list's beginning, if the query asked for it and the page begins there."""
+    """The item before the list's rows, if requested by the query and the page starts there."""
 
     @property
     def nodes(self) -> list[Node]:
-        """The rows without their cursors."""
+        """The rows without cursors."""
         return [edge.node for edge in self.edges]
 
 
 @dataclass(frozen=True, slots=True)
 class PageReader(Generic[Node]):
-    """Reads pages of one entity's rows; ``descending`` says how their list runs as a rule."""
+    """Reads pages of one entity's rows; ``descending`` is the usual order of the list."""
 
     executor: Executor
     decode: Callable[[Row], Node]
     descending: bool
 
     async def read(self, query: Query, cut: Slice) -> Page[Node]:
-        """Return the rows of ``query`` that ``cut`` selects; one failed Query fails the page."""
+        """Return the rows of ``query`` within ``cut``. If one Query fails, the page fails."""
         way = walk(cut, descending=self.descending is not cut.reverse)
         stats = ExecutionStatistics(query.access_pattern)
         if cut.explain:
             stats.trace = Trace(descending=self.descending is not cut.reverse)
-        headed = query.head and self._from_the_head(query, cut)
+        # The head is read if the page starts where the list starts.
+        bound = query.within.high if self.descending else query.within.low
+        starts = bound is None and cut.after is None and not (cut.backward or cut.reverse)
+        headed = query.head and starts
         plain = replace(query, head=False) if query.head else query
         rows = await self.executor.first(
             query if headed else plain,
@@ -315,11 +324,6 @@ class PageReader(Generic[Node]):
         )
         edges = [Edge(self.decode(row), row.position) for row in shown]
         return Page(edges, info, stats, head=head)
-
-    def _from_the_head(self, query: Query, cut: Slice) -> bool:
-        """Return whether the page begins where the list's head stands."""
-        bound = query.within.high if self.descending else query.within.low
-        return bound is None and cut.after is None and not (cut.backward or cut.reverse)
 
     async def _any_beyond(self, query: Query, way: Walk, stats: ExecutionStatistics) -> bool:
         if not way.ahead or way.end is None:

@@ -1,9 +1,4 @@
-"""Queries, the access paths that can answer them, and plans, all as plain data.
-
-An index answers a query when the fields of its partitions and prefixes are among the filtered ones,
-it holds all matching rows, and its rows carry every other filtered field. Those other filters are a
-residual: the rows read are compared with them.
-"""
+"""Queries, the access paths that answer them, and plans, as plain data."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,43 +16,43 @@ from dal.table.items import Item
 from dal.table.ranges import HEADS, UNBOUNDED, Range
 
 Filters: TypeAlias = Mapping[str, frozenset[str]]
-"""Each filtered field and the values wanted of it."""
+"""Each filtered field with the values to include."""
 
 EqualityKey: TypeAlias = frozenset[tuple[str, str]]
-"""Fields and one value of each: a row has this key if it has all of these values."""
+"""Fields with one value each. A row has this key if it has all of these values."""
 
 
 def equality_keys(filters: Filters) -> Iterator[EqualityKey]:
-    """Yield the keys that pass ``filters``: every combination of the wanted values, sorted."""
+    """Yield the keys that pass ``filters``: every combination of the values, sorted."""
     for values in product(*map(sorted, filters.values())):
         yield frozenset(zip(filters, values, strict=True))
 
 
 def filters_of(key: EqualityKey) -> Filters:
-    """Return the filters that only rows of ``key`` pass."""
+    """Return the filters that only rows with ``key`` pass."""
     return {name: frozenset({value}) for name, value in key}
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked for; an absent field is not filtered, one with no value selects nothing."""
+    """Filters and bounds of a list. A field without a value matches nothing."""
 
     access_pattern: str
     filters: Filters
     within: Range = UNBOUNDED
-    """The positions that it is bounded to, such as a time."""
+    """The positions to include, such as a range of time."""
     consistent: bool = False
-    """Whether it must see the latest acknowledged write: only the table and local indexes can."""
+    """Whether to read the latest acknowledged write. Only the table and local indexes can."""
     head: bool = False
-    """Whether to read the item at the beginning of the partition's list with the first rows."""
+    """Whether to read the item before the partition's rows together with the first rows."""
     _hash: int = field(init=False, repr=False, compare=False)
-    """Kept: each page looks its query up."""
+    """Computed once, since each page looks its access paths up by the query."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash((frozenset(self.filters.items()), self.within)))
 
     def bounded(self, span: Range) -> Range:
-        """Return the positions of ``span`` that it is bounded to."""
+        """Return the part of ``span`` within the query's bounds."""
         return span if self.within is UNBOUNDED else span & self.within
 
     def __hash__(self) -> int:
@@ -65,22 +60,22 @@ class Query:
 
 
 class Segment(NamedTuple):
-    """One contiguous key range of one partition, and how many rows to ask of it at first."""
+    """One contiguous key range of one partition, and the limit of its first Query."""
 
     partition: str
     range: Range
-    """Of positions."""
+    """The range of positions."""
     limit: int
     prefix: str = ""
-    """What its sort keys have before the position."""
+    """The characters of the sort keys before the position."""
     key: EqualityKey = frozenset()
-    """What its rows have in common."""
+    """The values that all rows of the segment have."""
     head: str = ""
-    """The label of the item beside these rows that is read with them, if one is."""
+    """The label of the item that is read together with the rows; empty for none."""
     share: float | None = None
-    """The part of the plan's rows that is expected to stand here; None without statistics."""
+    """The expected part of the plan's rows in this segment; None without statistics."""
     empty: bool = False
-    """Whether exact statistics prove that it holds no row."""
+    """Whether exact statistics prove that the segment has no row."""
 
     def __str__(self) -> str:
         shown = f"{self.partition} {self.sort_keys}, limit {self.limit}"
@@ -90,7 +85,7 @@ class Segment(NamedTuple):
 
     @property
     def sort_keys(self) -> Range:
-        """The range of sort keys."""
+        """The range of sort keys. It includes the head, before or after the rows."""
         rows = self.range.under(self.prefix)
         if not self.head:
             return rows
@@ -99,19 +94,19 @@ class Segment(NamedTuple):
         return Range(rows.low, self.head + LAST_CHARACTER, low_open=rows.low_open)
 
     def position_of(self, sort_key: str) -> str:
-        """Return the position of the row with a sort key; the head stands before all rows."""
+        """Return the position of the row with a sort key. The head's is outside all rows'."""
         if not self.head or sort_key.startswith(self.prefix):
             return sort_key[len(self.prefix) :]
         return HEADS[self.head > self.prefix]
 
     @property
     def skipped(self) -> bool:
-        """Whether there is nothing to read."""
+        """Whether the segment has nothing to read."""
         return self.empty or self.range.empty
 
 
 class PlanBasis(StrEnum):
-    """What a page is planned by, from the most to the least."""
+    """The knowledge that the optimizer uses for a page, from the most to the least."""
 
     ROW_LOCATIONS = "ROW_LOCATIONS"
     COUNTS = "COUNTS"
@@ -119,13 +114,13 @@ class PlanBasis(StrEnum):
     FULL_PAGES = "FULL_PAGES"
 
 
-UNKNOWING = frozenset({PlanBasis.NOTHING, PlanBasis.FULL_PAGES})
-"""These read no statistics: each partition is read for a whole page."""
+WITHOUT_STATISTICS = frozenset({PlanBasis.NOTHING, PlanBasis.FULL_PAGES})
+"""Plans on these bases read a whole page from each partition."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a query is answered: the segments of one index, read in one direction."""
+    """How to answer a query: the segments of one index, read in one direction."""
 
     access_pattern: str
     index: Index
@@ -133,20 +128,20 @@ class Plan:
     descending: bool
     consistent: bool = False
     residual: Filters = field(default_factory=dict)
-    """The filters that the segments do not cover: the rows read are compared with them."""
+    """The filters that the segments do not cover. The executor applies them to the rows read."""
     selectivity: float = 1.0
-    """The part of the rows read that is expected to pass the residual."""
+    """The expected part of the rows read that passes the residual filter."""
     discard_limit: float = float("inf")
-    """Rows that may be thrown away before the rest is planned anew, without a residual."""
+    """After this many dropped rows the executor plans the rest without a residual filter."""
     unproven: int = 0
-    """Segments that are expected to be empty, and would be skipped if that were proved."""
+    """The number of segments that exact statistics would probably prove empty."""
     capacity: float | None = None
     """The expected RCU; None without statistics."""
     until: str | None = None
-    """The position that the segments end at, where the page is expected to end."""
+    """The position where the segments end, because the page is expected to end there."""
 
     def __str__(self) -> str:
-        """Draw the plan as a tree: the index, what its rows are compared with, and each segment."""
+        """Draw the plan as a tree: the index, the residual filter, and each segment."""
         order = "descending" if self.descending else "ascending"
         root = f"{self.access_pattern} by {self.index.name or 'table'}, {order}"
         if self.consistent:
@@ -169,7 +164,7 @@ class Plan:
         return "\n".join([root, *(f"├─ {one}" for one in others), f"└─ {last}"])
 
     def passes(self, item: Item) -> bool:
-        """Return whether a row passes the residual."""
+        """Return whether a row passes the residual filter."""
         for name, wanted in self.residual.items():
             (value,) = item[name].values()
             if value not in wanted:
@@ -177,12 +172,61 @@ class Plan:
         return True
 
 
+class ReasonCode(StrEnum):
+    """Why the optimizer chose an index or not. The value is a sentence; ``{}`` are its values."""
+
+    ONLY_INDEX = "The only index that answers."
+    LEAST_BY_COUNTS = "The least cost, by how many rows there are."
+    LEAST_BY_LOCATIONS = "The least cost, by where these rows stood when they were last read."
+    NOTHING_TO_READ = "There is nothing to read."
+    NOTHING_TO_WEIGH = "One key range with just these rows: there is nothing to weigh."
+    NOTHING_KNOWN = "Nothing is known of the rows: the least is left to filter."
+    MORE_RANGES = "Dearer: {} key ranges instead of {}."
+    MORE_ROWS = "Dearer: about {} rows read and dropped by {}."
+    MORE_OF_BOTH = "Dearer: {} key ranges instead of {} and about {} rows read and dropped by {}."
+    MORE_TO_READ = "Dearer: more to read."
+    NO_CHEAPER = "No cheaper."
+    NONE_PASSES = "No row is expected to pass: it would read them all."
+    UNWEIGHED_ROWS = "Not weighed: more is left to filter than by {}."
+    UNWEIGHED_RANGES = "Not weighed: it has more key ranges than {}."
+    DIVIDED = "It is divided by {}, which nobody asked for."
+    HOLDS_OTHERS = "It holds only rows whose {} is {}."
+    LACKS = "Its rows do not carry {}."
+    LAGS = "It may lag the table, and this list must not."
+    TOO_MANY_RANGES = "It takes {} key ranges; the most is {}."
+
+
+ReasonValue: TypeAlias = str | int | Sequence[str]
+"""A name, a number, or several names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A code with the names and numbers of its sentence, in that order."""
+
+    code: ReasonCode
+    named: tuple[ReasonValue, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the sentence."""
+        return self.code.value.format(*(_listed(one, " and ") for one in self.named))
+
+    @property
+    def values(self) -> list[str]:
+        """The names and numbers as texts; several names have commas between them."""
+        return [_listed(one, ", ") for one in self.named]
+
+
+def _listed(value: ReasonValue, between: str) -> str:
+    return str(value) if isinstance(value, str | int) else between.join(value)
+
+
 @dataclass(frozen=True, eq=False)
 class AccessPath:
     """One index that answers a query.
 
-    Every combination of the wanted values of the index's fields is a segment, in each shard. What
-    is worked out of it serves all pages of the query.
+    Every combination of values of the index's fields is a segment, in each shard. Derived values
+    are cached for all pages of the query.
     """
 
     index: Index
@@ -190,14 +234,9 @@ class AccessPath:
 
     @cached_property
     def size(self) -> int:
-        """How many segments there are."""
+        """The number of segments."""
         partitions = math.prod(len(self.query.filters[name]) for name in self.index.fields)
         return partitions * self.index.shards
-
-    @property
-    def fits(self) -> bool:
-        """Whether a page may read it."""
-        return self.size <= MAX_SEGMENTS
 
     @cached_property
     def residual(self) -> Filters:
@@ -207,12 +246,12 @@ class AccessPath:
 
     @cached_property
     def keys(self) -> Sequence[EqualityKey]:
-        """The keys of the rows that pass: every combination of all wanted values."""
+        """The keys of the rows that pass the query: every combination of all filters' values."""
         return list(equality_keys(self.query.filters))
 
     @cached_property
     def segments(self) -> Sequence[Segment]:
-        """Every segment, unbounded and without a limit yet."""
+        """Every segment, still without bounds and limit."""
         index, segments = self.index, []
         head = index.head if self.query.head else ""
         for key in equality_keys({name: self.query.filters[name] for name in index.fields}):
@@ -225,25 +264,25 @@ class AccessPath:
 
     @cached_property
     def filters(self) -> Sequence[Filters]:
-        """The filters that the rows of each segment pass."""
+        """For each segment the filters that its rows pass."""
         return [filters_of(segment.key) for segment in self.segments]
 
 
 def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]:
     """Return the access paths of a query, the one with the least residual and segments first.
 
-    Raises NoIndexError when there is none, and TooManySegmentsError when those without residual
-    have too many segments, or no path fits.
+    Raises NoIndexError if no index answers, and TooManySegmentsError if the path with the least
+    residual filters nothing but has too many segments, or if no path fits.
     """
-    paths = [AccessPath(index, query) for index in indexes if _answers(index, query)]
+    paths = [AccessPath(index, query) for index in indexes if refusal(index, query) is None]
     if not paths:
         raise NoIndexError(
-            f"No index answers a filter by {', '.join(sorted(query.filters))}: none is partitioned "
-            "by these fields, or has rows that carry those it is not partitioned by."
+            f"No index answers a filter by {', '.join(sorted(query.filters))}: "
+            "declare one in dal/entities."
         )
     paths.sort(key=lambda path: (len(path.residual), path.size))
-    fitting = [path for path in paths if path.fits]
-    if not fitting or not (paths[0].fits or paths[0].residual):
+    fitting = [path for path in paths if path.size <= MAX_SEGMENTS]
+    if not fitting or not (paths[0].residual or paths[0] is fitting[0]):
         raise TooManySegmentsError(
             f"The filter selects {paths[0].size} partitions; the most is {MAX_SEGMENTS}: "
             "choose fewer languages or ratings."
@@ -251,9 +290,24 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
     return fitting
 
 
-def _answers(index: Index, query: Query) -> bool:
-    answered = {*index.fields, *index.covers}
-    complete = all(query.filters.get(name) == held for name, held in index.covers.items())
-    carried = query.filters.keys() - answered <= {*index.projects}
-    consistent = index.consistent or not query.consistent
-    return answered <= query.filters.keys() and complete and carried and consistent
+def refusal(index: Index, query: Query) -> Reason | None:
+    """Return why an index cannot answer a query; None if it can.
+
+    An index answers if it is partitioned by filtered fields alone, holds all matching rows, and
+    its rows carry every other filtered field.
+    """
+    asked = query.filters
+    unasked = [name for name in index.fields if name not in asked]
+    if unasked:
+        return Reason(ReasonCode.DIVIDED, (unasked,))
+    for name, held in index.covers.items():
+        if asked.get(name) != held:
+            return Reason(ReasonCode.HOLDS_OTHERS, (name, sorted(held)))
+    missing = asked.keys() - {*index.fields, *index.covers, *index.projects}
+    if missing:
+        return Reason(ReasonCode.LACKS, (sorted(missing),))
+    # Global indexes have no consistent reads:
+    # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.ReadConsistency.html
+    if query.consistent and not index.consistent:
+        return Reason(ReasonCode.LAGS)
+    return None

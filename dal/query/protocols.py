@@ -1,7 +1,6 @@
-"""What the optimizer asks of statistics, and what the executor tells them."""
+"""Protocols of statistics: what the optimizer reads, and what the executor reports."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from dal.entities.entity import Row
@@ -11,77 +10,74 @@ from dal.table.ranges import Range
 
 
 class RowsHeld(NamedTuple):
-    """How many rows of some key stand somewhere, and their bytes."""
+    """A number of rows, and their bytes."""
 
     rows: int
     size: int
 
 
 class LocatedPage(Protocol):
-    """A page of which all rows were read before: fewer than were asked for are all there were."""
+    """A page of rows that were all read before. With fewer rows than requested, the list ends."""
 
     @property
     def rows(self) -> int:
-        """How many rows there were."""
+        """The number of rows."""
 
     @property
     def span(self) -> Range:
-        """What was asked for, up to where the page ended."""
+        """The requested span, up to the end of the page."""
 
     @property
     def until(self) -> str | None:
-        """The position of the last row; None where the page was not full."""
+        """The position of the last row; None if the page was not full."""
 
     def matching(self, key: EqualityKey) -> int:
         """Return how many of the page's rows have a key."""
 
     def among(self, key: EqualityKey) -> RowsHeld | None:
-        """Return what has a key within the span, whether it passes or not; None where unknown."""
+        """Return the rows of the span with a key, on the page or not; None if unknown."""
 
 
 class TableStatistics(Protocol):
-    """What is known of the rows that a query reads. It may lag, and proves nothing."""
+    """Statistics of a query's rows. They may lag, and prove nothing."""
 
     @property
     def row_bytes(self) -> float:
         """The mean size of a row, in bytes."""
 
     def cardinality(self, filters: Filters) -> int:
-        """Return how many rows pass ``filters``, or more where a field is not counted."""
+        """Return how many rows pass ``filters``, or more if a field is not counted."""
 
     def fraction(self, within: Range) -> float:
-        """Return what part of the rows stands within a range of positions, from 0 to 1."""
+        """Return the part of the rows within a range of positions, from 0 to 1."""
 
     def located(
         self, keys: Sequence[EqualityKey], span: Range, *, descending: bool, count: int
     ) -> LocatedPage | None:
-        """Return where the first ``count`` rows of ``span`` stood that have one of ``keys``.
+        """Return the first ``count`` rows within ``span`` that have one of ``keys``.
 
-        None where that is unknown.
+        None unless all of these rows were read before.
         """
 
 
-@dataclass(frozen=True, slots=True)
-class RangeRead:
-    """What one Query showed: all rows of a key within a range of positions."""
+class RangeRead(NamedTuple):
+    """The result of one Query: all rows with a key within a range of positions."""
 
     key: EqualityKey
     range: Range
     rows: Sequence[Row]
-    partition: str = ""
-    """Where: shards of one partition have a key in common."""
 
 
 class StatisticsProvider(Protocol):
-    """Provides the statistics of the rows that a query reads; ``spent`` is told what that costs."""
+    """Provides statistics of a query's rows, and counts their cost in ``spent``."""
 
     async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
-        """Return statistics that may lag by seconds; None when nothing is known."""
+        """Return statistics that may lag by seconds; None without any."""
 
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
     ) -> Collection[EqualityKey]:
-        """Return those of ``keys`` that exact statistics, read now, prove to have no row."""
+        """Return those of ``keys`` without a row, as exact statistics read now prove."""
 
     def observe(self, query: Query, reads: Sequence[RangeRead]) -> None:
         """Learn from the rows that a page read."""

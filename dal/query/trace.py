@@ -1,6 +1,6 @@
-"""Trace: what became of every row that a page read, and what else the page might have cost.
+"""Execution statistics: what a page cost. A trace: the outcome of each row that the page read.
 
-It is kept only for a slice that is to be explained; a page without one notes nothing of this.
+Every page has execution statistics. Only an explained page has a trace.
 """
 
 from collections import Counter
@@ -8,66 +8,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import isnan
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from dal.entities.entity import Row
 from dal.query.cost import capacity_of_bytes
-from dal.query.plan import Plan
+from dal.query.plan import Plan, Reason, ReasonCode
 from dal.table.index import QueryResponse
 from dal.table.items import bytes_of
 from dal.table.ranges import HEADS, Range
 
-Value: TypeAlias = str | int | Sequence[str]
-"""A name, a number, or several names."""
-
-
-class ReasonCode(StrEnum):
-    """What is said; each value is the sentence, with braces for what it names and counts."""
-
-    ONLY_INDEX = "The only index that answers."
-    LEAST_BY_COUNTS = "The least cost, by how many rows there are."
-    LEAST_BY_LOCATIONS = "The least cost, by where these rows stood when they were last read."
-    NOTHING_TO_READ = "There is nothing to read."
-    NOTHING_TO_WEIGH = "One key range with just these rows: there is nothing to weigh."
-    NOTHING_KNOWN = "Nothing is known of the rows: the least is left to filter."
-    MORE_RANGES = "Dearer: {} key ranges instead of {}."
-    MORE_ROWS = "Dearer: about {} rows read and dropped by {}."
-    MORE_OF_BOTH = "Dearer: {} key ranges instead of {} and about {} rows read and dropped by {}."
-    MORE_TO_READ = "Dearer: more to read."
-    NO_CHEAPER = "No cheaper."
-    NONE_PASSES = "No row is expected to pass: it would read them all."
-    UNWEIGHED_ROWS = "Not weighed: more is left to filter than by {}."
-    UNWEIGHED_RANGES = "Not weighed: it has more key ranges than {}."
-    DIVIDED = "It is divided by {}, which nobody asked for."
-    HOLDS_OTHERS = "It holds only rows whose {} is {}."
-    LACKS = "Its rows do not carry {}."
-    LAGS = "It may lag the table, and this list must not."
-    TOO_MANY_RANGES = "It takes {} key ranges; the most is {}."
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """A code with what its sentence names and counts, in that order."""
-
-    code: ReasonCode
-    named: tuple[Value, ...] = ()
-
-    def __str__(self) -> str:
-        """Return the sentence."""
-        return self.code.value.format(*(_listed(one, " and ") for one in self.named))
-
-    @property
-    def values(self) -> list[str]:
-        """What the sentence names and counts, as texts; several names have commas between them."""
-        return [_listed(one, ", ") for one in self.named]
-
-
-def _listed(value: Value, between: str) -> str:
-    return str(value) if isinstance(value, str | int) else between.join(value)
-
 
 class RowOutcome(StrEnum):
-    """What became of a row that was read."""
+    """What the page did with a row that it read."""
 
     SHOWN = "SHOWN"
     FILTERED = "FILTERED"
@@ -76,17 +28,17 @@ class RowOutcome(StrEnum):
 
 
 class RowRead(NamedTuple):
-    """A row that was read, the segment that it came from, and which of its Queries brought it."""
+    """A row that the page read."""
 
     position: str
     segment: int
     refill: int
-    """0 for the segment's first Query."""
+    """0 if the segment's first Query returned the row."""
     outcome: RowOutcome
 
 
 class Purpose(StrEnum):
-    """What a plan is carried out for."""
+    """The purpose of a plan."""
 
     PAGE = "PAGE"
     REST = "REST"
@@ -95,19 +47,19 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A plan that was carried out; the segments of all steps follow each other."""
+    """A plan that was executed. The segments of all steps are numbered one after the other."""
 
     purpose: Purpose
     plan: Plan
 
     @property
     def index(self) -> str:
-        """The index that it reads."""
+        """The name of the plan's index."""
         return self.plan.index.name or "table"
 
     @property
     def segments(self) -> int:
-        """How many segments it has."""
+        """The number of segments."""
         return len(self.plan.segments)
 
 
@@ -122,40 +74,40 @@ class KeyRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """An index that could have been read, or why it could not.
+    """An index that the optimizer considered, and why it chose the index or not.
 
-    The figures are None where nothing is known, and where it was never weighed.
+    The figures are None without statistics, and for an index that cannot answer.
     """
 
     index: str
     residual: Sequence[str]
     segments: Sequence[KeyRange]
     expected_rows: float | None
-    """The rows that its first Queries would return."""
+    """The rows that the first Query of each segment would return."""
     estimated_capacity: float | None
     cost: float | None
-    """What the optimizer compares: its capacity, and in RCU too what Queries and rows take."""
+    """What the optimizer compares: the capacity, with weights for Queries and rows in RCU."""
     chosen: bool
     why: Reason
 
     @property
     def reason(self) -> str:
-        """Why it was chosen, or why not, in a sentence."""
+        """The reason as a sentence."""
         return str(self.why)
 
     @property
     def reason_code(self) -> ReasonCode:
-        """What the sentence says, whatever it names and counts."""
+        """The reason's code."""
         return self.why.code
 
     @property
     def reason_values(self) -> list[str]:
-        """What the sentence names and counts."""
+        """The names and numbers of the reason's sentence."""
         return self.why.values
 
 
 class ReadFigures(NamedTuple):
-    """What another way of reading takes; rows and RCU may be estimates."""
+    """The cost of another way to read the page. Rows and RCU may be estimates."""
 
     requests: int
     items_read: float
@@ -164,18 +116,18 @@ class ReadFigures(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FullPages:
-    """The plan that asks every partition of the exact index for a full page."""
+    """The plan that reads a full page from every partition of the exact index."""
 
     index: str
     limit: int
     rows: Sequence[float]
-    """What each partition is expected to return."""
+    """The expected rows of each partition."""
     row_bytes: float | None
     """The mean size of a row; None without statistics."""
 
 
-class Ask(NamedTuple):
-    """One Query of a segment, as it was answered; ``ended`` says that its range holds no more."""
+class TracedQuery(NamedTuple):
+    """One Query of a segment; ``ended`` is whether it reached the end of the segment."""
 
     segment: int
     rows: Sequence[Row]
@@ -185,45 +137,58 @@ class Ask(NamedTuple):
 
 @dataclass(slots=True)
 class Trace:
-    """What is noted beside a page's execution statistics."""
+    """The plans, Queries and alternatives of an explained page."""
 
     steps: list[Step] = field(default_factory=list)
-    asks: list[Ask] = field(default_factory=list)
+    queries: list[TracedQuery] = field(default_factory=list)
     alternatives: Sequence[Alternative] = ()
     full: FullPages | None = None
     shown: Sequence[str] = ()
     """The positions of the page's rows, in list order."""
     descending: bool = False
-    """Whether the list goes down through its keys."""
+    """Whether list order is descending order of keys."""
 
     def rows(self) -> list[RowRead]:
-        """Return every row read, in list order; a row that two segments showed comes twice."""
+        """Return every row read, in list order. A row of two segments occurs twice."""
         return sorted(self._rows(), key=lambda row: row.position, reverse=self.descending)
 
+    def _rows(self) -> Iterator[RowRead]:
+        plans = [step.plan for step in self.steps for _ in range(step.segments)]
+        shown, queries = set(self.shown), Counter[int]()
+        for query in self.queries:
+            number = query.segment
+            for row in query.rows:
+                outcome = _outcome(row, plans[number], shown)
+                shown.discard(row.position)  # A row of two segments is shown once.
+                yield RowRead(row.position, number, queries[number], outcome)
+            queries[number] += 1
+
     def ideal(self) -> ReadFigures:
-        """Return what one Query takes that reads exactly the page's rows."""
-        if not self.asks:
+        """Return the cost of one Query that reads exactly the page's rows."""
+        if not self.queries:
             return ReadFigures(0, 0, 0.0)
-        shown = {row.position: row for ask in self.asks for row in ask.rows}
+        shown = {row.position: row for query in self.queries for row in query.rows}
         size = sum(_bytes(shown[position]) for position in self.shown)
         return ReadFigures(1, len(self.shown), capacity_of_bytes(size) * self._unit)
 
     def full_pages(self) -> ReadFigures | None:
-        """Return what it takes to ask every partition for a full page; None if nobody planned.
+        """Return the cost of a full page from every partition; None if no page was planned.
 
-        A partition that this page asked for as much tells what it took, the others are estimated.
+        The cost of a partition is measured if this page read a full page from the partition.
+        Otherwise it is an estimate.
         """
         full = self.full
         if full is None:
             return None
-        first = {ask.segment: ask for ask in reversed(self.asks)}
-        measured = self._same_ranges(full)
+        first = {query.segment: query for query in reversed(self.queries)}
+        # The page's own segments are comparable unless they end where the page ends.
+        comparable = self.steps[0].index == full.index and self.steps[0].plan.until is None
         rows, capacity = 0.0, 0.0
         for number, expected in enumerate(full.rows):
-            ask = first.get(number) if measured else None
-            whole = ask is not None and (ask.ended or len(ask.rows) >= full.limit)
-            if ask is not None and whole and not isnan(ask.capacity):
-                rows, capacity = rows + len(ask.rows), capacity + ask.capacity
+            query = first.get(number) if comparable else None
+            whole = query is not None and (query.ended or len(query.rows) >= full.limit)
+            if query is not None and whole and not isnan(query.capacity):
+                rows, capacity = rows + len(query.rows), capacity + query.capacity
             else:
                 size = round(expected * (full.row_bytes or self._row_bytes()))
                 rows, capacity = rows + expected, capacity + capacity_of_bytes(size) * self._unit
@@ -231,26 +196,12 @@ class Trace:
 
     @property
     def _unit(self) -> int:
-        """What a consistent read costs of an eventually consistent one."""
+        """The cost of a read relative to an eventually consistent read."""
         return 2 if self.steps[0].plan.consistent else 1
 
-    def _same_ranges(self, full: FullPages) -> bool:
-        """Return whether the page read the same ranges, not cut at where it was to end."""
-        return self.steps[0].index == full.index and self.steps[0].plan.until is None
-
     def _row_bytes(self) -> float:
-        sizes = [_bytes(row) for ask in self.asks for row in ask.rows]
+        sizes = [_bytes(row) for query in self.queries for row in query.rows]
         return sum(sizes) / max(1, len(sizes))
-
-    def _rows(self) -> Iterator[RowRead]:
-        plans = [step.plan for step in self.steps for _ in range(step.segments)]
-        shown, asked = set(self.shown), Counter[int]()
-        for ask in self.asks:
-            for row in ask.rows:
-                outcome = _outcome(row, plans[ask.segment], shown)
-                shown.discard(row.position)  # a row in two segments is shown once
-                yield RowRead(row.position, ask.segment, asked[ask.segment], outcome)
-            asked[ask.segment] += 1
 
 
 def _outcome(row: Row, plan: Plan, shown: set[str]) -> RowOutcome:
@@ -267,7 +218,7 @@ def _bytes(row: Row) -> int:
 
 @dataclass(slots=True)
 class SegmentStatistics:
-    """What was read of one segment; ``limit`` is the rows asked for at first."""
+    """What the page read of one segment; ``limit`` is the first Query's."""
 
     partition_key: str
     sort_keys: Range
@@ -278,17 +229,17 @@ class SegmentStatistics:
 
     @property
     def range(self) -> str:
-        """Its sort keys, in words."""
+        """The range of sort keys, in words."""
         return str(self.sort_keys)
 
     @property
     def refills(self) -> int:
-        """How often the segment ran dry before the page was full."""
+        """The number of Queries after the first."""
         return max(0, self.requests - 1)
 
     @property
     def skip_reason(self) -> str | None:
-        """Why nothing was read of it; None where something was."""
+        """Why the segment was not read; None if it was."""
         if not self.skipped:
             return None
         return "No key lies in the range." if self.sort_keys.empty else "The counts say: no row."
@@ -298,7 +249,7 @@ class SegmentStatistics:
 class ExecutionStatistics:
     """What one page cost: counts, and capacity in RCU (0.5 for each started 4 KB of a Query).
 
-    Capacity is ``nan`` where the endpoint does not tell it.
+    Capacity is ``nan`` if the endpoint does not report it.
     """
 
     access_pattern: str
@@ -308,50 +259,49 @@ class ExecutionStatistics:
     items_read: int = 0
     consumed_capacity: float = 0.0
     estimated_capacity: float | None = None
-    """What the optimizer expected, in RCU; None without statistics."""
+    """The optimizer's estimate, in RCU; None without statistics."""
     residual: list[str] = field(default_factory=list)
-    """The fields whose filters were left to the rows read."""
+    """The fields of the residual filter."""
     planning_requests: int = 0
     planning_capacity: float = 0.0
-    """What was spent on inexact statistics, which serve the pages of some seconds."""
+    """The cost of reading inexact statistics, which are cached for some seconds."""
     trace: Trace | None = None
-    """What became of each row; None unless the page is to be explained."""
+    """None unless the page is explained."""
 
     def begin(self, plan: Plan) -> None:
-        """Note what the optimizer chose."""
+        """Note the plan of the page."""
         self.index = plan.index.name or "table"
         self.residual = sorted(plan.residual)
         self.estimated_capacity = plan.capacity
-        if self.trace is not None:
-            self.step(Purpose.PAGE, plan)
+        self.step(Purpose.PAGE, plan)
 
     def step(self, purpose: Purpose, plan: Plan) -> None:
-        """Note a plan that is about to be carried out, if the page is to be explained."""
+        """Note a plan in the trace, before it is executed."""
         if self.trace is not None:
             self.trace.steps.append(Step(purpose, plan))
 
-    def note(
-        self, segment: SegmentStatistics, rows: Sequence[Row], capacity: float, *, ended: bool
+    def count(
+        self,
+        segment: SegmentStatistics,
+        response: QueryResponse,
+        rows: Sequence[Row],
     ) -> None:
-        """Note the rows of one Query, of a page that is to be explained."""
+        """Count one Query of a segment, and note its rows in the trace."""
+        segment.items_read += len(rows)
+        segment.requests += 1
+        self.items_read += len(rows)
+        self.spend(response.capacity)
         if self.trace is not None:
             number = next(n for n, one in enumerate(self.segments) if one is segment)
-            self.trace.asks.append(Ask(number, rows, capacity, ended))
-
-    def spend_planning(self, capacity: float) -> None:
-        """Add a Query for inexact statistics."""
-        self.planning_requests += 1
-        self.planning_capacity += capacity
+            ended = response.last_key is None
+            self.trace.queries.append(TracedQuery(number, rows, response.capacity, ended))
 
     def spend(self, capacity: float) -> None:
-        """Add a Query that read no row of the page."""
+        """Count a request."""
         self.requests += 1
         self.consumed_capacity += capacity
 
-    def count(self, segment: SegmentStatistics, answer: QueryResponse) -> None:
-        """Add one Query's answer."""
-        segment.items_read += len(answer.items)
-        segment.requests += 1
-        self.requests += 1
-        self.items_read += len(answer.items)
-        self.consumed_capacity += answer.capacity
+    def spend_planning(self, capacity: float) -> None:
+        """Count a request for inexact statistics."""
+        self.planning_requests += 1
+        self.planning_capacity += capacity

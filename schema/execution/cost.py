@@ -36,7 +36,7 @@ from dal.limits import (
     MAX_ROWS,
     MAX_SEGMENTS,
 )
-from dal.query.plan import UNKNOWING
+from dal.query.plan import WITHOUT_STATISTICS
 from resolvers.selection import DEFAULT_SIZE
 from schema.execution.selections import fields_of, fragments_of, nodes_of
 
@@ -166,7 +166,7 @@ def _size_in(value: object) -> object:
 
 def _without_statistics(plan_by: object) -> bool:
     """Return whether a page planned by that reads a full page of each partition."""
-    return isinstance(plan_by, str) and plan_by in UNKNOWING
+    return isinstance(plan_by, str) and plan_by in WITHOUT_STATISTICS
 
 
 def predicted(

@@ -34,7 +34,7 @@ def test_no_ask_goes_far_beyond_what_is_there(share: float, wanted: int, most: i
 def test_few_limits_are_weighed_however_rare_the_wanted_rows() -> None:
     """Planning takes milliseconds even where a page of 20 lies in 200,000 rows."""
     assert best_estimate(1.0, 0.0001, 20, 300.0, most=1_000_000).limit > 10_000
-    assert len(cost._asks(1.0, 0.0001, 20, 1_000_000)) <= 64
+    assert len(cost._limits(1.0, 0.0001, 20, 1_000_000)) <= 64
 
 
 @given(st.floats(0.001, 1.0), st.floats(0.001, 1.0), st.integers(1, 101), st.floats(20, 5_000))
@@ -46,7 +46,7 @@ def test_the_cheapest_of_all_limits_is_taken(
         weight
         + expected_capacity(min(limit, most), row_bytes)
         + dry * expected_capacity(missing, row_bytes)
-        for weight, limit, dry, missing in cost._asks(share, residual, wanted, most)
+        for weight, limit, dry, missing in cost._limits(share, residual, wanted, most)
     ]
     assert best_estimate(share, residual, wanted, row_bytes, most).cost == pytest.approx(min(costs))
 

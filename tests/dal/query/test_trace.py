@@ -126,7 +126,7 @@ async def test_a_row_in_two_segments_is_shown_once_and_read_twice() -> None:
 
 
 @pytest.mark.parametrize("selection", [Selection("42"), Selection("42", frozenset({1, 3}))])
-async def test_a_page_that_nobody_explains_notes_nothing_and_weighs_nothing_twice(
+async def test_a_page_that_is_not_explained_keeps_no_trace(
     selection: Selection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = Counter[str]()
@@ -136,13 +136,13 @@ async def test_a_page_that_nobody_explains_notes_nothing_and_weighs_nothing_twic
 
     for name in ("alternatives", "full_pages"):
         monkeypatch.setattr(f"dal.query.executor.{name}", counted(name))
-    for name in ("note", "step"):
-        monkeypatch.setattr(f"dal.query.trace.ExecutionStatistics.{name}", counted(name))
+    for name in ("Step", "TracedQuery"):
+        monkeypatch.setattr(f"dal.query.trace.{name}", counted(name))
     product = KnownProduct(COMMENT, ROWS)
     page = await product.read(selection.query(), Slice(20))
     assert (page.stats.trace, calls) == (None, Counter())
     await product.read(selection.query(), Slice(20, explain=True))
-    assert calls["alternatives"] == calls["full_pages"] == calls["step"] == 1
+    assert calls["alternatives"] == calls["full_pages"] == calls["Step"] == 1
 
 
 async def test_full_pages_are_measured_where_the_page_asked_for_as_much() -> None:

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from dal.client.table import Table
 from dal.entities.comment import COMMENT
 from dal.query.pagination import Page, Slice
-from dal.query.plan import PlanBasis
-from dal.query.trace import Reason, ReasonCode, SegmentStatistics, Trace
+from dal.query.plan import PlanBasis, Reason, ReasonCode
+from dal.query.trace import SegmentStatistics, Trace
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.table.ranges import UNBOUNDED, Range
