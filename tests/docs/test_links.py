@@ -45,3 +45,13 @@ def test_a_broken_link_is_found() -> None:
     assert fault("README.md", "docs/DESIGN.md#layers") is None
     text = '[a](b.md) and [![c](d.png)](e.md#f), not `[g](h.md)` <img src="i.png">'
     assert sorted(links(text)) == ["b.md", "d.png", "e.md#f", "i.png"]
+
+
+def test_the_index_of_decisions_lists_every_record_with_its_title() -> None:
+    pages = sources()
+    index = pages["docs/decisions/README.md"]
+    records = [path for path in pages if path.startswith("docs/decisions/0")]
+    assert len(records) > 40
+    for path in records:
+        title = pages[path].splitlines()[0].partition(". ")[2]
+        assert f"[{title}]({path.removeprefix('docs/decisions/')})" in index

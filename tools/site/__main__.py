@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -35,7 +34,6 @@ _CODE_OR_LINK = re.compile(
     re.MULTILINE | re.DOTALL | re.VERBOSE,
 )
 _FOREIGN = re.compile(r'<(?:script|img|iframe|source)\b[^>]* src="(?:https?:)?//')
-_TITLE = re.compile(r"^# (\d+)\. (.+)$", re.MULTILINE)
 
 
 def main() -> None:
@@ -65,7 +63,7 @@ def stage(into: Path) -> None:
         (pages / str(place_of(path))).write_text(_adapted(path, text), "utf-8")
     sdl = (ROOT / "schema.graphql").read_text("utf-8")
     (pages / "schema.md").write_text(f"# Schema\n\n```graphql\n{sdl}```\n", "utf-8")
-    (pages / "decisions/index.md").write_text("\n".join(_decisions()), "utf-8")
+    (pages / "decisions/README.md").unlink()  # its copy with adapted links is index.md
     typer = [sys.executable, "-m", "typer", "tools.site.commands", "utils", "docs"]
     typer += ["--name", "marginalia", "--title", "Commands", "--output", f"{pages}/commands.md"]
     subprocess.run(typer, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - Typer
@@ -84,7 +82,7 @@ def place_of(path: str) -> str | None:
         return AROUND[path]
     if path.startswith("examples/pictures/"):
         return path.replace("examples/pictures/", "pictures/examples/")
-    if path == "docs/decisions":
+    if path in {"docs/decisions", "docs/decisions/README.md"}:
         return "decisions/index.md"
     return path.removeprefix("docs/") if path.startswith("docs/") else None
 
@@ -109,13 +107,6 @@ def _adapted(path: str, text: str) -> str:
         return f"{found['start']}{posixpath.relpath(place, here)}{mark}{fragment}{found['end']}"
 
     return _CODE_OR_LINK.sub(adapt, text)
-
-
-def _decisions() -> Iterator[str]:
-    yield from ("# Decisions", "", "Choices that had serious alternatives.", "")
-    for path, text in sources().items():
-        if path.startswith("docs/decisions/") and (title := _TITLE.search(text)):
-            yield f"- {title[1]}: [{title[2]}]({posixpath.basename(path)})"
 
 
 if __name__ == "__main__":
