@@ -6,7 +6,7 @@ class DalError(Exception):
 
 
 class InvalidArgumentError(DalError):
-    """A value breaks a rule; ``argument`` names it as the caller does."""
+    """A value breaks a rule; ``argument`` is the caller's name for the value."""
 
     def __init__(self, argument: str, message: str) -> None:
         super().__init__(message)
@@ -14,7 +14,7 @@ class InvalidArgumentError(DalError):
 
 
 class InvalidCursorError(DalError):
-    """A cursor was not made by this server, or was cut or changed on its way."""
+    """A cursor is of another server, or was changed or cut off on its way."""
 
 
 class NoIndexError(DalError):
@@ -26,15 +26,15 @@ class TooManySegmentsError(DalError):
 
 
 class AlreadyExistsError(DalError):
-    """A write meant to create an item found one under its key."""
+    """An item or a table to create exists already."""
 
 
 class IdempotencyKeyReusedError(DalError):
-    """An idempotency key came back with another input than the first time."""
+    """An idempotency key was sent again with another input."""
 
 
 class NotFoundError(DalError):
-    """The item to change or delete is not there."""
+    """The item to change or delete does not exist."""
 
 
 class ConflictError(DalError):
@@ -42,7 +42,7 @@ class ConflictError(DalError):
 
 
 class ConditionFailedError(DalError):
-    """A write was not done: the condition of each of its actions in ``failed`` did not hold."""
+    """A write was not done, because the conditions of the actions in ``failed`` failed."""
 
     def __init__(self, failed: list[int]) -> None:
         super().__init__("The item was changed meanwhile.")
@@ -50,7 +50,7 @@ class ConditionFailedError(DalError):
 
 
 class ThrottledError(DalError):
-    """DynamoDB refused the request rate until the deadline; trying later helps."""
+    """DynamoDB throttled the requests until the deadline; a later retry helps."""
 
 
 class StoreUnavailableError(DalError):
@@ -58,15 +58,15 @@ class StoreUnavailableError(DalError):
 
 
 class CircuitOpenError(StoreUnavailableError):
-    """DynamoDB was not asked: it has not answered anybody for a while."""
+    """The request was not sent, because DynamoDB has not answered any request for a while."""
 
 
 class StoreFullError(DalError):
-    """The embedded engine has no room on its disk; reads go on."""
+    """The embedded engine's disk is full; reads still work."""
 
 
 class StoreDamagedError(DalError):
-    """The embedded engine has found its data file damaged; only a backup helps."""
+    """The embedded engine's data file is damaged; only a backup helps."""
 
 
 class StoreRefusedError(DalError):
@@ -74,11 +74,11 @@ class StoreRefusedError(DalError):
 
 
 class InvalidRequestError(StoreRefusedError):
-    """DynamoDB refused what was asked or written, such as an item that is too large."""
+    """DynamoDB refused the request as invalid, for example an item that is too large."""
 
 
 class UnknownOperationError(StoreRefusedError):
-    """The endpoint does not have an operation of DynamoDB's."""
+    """The endpoint lacks an operation of DynamoDB."""
 
 
 class NoTransactionsError(StoreRefusedError):
@@ -92,16 +92,16 @@ class NoTransactionsError(StoreRefusedError):
 
 
 class NoTableError(StoreRefusedError):
-    """The table, or the stream, is not there."""
+    """The table, or its stream, does not exist."""
 
 
 class CredentialsExpiredError(StoreRefusedError):
-    """The credentials are of yesterday; those that renew themselves are good a moment later."""
+    """The AWS credentials have expired; those that refresh themselves are valid a moment later."""
 
 
 class IteratorExpiredError(DalError):
-    """An iterator of a stream was not used for too long; a new one reads on from the same place."""
+    """A stream's iterator was unused for too long; a new one continues from the same place."""
 
 
 class ChangesLostError(DalError):
-    """Records of a table's stream are gone that were never applied; only a rebuild helps."""
+    """Records of the table's stream expired before they were applied; only a rebuild helps."""

@@ -60,7 +60,7 @@ class ObservedPlan(Protocol):
 
     @property
     def residual(self) -> Collection[str]:
-        """The fields whose filters are compared with the rows read."""
+        """The fields with filters that are compared with the rows read."""
 
     @property
     def capacity(self) -> float | None:
@@ -68,7 +68,7 @@ class ObservedPlan(Protocol):
 
 
 class SegmentCounts(Protocol):
-    """What was read of one segment; the counts grow while the page is read."""
+    """Counts of one segment; they grow while the page is read."""
 
     items_read: int
     requests: int
@@ -106,7 +106,7 @@ class FollowerInstruments(Protocol):
         """Note that a shard's records were applied; ``made`` is the newest one's time, if known."""
 
     def round(self, now: datetime, *, left: bool) -> None:
-        """Note a round over all shards; ``left`` says whether a shard has unread records."""
+        """Note a round over all shards; ``left`` is True if a shard has unread records."""
 
 
 FOLLOWER_INSTRUMENTS: ContextVar[FollowerInstruments | None] = ContextVar(

@@ -1,7 +1,7 @@
-"""Every limit on what a client may send or cause: its number, and why it is there.
+"""Every limit on clients' input and on the work it causes, each with its reason.
 
-A module measures a client's text by these numbers before it looks at the text in any other way.
-SECURITY.md lists the limits for operators, each with the test that holds it.
+A module compares a client's text with its limit before any other work on the text.
+SECURITY.md lists the limits for operators, each with its test.
 """
 
 # Documents

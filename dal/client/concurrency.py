@@ -84,7 +84,7 @@ class Pace:
 
     A request's consumption is known only after it, and may exceed a second's units. So a request
     starts when the consumption of all earlier ones has been waited for; those under way count with
-    the consumption of the latest one that ended. None is no limit. With ``reads``, RCU count, else
+    the consumption of the latest one that ended. None is unlimited. With ``reads``, RCU count, else
     WCU.
     """
 
@@ -103,7 +103,7 @@ class Pace:
             return
         async with self._turns:
             # The wait may shrink meanwhile: requests under way may consume less than expected.
-            while (left := self._due - monotonic()) > 0:  # noqa: ASYNC110 - time is no event
+            while (left := self._due - monotonic()) > 0:  # noqa: ASYNC110 - a wait for time
                 await sleep(min(left, _CHECK_SECONDS))
             reserved = self._expected
             self._due = max(self._due, monotonic()) + reserved / self._units

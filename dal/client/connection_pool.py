@@ -40,7 +40,7 @@ class HttpResponse(NamedTuple):
 class UnansweredError(ConnectionError):
     """A connection ended before its response was complete.
 
-    ``untouched`` says that no byte of the response arrived.
+    ``untouched`` is True if no byte of the response arrived.
     """
 
     def __init__(self, *, untouched: bool) -> None:
@@ -135,7 +135,7 @@ class Origin:
 class ConnectionPool:
     """The connections to one origin; the connection used last is reused first.
 
-    The pool has no limit of its own: the gate limits the requests under way.
+    Only the gate limits their number.
     """
 
     def __init__(self, origin: Origin) -> None:

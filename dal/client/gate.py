@@ -41,8 +41,8 @@ class CircuitBreaker:
 
     The circuit opens when FAILURES calls in a row have failed and none has succeeded for
     OUTAGE_SECONDS, so that calls wait for a store that restarts. The first probe that succeeds
-    closes it. A "half-open" state is not needed: after a probe that is lost, or whose client has
-    left, the next one follows.
+    closes it. A "half-open" state is not needed: a probe without a response, or of a client
+    that left, is followed by the next one.
     """
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ class Gate:
         self._under_way.discard(task)
         self._free.release()
         if not task.cancelled():
-            # Otherwise asyncio logs the exception of a task whose caller was cancelled.
+            # Without this, asyncio logs the exception if the caller was cancelled.
             task.exception()
 
     async def _attempt(self, operation: str, send: Send[Response]) -> Response:

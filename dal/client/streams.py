@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from dal.errors import StoreRefusedError
 
 WHOLE_IMAGES = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
-"""The StreamSpecification whose records have an item's attributes before and after the change."""
+"""The StreamSpecification of records with the item before and after the change."""
 
 DESCRIBE_EVERY, _DESCRIBE_BURST = 0.5, 4
 """Seconds between two DescribeStream after a burst: an account may send ten a second.

@@ -29,7 +29,7 @@ from dal.table.items import Action, Item, key_of
 logger = logging.getLogger(__name__)
 
 _CAPACITY = {"ReturnConsumedCapacity": "TOTAL"}
-"""Asks for the capacity, which also tells a complete response from an empty object."""
+"""Requests the capacity, which also distinguishes a complete response from an empty object."""
 
 # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 _GET_BATCH = 100
@@ -110,7 +110,7 @@ class Table:
         return self._id
 
     async def query(self, request: QueryRequest) -> QueryResponse:
-        """Send one Query; eventually consistent unless the request says otherwise."""
+        """Send one Query; eventually consistent unless the request is ``consistent``."""
         if request.consistent and request.index.name in self.eventual:
             request = replace(request, consistent=False)
         return _rows(await self.call("query", **query_arguments(request)))
@@ -170,7 +170,7 @@ class Table:
         """Do all ``actions`` in one transaction, or none of them.
 
         A single Put or Delete needs no transaction, which would cost twice as much. Raises
-        ConditionFailedError with the indexes of the actions whose condition failed, and
+        ConditionFailedError with the numbers of the actions with a failed condition, and
         StoreUnavailableError if the outcome is unknown.
 
         After a lost response the write is sent again. If the first attempt was done, the condition

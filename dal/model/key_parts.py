@@ -11,7 +11,7 @@ from urllib.parse import unquote
 _RESERVED = re.compile("[%/#]")
 
 LAST_CHARACTER = "\U0010ffff"
-"""No identifier holds it, so it closes the key range of any prefix."""
+"""No identifier contains it, so it is the upper bound of the keys with any prefix."""
 
 INSTANT_LENGTH = len("2020-11-20T12:00:00.000000Z")
 COUNT_LENGTH = 12
@@ -23,17 +23,17 @@ def escape(identifier: str) -> str:
 
 
 def unescape(part: str) -> str:
-    """Return the identifier that ``escape`` was given."""
+    """Return the identifier of an ``escape``d part."""
     return unquote(part, errors="strict") if "%" in part else part
 
 
 def format_count(count: int) -> str:
-    """Return a count as 12 digits, which sort as numbers do: without zeros, 9 stands above 10."""
+    """Return a count as 12 digits, which sort as numbers do: without zeros, 9 sorts above 10."""
     return f"{count:0{COUNT_LENGTH}}"
 
 
 def parse_count(text: str) -> int:
-    """Return the count that ``format_count`` wrote; ValueError for anything else."""
+    """Return the count of ``format_count``'s text; ValueError for other text."""
     if len(text) != COUNT_LENGTH or not (text.isascii() and text.isdigit()):
         raise ValueError(f"{text!r} is not a count of {COUNT_LENGTH} digits.")
     return int(text)
@@ -46,7 +46,7 @@ def format_instant(instant: datetime) -> str:
 
 
 def parse_instant(text: str) -> datetime:
-    """Return the instant that ``format_instant`` wrote; ValueError for anything else."""
+    """Return the instant of ``format_instant``'s text; ValueError for other text."""
     if len(text) != INSTANT_LENGTH or text[10] != "T" or text[-1] != "Z":
         raise ValueError(f"{text!r} is not an instant in UTC with microseconds.")
     return datetime.fromisoformat(text)

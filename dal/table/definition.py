@@ -1,4 +1,4 @@
-"""The table as DynamoDB is told of it: made from the declared indexes, and compared with them."""
+"""The table's definition for DynamoDB, made of the declared indexes and compared with them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 from dal.errors import StoreRefusedError
 from dal.table.index import TABLE_KEYS, Index
 
-_UNMADE = {"CREATING", "DELETING"}
+_UNREADABLE = {"CREATING", "DELETING"}
 """Statuses of a global index that cannot be read."""
 
 
@@ -28,18 +28,19 @@ def table_definition(name: str, indexes: Sequence[Index]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """What a table has not as it is declared; indexes are as CreateTable takes them."""
+    """How a table differs from the declared indexes; indexes are in CreateTable's form."""
 
     missing: Sequence[dict[str, Any]]
-    """Global indexes that it lacks, or that are still being made."""
+    """Global indexes that the table lacks, or that are being created or deleted."""
     missing_local: Sequence[dict[str, Any]]
-    """Local ones; DynamoDB makes these with the table alone."""
+    """Local indexes that the table lacks. DynamoDB creates them only together with the table:
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html"""
     differing: Sequence[str]
-    """Indexes that have other keys or project less."""
+    """Indexes that have other keys or project fewer attributes."""
 
     @property
     def lacking(self) -> list[str]:
-        """The names of all indexes that it lacks."""
+        """The names of all indexes that the table lacks."""
         return [one["IndexName"] for one in (*self.missing_local, *self.missing)]
 
 
@@ -50,7 +51,7 @@ def differences(description: Mapping[str, Any], indexes: Sequence[Index]) -> Dif
         for kind in ("LocalSecondaryIndexes", "GlobalSecondaryIndexes")
         for one in description.get(kind, [])
     }
-    serving = {name for name, one in there.items() if one.get("IndexStatus") not in _UNMADE}
+    serving = {name for name, one in there.items() if one.get("IndexStatus") not in _UNREADABLE}
     lacking = [one for one in _defined(indexes) if one["IndexName"] not in serving]
     local = {one.name for one in indexes if one.local} - there.keys()
     return Differences(
@@ -65,10 +66,10 @@ def differences(description: Mapping[str, Any], indexes: Sequence[Index]) -> Dif
 
 
 def refuse_outdated(description: Mapping[str, Any], indexes: Sequence[Index]) -> None:
-    """Raise StoreRefusedError when a table lacks an index, or what one of them projects.
+    """Raise StoreRefusedError if a table lacks an index, or an index lacks keys or attributes.
 
-    ``description`` is DescribeTable's ``Table``. A table of an older version lacks some, and one
-    of which somebody removed some.
+    An older version may have created the table, or an operator may have removed an index.
+    ``description`` is DescribeTable's ``Table``.
     """
     table, found = description["TableName"], differences(description, indexes)
     if found.lacking:
@@ -79,42 +80,42 @@ def refuse_outdated(description: Mapping[str, Any], indexes: Sequence[Index]) ->
     if found.differing:
         raise StoreRefusedError(
             f"In the table {table}, {listed(found.differing)} has other keys or projects less than "
-            "this version reads: run `marginalia table upgrade`, which says what can be done."
+            "this version reads: run `marginalia table upgrade`, which shows how."
         )
 
 
 def global_for_local(description: Mapping[str, Any], indexes: Sequence[Index]) -> frozenset[str]:
-    """Return the declared local indexes that a table has as global ones, as it is older."""
+    """Return the declared local indexes that are global in a table of an older version."""
     there = {one["IndexName"] for one in description.get("GlobalSecondaryIndexes", [])}
     return frozenset(there & {one.name for one in indexes if one.local})
 
 
 def string_attribute(name: str) -> dict[str, str]:
-    """Return the definition of a key attribute; all are strings."""
+    """Return the definition of a key attribute, which is always a string."""
     return {"AttributeName": name, "AttributeType": "S"}
 
 
 def has_declared_keys(description: Mapping[str, Any]) -> bool:
-    """Return whether a table has the keys that all tables of this program have."""
+    """Return whether a table has this program's primary key."""
     return bool(description["KeySchema"] == _key_schema(*TABLE_KEYS))
 
 
 def _serves(index: Mapping[str, Any], declared: Mapping[str, Any]) -> bool:
-    """Return whether an index of a table has the declared keys and projects what is read."""
+    """Return whether an index has the declared keys and projects all declared attributes."""
     projection = index["Projection"]
-    shown = projection.get("NonKeyAttributes", [])
-    wanted = {*declared["Projection"]["NonKeyAttributes"]}
-    complete = projection["ProjectionType"] == "ALL" or wanted <= {*shown}
+    projected = projection.get("NonKeyAttributes", [])
+    needed = {*declared["Projection"]["NonKeyAttributes"]}
+    complete = projection["ProjectionType"] == "ALL" or needed <= {*projected}
     return complete and index["KeySchema"] == declared["KeySchema"]
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return the names of indexes as a sentence has them."""
+    """Return the names of indexes for a sentence: ``the indexes all, byLang``."""
     return f"the index{'es' if len(names) > 1 else ''} {', '.join(names)}"
 
 
 def _defined(indexes: Iterable[Index]) -> list[dict[str, Any]]:
-    """Return the indexes as CreateTable takes them; kinds of rows that share one are together."""
+    """Return the indexes in CreateTable's form; kinds of rows may share an index."""
     by_name: dict[str, list[Index]] = {}
     for index in indexes:
         if index.name is not None:

@@ -50,7 +50,7 @@ class Index:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields whose values select a range of rows."""
+        """The fields that select a range of rows by their values."""
         return self.partition + self.prefix
 
     @property
@@ -140,7 +140,7 @@ class QueryResponse:
 
 
 RunQuery: TypeAlias = Callable[[QueryRequest], Awaitable[QueryResponse]]
-"""A table's ``query``, or a stand-in for it."""
+"""Sends one Query: ``Table.query``, or a fake of it."""
 
 
 async def query_all(run: RunQuery, request: QueryRequest) -> AsyncIterator[QueryResponse]:

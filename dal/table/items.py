@@ -1,4 +1,4 @@
-"""Items, actions and their conditions, as DynamoDB takes them."""
+"""Items, actions and their conditions in DynamoDB's form."""
 
 from collections.abc import Iterable
 from typing import Any, TypeAlias
@@ -10,10 +10,10 @@ Action: TypeAlias = dict[str, Any]
 """An entry of TransactWriteItems without its table name: ``{"Put": {"Item": …}}``."""
 
 ABSENT = {"ConditionExpression": "attribute_not_exists(PK)"}
-"""No item is under the key."""
+"""Condition: no item has the key."""
 
 PRESENT = {"ConditionExpression": "attribute_exists(PK)"}
-"""An item is under the key."""
+"""Condition: an item has the key."""
 
 
 def primary_key(partition: str, sort: str | None = None) -> Item:
@@ -27,7 +27,10 @@ def key_of(item: Item) -> Item:
 
 
 def bytes_of(item: Item, names: Iterable[str]) -> int:
-    """Return the size of some string and number attributes, about as DynamoDB counts it."""
+    """Return the approximate size of some string and number attributes.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
+    """
     size = 0
     for name in names:
         if name in item:
@@ -37,7 +40,7 @@ def bytes_of(item: Item, names: Iterable[str]) -> int:
 
 
 def unchanged(item: Item, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the condition that some attributes, or their absence, are as in ``item``."""
+    """Return the condition that the named attributes equal those of ``item``, or are absent too."""
     clauses = [
         f"#{name} = :{name}" if name in item else f"attribute_not_exists(#{name})" for name in names
     ]
@@ -45,5 +48,7 @@ def unchanged(item: Item, names: tuple[str, ...]) -> dict[str, Any]:
     return {
         "ConditionExpression": " AND ".join(clauses),
         "ExpressionAttributeNames": {f"#{name}": name for name in names},
-        **({"ExpressionAttributeValues": values} if values else {}),  # an empty map is refused
+        **(
+            {"ExpressionAttributeValues": values} if values else {}
+        ),  # DynamoDB refuses an empty map
     }

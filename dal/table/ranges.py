@@ -1,7 +1,8 @@
-"""Positions: where a row stands in the total order of its connection.
+"""Ranges of positions and of sort keys.
 
-A position is the row's sort key, which ends in its id, without what the index puts before it, such
-as a status. DynamoDB orders strings by their UTF-8 bytes and Python by code points: the same order.
+A position is a row's place in the total order of its list: its sort key, which ends in its id,
+without the index's label and prefix, such as a status. DynamoDB orders strings by their UTF-8 bytes
+and Python by code points, which is the same order.
 """
 
 from collections.abc import Sequence
@@ -11,13 +12,13 @@ from typing import NamedTuple
 from dal.model.key_parts import LAST_CHARACTER, format_instant
 
 HEADS = ("", LAST_CHARACTER)
-"""Where the item at the beginning of a list stands: before all positions, or above them."""
+"""The positions of the item at the head of a list: below all others, or above them."""
 
 _LAST_BEFORE_SURROGATES, _AFTER_SURROGATES = 0xD7FF, 0xE000
 
 
 class Range(NamedTuple):
-    """A range of sort keys; None leaves that end unbounded, ``open`` excludes the bound itself."""
+    """A range of sort keys; None is unbounded, and ``open`` excludes the bound itself."""
 
     low: str | None = None
     high: str | None = None
@@ -26,7 +27,7 @@ class Range(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """Whether no key lies in the range (DynamoDB refuses to be asked)."""
+        """Whether no key lies in the range; DynamoDB refuses a Query of such a range."""
         if self.low is None or self.high is None:
             return False
         return self.low > self.high or (self.low == self.high and (self.low_open or self.high_open))
@@ -44,17 +45,17 @@ class Range(NamedTuple):
         return not (self & Range(position, position)).empty
 
     def until(self, position: str, *, descending: bool) -> "Range":
-        """Return what is read of this range up to ``position``, which is included."""
+        """Return the part of this range that is read up to and including ``position``."""
         return self & (Range(low=position) if descending else Range(high=position))
 
     def beyond(self, position: str, *, descending: bool) -> "Range":
-        """Return what is left of this range once it was read up to ``position``."""
+        """Return the part of this range that is left after reading up to ``position``."""
         if descending:
             return self & Range(high=position, high_open=True)
         return self & Range(low=position, low_open=True)
 
     def under(self, prefix: str) -> "Range":
-        """Return the sort keys that are ``prefix`` and a position of this range."""
+        """Return the range of sort keys that are ``prefix`` and a position of this range."""
         if not prefix:
             return self
         low = prefix if self.low is None else prefix + self.low
@@ -62,7 +63,7 @@ class Range(NamedTuple):
         return Range(low, high, self.low_open, self.high_open)
 
     def __str__(self) -> str:
-        """Show the range for the readers of a plan: ``> 2020-… and <= 2021-…``."""
+        """Return the range as plans show it: ``> 2020-… and <= 2021-…``."""
         bounds = []
         if self.low is not None:
             bounds.append(f"{'>' if self.low_open else '>='} {self.low}")
@@ -75,7 +76,7 @@ UNBOUNDED = Range()
 
 
 def spanned(ranges: Sequence[Range]) -> Range:
-    """Return the range from the lowest end of some to the highest."""
+    """Return the range from the lowest bound of ``ranges`` to the highest."""
     lows = [(one.low or "", one.low_open) for one in ranges]
     highs = [(one.high, not one.high_open) for one in ranges if one.high is not None]
     low, low_open = min(lows)
@@ -84,9 +85,9 @@ def spanned(ranges: Sequence[Range]) -> Range:
 
 
 def between(start: datetime | None, end: datetime | None) -> Range:
-    """Return where rows stand that are from ``start`` on and before ``end``; None is no bound.
+    """Return the positions of rows from ``start`` on and before ``end``; None is unbounded.
 
-    An instant without an id is no row's position: it sorts below those of its own rows.
+    A position is an instant and an id, so an instant alone sorts below all rows of that instant.
     """
     if start is None and end is None:
         return UNBOUNDED
@@ -95,15 +96,15 @@ def between(start: datetime | None, end: datetime | None) -> Range:
 
 
 def just_above(position: str) -> str:
-    """Return the least string that sorts after ``position``."""
+    """Return the smallest string that sorts after ``position``."""
     return position + "\0"
 
 
 def just_below(position: str) -> str:
     """Return a string below ``position`` with no key between the two.
 
-    The last character steps down by one and U+10FFFF follows. A key between the two would have to
-    go on with U+10FFFF itself, which no identifier may hold.
+    Its last character is one lower, and U+10FFFF follows. A key between the two would have to
+    contain U+10FFFF, which no identifier does. Surrogates are skipped: UTF-8 has none.
     """
     last = ord(position[-1])
     if last == 0:
