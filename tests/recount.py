@@ -65,7 +65,7 @@ async def stored(table: Table, product_id: str) -> Counts:
 async def check(table: Table, product_id: str) -> list[Comment]:
     """Assert that the counters are those of the comments; return these."""
     comments = await comments_of(Stores(table).comments, product_id)
-    await Boards(table).put_right([product_id])
+    await Boards(table).correct([product_id])
     assert await stored(table, product_id) == expected(product_id, comments)
     return comments
 

@@ -141,7 +141,7 @@ async def cut_over(table: Table, announced: Maintenance) -> None:
                 await retry_on_conflict(
                     partial(_copy, table, announced, [key]), MAINTENANCE_DEADLINE
                 )
-        await boards.put_right({counter_items.decode(key)[0].product_id for key in keys})
+        await boards.correct({counter_items.decode(key)[0].product_id for key in keys})
         await table.write([{"Delete": {"Key": key}} for key in keys])
 
 

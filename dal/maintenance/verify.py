@@ -78,7 +78,7 @@ async def verify(table: Table, seen: Progress, boards: Boards | None = None) -> 
     moves the places that do not follow from the counts.
     """
     scanned = await count_comments(table, seen)
-    await (boards or Boards(table)).put_right(scanned.misplaced())
+    await (boards or Boards(table)).correct(scanned.misplaced())
     found = differences(scanned)
     for _ in range(PASSES - 1):
         if not found:

@@ -1,16 +1,16 @@
-"""Boards: leaderboards follow the counters, some seconds later.
+"""Boards: products move on leaderboards some seconds after their counters change.
 
-A place on a board is two keys of a statistics item. To move it in the write's transaction would
-cost every comment rated 5 rows of an index, and all of them in one partition of it: the whole shop
-could take no more than that partition does. So who changes counters remembers the product. What
-changes of it within MOVE_SECONDS is one move, and no process moves more than MOST_AT_ONCE products
-in that time: under more changes than that the boards fall behind, and nothing else does.
+A place on a board is two keys of a statistics item. To change them in the write's transaction would
+make every comment rated 5 write rows of an index, all in one partition: the whole shop could then
+write no faster than one partition. So each process remembers the products with changed counters,
+and moves each of them once after MOVE_SECONDS, at most MOST_AT_ONCE products in that time. If more
+products change, only the boards fall behind.
 
-A move reads the product's items in one consistent Query, and puts those right that are in another
-place, each on condition that it is still where it was. Then the product is looked at again: another
-process that read older counts may have come between. So the last of all moves finds nothing to do.
+A move reads the product's items in one consistent Query, and updates the items in a wrong place,
+each on condition that its place has not changed. Then it reads the product again, as another
+process may have moved it by older counts: the last of all moves finds nothing to do.
 
-What a killed process has left is put right by whoever reads the product's statistics.
+After a killed process, the next process that reads the product's statistics moves the product.
 """
 
 import asyncio
@@ -30,19 +30,19 @@ from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import Item, key_of, unchanged
 
 MOVE_SECONDS = 2.0
-"""How long changes of a product are gathered."""
+"""How long a process collects changed products before it moves them."""
 
 MOST_AT_ONCE = 100
 """Products that a process moves in that time."""
 
 ONE_MOVE_SECONDS = 5.0
-"""How long one product may take: a store that is away is waited for no longer at the end."""
+"""How long one move may take, so that a process can end while DynamoDB does not answer."""
 
 _TOGETHER = 16
-"""Products that are moved at the same time."""
+"""Products that are moved in parallel."""
 
-_LOOKS = 10
-"""How often a process looks at all that is left before it ends."""
+_ROUNDS = 10
+"""How often a process moves all pending products before it ends."""
 
 _KEYS = (LEADERS.partition_key, LEADERS.sort_key)
 
@@ -50,9 +50,9 @@ _log = logging.getLogger(__name__)
 
 
 def misplaced(product_id: str, stored: Iterable[StoredCounts]) -> Iterator[tuple[Item, Item]]:
-    """Yield the items of a product that are in a wrong place, and the keys that they should have.
+    """Yield the items of a product in a wrong place, with the keys that they should have.
 
-    ``stored`` are all of its statistics items. One that is absent is yielded as its key.
+    ``stored`` are all of its statistics items. An absent item is yielded as its key.
     """
     held, fives = dict[str | None, Item](), dict[str | None, int]()
     for key, counts, item in stored:
@@ -63,12 +63,8 @@ def misplaced(product_id: str, stored: Iterable[StoredCounts]) -> Iterator[tuple
     for language, count in fives.items():
         key = StatisticsKey(product_id, language)
         item, place = held.get(language) or counter_items.item_key(key), place_of(key, count)
-        if _place(item) != place:
+        if {name: item[name] for name in _KEYS if name in item} != place:
             yield item, place
-
-
-def _place(item: Item) -> Item:
-    return {name: item[name] for name in _KEYS if name in item}
 
 
 class Boards:
@@ -80,21 +76,21 @@ class Boards:
         self._noted = asyncio.Event()
         self._moving: asyncio.Task[None] | None = None
         self.moved = 0
-        """Places that were put right."""
+        """How many places were corrected."""
 
     @property
     def pending(self) -> frozenset[str]:
-        """The products that are to be looked at."""
+        """The products that will be moved."""
         return frozenset(self._pending)
 
     def changed(self, changes: Deltas) -> None:
-        """Take note that counters changed, or may have."""
+        """Move the products with these changed counters later; the changes may have failed."""
         for key, change in changes.items():
             if change.fives and key.generation is None:
                 self._note(key.product_id)
 
     def seen(self, product_id: str, stored: Sequence[StoredCounts]) -> None:
-        """Look at what somebody has read of a product: it may be in a wrong place."""
+        """Move a product later if its statistics, which were read, are in a wrong place."""
         if product_id not in self._pending and any(misplaced(product_id, stored)):
             self._note(product_id)
 
@@ -104,21 +100,21 @@ class Boards:
         self._table.unfinished.add(self.finish)
 
     def start(self) -> None:
-        """Move what changes from now on, until ``finish``."""
+        """Move changed products in the background, until ``finish``."""
         self._table.unfinished.add(self.finish)
         self._moving = asyncio.create_task(self._follow())
 
     async def finish(self) -> None:
-        """Move what is left, in a few looks; then wait for nothing more.
+        """Move the pending products, in a few rounds, and stop.
 
-        After a failure no look follows the one under way, which ends where a whole batch fails.
+        A failure ends the work after its round, or at once if a whole batch failed.
         """
         if self._moving is not None:
             self._moving.cancel()
             await asyncio.wait([self._moving])
             self._moving = None
         try:
-            if not await self._move_what_is_left():
+            if not await self._move_pending():
                 _log.warning(
                     "Some products are moved on leaderboards when they are next read, or by "
                     "`marginalia stats verify`."
@@ -126,9 +122,9 @@ class Boards:
         finally:
             self._table.unfinished.discard(self.finish)
 
-    async def _move_what_is_left(self) -> bool:
+    async def _move_pending(self) -> bool:
         """Return whether nothing failed."""
-        for _ in range(_LOOKS):
+        for _ in range(_ROUNDS):
             left, failed = len(self._pending), 0
             while left > 0:
                 products = self._take(min(left, MOST_AT_ONCE))
@@ -141,13 +137,13 @@ class Boards:
                 return not failed
         return True
 
-    async def put_right(self, products: Iterable[str]) -> None:
-        """Move products until each was found in its places; raises DalError.
+    async def correct(self, products: Iterable[str]) -> None:
+        """Move products until each is in its places; raises DalError.
 
-        What others go on changing is left to them after a few looks.
+        After a few rounds, products that other processes go on changing are left to these.
         """
         left = list(products)
-        for _ in range(_LOOKS):
+        for _ in range(_ROUNDS):
             for some in batched(left, _TOGETHER):
                 wrong = await in_parallel([self.move(one) for one in some])
                 left = [*left[len(some) :], *(one for one, n in zip(some, wrong, strict=True) if n)]
@@ -155,19 +151,15 @@ class Boards:
                 return
 
     async def move(self, product_id: str) -> int:
-        """Put a product in its places, if it is in others; return how many were wrong."""
-        request = QueryRequest(
-            TABLE,
-            counter_items.partition_of(product_id),
-            counter_items.SORT_KEYS,
-            consistent=True,
-        )
+        """Move a product to its places; return how many places were wrong."""
+        partition = counter_items.partition_of(product_id)
+        request = QueryRequest(TABLE, partition, counter_items.SORT_KEYS, consistent=True)
         stored: list[StoredCounts] = []
         async for answer in query_all(self._table.query, request):
             stored += stored_in(answer.items)
         wrong = list(misplaced(product_id, stored))
         for item, place in wrong:
-            with suppress(ConditionFailedError):  # somebody else was faster
+            with suppress(ConditionFailedError):  # another process was faster
                 await self._table.update(_move(item, place))
                 self.moved += 1
         return len(wrong)
@@ -178,11 +170,11 @@ class Boards:
             await asyncio.sleep(MOVE_SECONDS)
             try:
                 await self._move_all(self._take(MOST_AT_ONCE))
-            except Exception:  # noqa: BLE001 - what nobody foresaw may not stop the others
+            except Exception:  # noqa: BLE001 - an unforeseen error must not stop later moves
                 _log.exception("Products were not moved on leaderboards.")
 
     def _take(self, most: int) -> list[str]:
-        """Return the products that were noted first, which are no longer pending."""
+        """Remove the oldest pending products, and return them."""
         taken = list(self._pending)[:most]
         for product_id in taken:
             del self._pending[product_id]
@@ -191,9 +183,9 @@ class Boards:
         return taken
 
     async def _move_all(self, products: Sequence[str]) -> int:
-        """Move products, and note those again that were in a wrong place or met a passing failure.
+        """Move products; those in a wrong place, or with a transient failure, are pending again.
 
-        Return how many failed, which the log tells by then.
+        Return how many failed; these failures are in the log.
         """
         free, failed = asyncio.Semaphore(_TOGETHER), 0
 
@@ -213,7 +205,7 @@ class Boards:
 
         try:
             await in_parallel([move(one) for one in products])
-        except BaseException:  # whoever goes on looks at all of them
+        except BaseException:  # such as a cancellation, after which ``finish`` moves all of them
             for product_id in products:
                 self._note(product_id)
             raise
@@ -221,7 +213,7 @@ class Boards:
 
 
 def _move(item: Item, place: Item) -> Item:
-    """Return the arguments of an UpdateItem that gives an item its place, if it is where it was."""
+    """Return UpdateItem's arguments that move an item, on condition that its place is unchanged."""
     update = unchanged(item, _KEYS)
     if place:
         values = update.get("ExpressionAttributeValues", {})

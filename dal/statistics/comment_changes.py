@@ -1,8 +1,8 @@
-"""Changes of comments: each as a write with its deltas, and how many fit one transaction.
+"""Changes of comments: each as a write with its deltas, and how many fit into one transaction.
 
-While a rebuild runs, the mark ``counted`` (N) of a comment's item is the number of the rebuild that
-has counted it. A write adds the new image to the rebuild's counters, and takes the old one out if
-that was marked.
+During a rebuild the mark ``counted`` (N) of a comment's item is the number of the rebuild that has
+counted the comment. A write adds the new image to the rebuild's counters, and subtracts the old
+image if it was marked.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -24,28 +24,18 @@ MOST_ACTIONS = 100
 """The most that TransactWriteItems takes."""
 
 MOST_BYTES = 900_000
-"""Of a transaction's actions, in JSON as they are sent. DynamoDB takes four times as much,
-but a body of more than 1 MiB would keep the event loop from everything else while it is sent."""
+"""The most bytes of a transaction's actions, in JSON as they are sent. DynamoDB takes 4 MB, but
+sending a body of more than 1 MiB blocks the event loop."""
 
 
 class CommentObserver(Protocol):
-    """Is told of writes of comments, of one comment in the order in which they were done."""
+    """Receives writes of comments; the writes of one comment in their order."""
 
     def changed(self, old: Comment | None, new: Comment | None) -> None:
-        """Take note that a write was acknowledged; None is no comment."""
+        """Receive an acknowledged write; None: no comment."""
 
     def uncertain(self, product_id: str) -> None:
-        """Take note that a write about a product was perhaps done."""
-
-
-class NoObserver:
-    """Takes note of nothing."""
-
-    def changed(self, old: Comment | None, new: Comment | None) -> None:
-        """Ignore it."""
-
-    def uncertain(self, product_id: str) -> None:
-        """Ignore it."""
+        """Receive the product of a write that may have been done or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +48,12 @@ class CountedWrite:
 
 @dataclass(eq=False)
 class CommentChange:
-    """A comment's item ``old`` becomes ``new``; None is no comment.
+    """A comment's item ``old`` becomes ``new``; None: no comment.
 
-    The condition is that ``old`` is still as it was read. ``mark`` are attributes that a new item
-    has beside those of its comment; one that takes another's place keeps what that had. ``dated``
-    is whether the comment has its date: otherwise it becomes the instant of each ``write``, and
-    ``new`` is what the latest one has built. All else is worked out once, however often it is
-    tried.
+    The write's condition is that ``old`` has not changed since it was read. ``mark`` are additional
+    attributes of a new item; an item that replaces ``old`` keeps its marks. A comment that is not
+    ``dated`` gets the instant of each ``write``; then ``new`` is the comment of the latest write.
+    Everything else is computed once for all attempts.
     """
 
     old: Item | None
@@ -79,61 +68,51 @@ class CommentChange:
 
     @cached_property
     def changes(self) -> Deltas:
-        """What it changes of the counters."""
+        """The change of the counters."""
         return deltas(self.before, self.new)
 
     @property
     def products(self) -> frozenset[str]:
-        """The products whose counters change."""
+        """The products with changed counters."""
         return frozenset(key.product_id for key in self.changes)
 
     @property
     def counters(self) -> frozenset[StatisticsKey]:
-        """The counters that any write of it may change, those of a rebuild aside."""
+        """The counters that a write may change in any maintenance mode, except a rebuild's."""
         if self.before is None:
             return frozenset(self.changes)
-        parts = deltas(self.before, None), deltas(None, self.new)
-        return frozenset(key for part in parts for key in part)
+        return frozenset({*deltas(self.before, None), *deltas(None, self.new)})
 
     @cached_property
     def _plain(self) -> Action:
         """The action while no rebuild runs."""
+        unchanged = ABSENT if self.old is None else COMMENT.unchanged(self.old)
         if self.new is not None:
-            return {"Put": {"Item": COMMENT.encode(self.new) | self._mark, **self._condition}}
-        assert self.old is not None  # noqa: S101 - a change of nothing into nothing is none
-        left = idempotency.tombstone(self.old)
-        if left is not None:
-            return {"Put": {"Item": left, **self._condition}}
-        return {"Delete": {"Key": key_of(self.old), **self._condition}}
+            mark = self.mark if self.old is None else idempotency.kept_mark(self.old)
+            return {"Put": {"Item": COMMENT.encode(self.new) | mark, **unchanged}}
+        assert self.old is not None  # noqa: S101 - without either comment there is no change
+        tombstone = idempotency.tombstone(self.old)
+        if tombstone is not None:
+            return {"Put": {"Item": tombstone, **unchanged}}
+        return {"Delete": {"Key": key_of(self.old), **unchanged}}
 
     @property
-    def _mark(self) -> Item:
-        return self.mark if self.old is None else idempotency.kept_mark(self.old)
-
-    @property
-    def _condition(self) -> Item:
-        return ABSENT if self.old is None else COMMENT.unchanged(self.old)
-
-    @property
-    def partition(self) -> str:
-        """The partition key of its comment's item."""
-        return _item(self._plain)[0]
-
-    @property
-    def items(self) -> frozenset[tuple[str, str]]:
-        """The primary keys of the items that it writes."""
-        return frozenset({_item(self._plain)})
+    def key(self) -> tuple[str, str]:
+        """The primary key of the comment's item."""
+        (entry,) = self._plain.values()
+        key = entry.get("Key", entry.get("Item"))
+        return key["PK"]["S"], key["SK"]["S"]
 
     @property
     def size(self) -> int:
-        """The bytes of its action, as it is sent."""
+        """The bytes of the action, as it is sent."""
         return len(orjson.dumps(self._plain))
 
     def write(self, maintenance: Maintenance) -> CountedWrite:
-        """Return the write: one action, and what it changes of the counters."""
+        """Return the write in a maintenance mode: one action, and the change of the counters."""
         if self.new is not None and not self.dated:
             self.new = self.new._replace(created_at=datetime.now(UTC))
-            self.__dict__.pop("_plain", None)  # it has another date
+            self.__dict__.pop("_plain", None)  # its action has the earlier date
         action = self._plain
         if maintenance.mode is MaintenanceMode.STREAM:
             return CountedWrite([action], {})
@@ -142,18 +121,15 @@ class CommentChange:
         generation = maintenance.generation
         marked = self.old is not None and generation_of(self.old) == generation
         of_rebuild = in_generation(deltas(self.before if marked else None, self.new), generation)
-        action = action if self.new is None else _marked(action, generation)
+        if self.new is not None:
+            put = action["Put"]
+            counted = put["Item"] | {COUNTED: {"N": str(generation)}}
+            action = {"Put": put | {"Item": counted}}
         return CountedWrite([action], summed([self.changes, of_rebuild]))
 
 
-def _marked(action: Action, generation: int) -> Action:
-    """Return the putting of a comment with the mark of the rebuild that counts it."""
-    put = action["Put"]
-    return {"Put": {**put, "Item": {**put["Item"], COUNTED: {"N": str(generation)}}}}
-
-
 def generation_of(item: Item) -> int:
-    """Return the number of the rebuild that a comment was last counted by; 0 is none."""
+    """Return the number of the latest rebuild that has counted a comment; 0: none."""
     return int(item[COUNTED]["N"]) if COUNTED in item else 0
 
 
@@ -174,8 +150,8 @@ def fitting(
 ) -> Iterator[list[Counted]]:
     """Yield the changes that one transaction each can do, in order.
 
-    Beside the ``counters`` that they change, a transaction has room for ``actions_each`` of a
-    change, and for one action more.
+    Besides the ``counters`` of its changes, a transaction has room for ``actions_each`` actions of
+    each change, and for one more action.
     """
     taken: list[Counted] = []
     keys: frozenset[StatisticsKey] = frozenset()
@@ -191,33 +167,25 @@ def fitting(
 
 
 class TransactionBatch:
-    """Takes in changes for as long as one transaction can do them all, in any mode."""
+    """Collects changes as long as one transaction can do them all, in any maintenance mode."""
 
     def __init__(self) -> None:
-        self._items: set[tuple[str, str]] = set()
+        self._keys: set[tuple[str, str]] = set()
         self._counters: set[StatisticsKey] = set()
         self._bytes = 0
 
     def add(self, change: CommentChange) -> bool:
-        """Take a change in and return True, or return False when it does not fit.
+        """Add a change and return True, or return False if it does not fit.
 
-        Changes of one item never share a transaction. A first change is always taken. There is room
-        for the counters of a rebuild beside the others.
+        The first change always fits. Two changes of one item never share a transaction: DynamoDB
+        refuses two actions on one item. There is room for a rebuild's counters.
         """
-        items, counters = change.items, change.counters
+        key, counters = change.key, self._counters | change.counters
         size = self._bytes + change.size
-        number = len(self._items) + len(items) + 2 * len(self._counters | counters)
-        fits = number <= MOST_ACTIONS and size <= MOST_BYTES
-        if self._items and not (fits and self._items.isdisjoint(items)):
+        fits = len(self._keys) + 1 + 2 * len(counters) <= MOST_ACTIONS and size <= MOST_BYTES
+        if self._keys and (not fits or key in self._keys):
             return False
-        self._items |= items
-        self._counters |= counters
+        self._keys.add(key)
+        self._counters = counters
         self._bytes = size
         return True
-
-
-def _item(action: Action) -> tuple[str, str]:
-    """Return which item an action writes."""
-    (entry,) = action.values()
-    key = entry.get("Key", entry.get("Item"))
-    return key["PK"]["S"], key["SK"]["S"]

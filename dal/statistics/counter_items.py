@@ -1,15 +1,16 @@
 """Counters: statistics as items, deltas as actions of a transaction, and places on leaderboards.
 
-The statistics item of a language has ``count_1`` to ``count_5`` and ``count_total`` (N; one that
-was never changed is absent). Counts change by ``ADD``, without any condition. Those of all
-languages are the sum: they stand in one partition, which one Query reads.
+The statistics item of a language has ``count_1`` to ``count_5`` and ``count_total`` (N); a count
+that never changed is absent. Counts change by ``ADD``, without a condition. The counts of all
+languages are the sum: one Query reads the items of all languages, which are in one partition.
 
-While there are comments rated 5, the item also has the two keys of its language's leaderboard, and
-the item ``S`` those of the leaderboard of all languages. Their sort key is ``<count>#<product>``:
-no update expression can compute that, so ``boards`` moves them after the counts.
+A product with comments rated 5 is on leaderboards: its items also have the two keys of their
+language's leaderboard, and the item ``S`` those of the leaderboard of all languages. The sort key
+is ``<count>#<product>``. No update expression can compute that, so ``boards`` changes these keys
+after the counts.
 
-The counters of a rebuild are other items, under ``RECOUNT#<generation>#<part>``. They are on no
-leaderboard. Those that a rebuild leaves behind expire.
+The counters of a rebuild are separate items, under ``RECOUNT#<generation>#<part>``. They are on no
+leaderboard, and expire if a rebuild leaves them behind.
 """
 
 import time
@@ -21,22 +22,16 @@ from zlib import crc32
 from dal.entities.product import DETAILS, board_of, rank_position
 from dal.model import RATINGS
 from dal.model.key_parts import LAST_CHARACTER, escape, unescape
-from dal.statistics.counts import (
-    CommentStatistics,
-    Deltas,
-    RatingCounts,
-    RatingDeltas,
-    StatisticsKey,
-)
+from dal.statistics.counts import CommentStatistics, Deltas, RatingCounts, StatisticsKey
 from dal.table.index import EXPIRES
 from dal.table.items import Action, Item, primary_key
 from dal.table.ranges import Range
 
 SORT_KEYS = Range("S", f"S#{LAST_CHARACTER}")
-"""Where a product's statistics items stand in its partition."""
+"""The sort keys of a product's statistics items in its partition."""
 
 WITH_DETAILS = Range(DETAILS, f"S#{LAST_CHARACTER}")
-"""The same with the product's details before them."""
+"""The same, and the product's details before them."""
 
 _PRODUCT = "PRODUCT#"
 
@@ -51,7 +46,7 @@ REBUILD_PARTS = 16
 """Partitions of a rebuild's counters."""
 
 REBUILD_KEPT_SECONDS = 30 * 24 * 3600
-"""How long a rebuild's items are kept at least."""
+"""A rebuild's items expire after this time."""
 
 
 def partition_of(product_id: str) -> str:
@@ -79,15 +74,17 @@ def rebuild_partition(generation: int, part: int) -> str:
 
 
 def encode(key: StatisticsKey, counts: RatingCounts) -> Item:
-    """Return the whole item of some counts; that of all languages has a place alone."""
+    """Return the whole item of some counts; the item of all languages has only its place."""
     item = item_key(key) | place_of(key, counts.fives)
-    return item if _uncounted(key) else item | _numbers(counts)
+    if key.language is None and key.generation is None:
+        return item
+    return item | {name: {"N": str(value)} for name, value in numbers_of(counts).items()}
 
 
 def encode_all(counts: Mapping[StatisticsKey, RatingCounts]) -> Iterator[Item]:
     """Yield the whole items of the counts of languages, and of their products.
 
-    A product's own counts add nothing to those.
+    The counts of a product's own key add nothing to these.
     """
     overall: dict[StatisticsKey, RatingCounts] = {}
     for key, held in counts.items():
@@ -99,16 +96,8 @@ def encode_all(counts: Mapping[StatisticsKey, RatingCounts]) -> Iterator[Item]:
         yield encode(key, held)
 
 
-def _uncounted(key: StatisticsKey) -> bool:
-    return key.language is None and key.generation is None
-
-
-def _numbers(counts: RatingCounts) -> Item:
-    return {name: {"N": str(value)} for name, value in numbers_of(counts).items()}
-
-
 def place_of(key: StatisticsKey, fives: int) -> Item:
-    """Return the two keys of an item on its leaderboard, where it is on one."""
+    """Return the two keys of an item on its leaderboard; empty if it is on none."""
     if fives <= 0 or key.generation is not None:
         return {}
     board, values = board_of(key.language)
@@ -126,18 +115,18 @@ def decode(item: Item) -> tuple[StatisticsKey, RatingCounts]:
     Raises ValueError for the key of another program's item.
     """
     first, in_language, rest = item["SK"]["S"].partition("#")
-    if "#" in rest:  # escaped in a language: another program's item
+    if "#" in rest:  # our languages are escaped: another program wrote this item
         raise ValueError(f"{rest!r} is not a language.")
     counts = RatingCounts(tuple(_number(item, f"count_{rating}") for rating in RATINGS))
-    named = unescape(rest) if in_language else None
+    language = unescape(rest) if in_language else None
     if item["PK"]["S"].startswith(_REBUILD):
         generation = int(item["PK"]["S"].split("#")[1])
-        return StatisticsKey(unescape(first), named, generation), counts
-    return StatisticsKey(product_of(item), named), counts
+        return StatisticsKey(unescape(first), language, generation), counts
+    return StatisticsKey(product_of(item), language), counts
 
 
 class StoredCounts(NamedTuple):
-    """A statistics item, and what it holds."""
+    """A statistics item, decoded."""
 
     key: StatisticsKey
     counts: RatingCounts
@@ -145,27 +134,23 @@ class StoredCounts(NamedTuple):
 
     @property
     def total(self) -> int:
-        """The total that it holds beside its counts."""
+        """The stored total of the counts."""
         return _number(self.item, _TOTAL)
 
 
 def stored_in(items: Iterable[Item]) -> Iterator[StoredCounts]:
-    """Yield those of some items, whoever wrote them, that hold counts which are shown."""
+    """Yield the statistics items among ``items``, without items that another program wrote."""
     for item in items:
-        if _is_statistics_key(item):
+        partition, sort_key = (str(item[name].get("S", "")) for name in ("PK", "SK"))
+        if partition.startswith(_PRODUCT) and (sort_key == "S" or sort_key.startswith("S#")):
             with suppress(KeyError, ValueError):
                 yield StoredCounts(*decode(item), item)
 
 
-def _is_statistics_key(key: Item) -> bool:
-    partition, sort_key = (str(key[name].get("S", "")) for name in ("PK", "SK"))
-    return partition.startswith(_PRODUCT) and (sort_key == "S" or sort_key.startswith("S#"))
-
-
 def statistics_of(stored: Iterable[StoredCounts]) -> CommentStatistics:
-    """Return the statistics of a product; a count below 0 is wrong, and 0 here.
+    """Return the statistics of a product; a count below 0 is wrong, and becomes 0.
 
-    They are sound when each item's total is the sum of its counts, and no language's is below 0.
+    They are sound if each item's total is the sum of its counts, and no language's is below 0.
     """
     sums, sound = dict[str, RatingCounts](), True
     for one in stored:
@@ -174,12 +159,11 @@ def statistics_of(stored: Iterable[StoredCounts]) -> CommentStatistics:
             before = sums.get(language)
             sums[language] = held if before is None else before + held
             sound = sound and one.total == held.of()
-    by_language = {language: shown(held) for language, held in sums.items()}
+    by_language = {language: _not_negative(held) for language, held in sums.items()}
     return CommentStatistics.summed(by_language, sound=sound and by_language == sums)
 
 
-def shown(held: RatingCounts) -> RatingCounts:
-    """Return counts as they are shown: one below 0 is wrong, and nobody has minus one comment."""
+def _not_negative(held: RatingCounts) -> RatingCounts:
     if min(held.by_rating) >= 0:
         return held
     return RatingCounts(tuple(max(0, count) for count in held.by_rating))
@@ -190,19 +174,19 @@ def _number(item: Item, name: str) -> int:
 
 
 def actions(changes: Deltas) -> list[Action]:
-    """Return one Update for each item whose counts change."""
-    return [{"Update": _update(key, change)} for key, change in changes.items()]
-
-
-def _update(key: StatisticsKey, change: RatingDeltas) -> Item:
-    added = numbers_of(change)
-    values = {f":{name}": {"N": str(number)} for name, number in added.items() if number}
-    expression = "ADD " + ", ".join(f"{name[1:]} {name}" for name in values) if values else ""
-    if key.generation is not None:  # zero makes the item
-        values[":until"] = {"N": str(int(time.time()) + REBUILD_KEPT_SECONDS)}
-        expression = f"{expression} SET {EXPIRES} = :until".strip()
-    return {
-        "Key": item_key(key),
-        "UpdateExpression": expression,
-        "ExpressionAttributeValues": values,
-    }
+    """Return one Update for each item with changed counts."""
+    updates: list[Action] = []
+    for key, change in changes.items():
+        numbers = numbers_of(change)
+        values = {f":{name}": {"N": str(number)} for name, number in numbers.items() if number}
+        expression = "ADD " + ", ".join(f"{name[1:]} {name}" for name in values) if values else ""
+        if key.generation is not None:  # a change of zero creates the item
+            values[":until"] = {"N": str(int(time.time()) + REBUILD_KEPT_SECONDS)}
+            expression = f"{expression} SET {EXPIRES} = :until".strip()
+        update = {
+            "Key": item_key(key),
+            "UpdateExpression": expression,
+            "ExpressionAttributeValues": values,
+        }
+        updates.append({"Update": update})
+    return updates

@@ -1,12 +1,12 @@
-"""Changes of comments with their counters: one transaction does both, or neither.
+"""Changes of comments with their counters: one transaction writes both.
 
-All comments of a product change the same counters, so one transaction of a product runs at a time
-in a process. Changes that arrive meanwhile do not follow one by one: the next transaction does all
-of them. A transaction that meets one of another process is tried again: counters change by ``ADD``,
-so it matters to neither which of them is first.
+All comments of a product change the same counters, so a process runs one transaction of a product
+at a time. Changes that arrive meanwhile wait, and the next transaction writes all of them. After a
+conflict with another process the transaction is retried: counters change by ``ADD``, so the order
+of the transactions does not matter.
 
-A change of no counter is a write of its own item alone, and in mode stream every one is. They go
-side by side; only those of one comment follow each other.
+A change of no counter writes only its own item, and so does every change in mode stream. These
+writes run in parallel; only the writes of one comment follow one another.
 """
 
 import asyncio
@@ -31,24 +31,23 @@ from dal.statistics.comment_changes import (
     CommentChange,
     CommentObserver,
     CountedWrite,
-    NoObserver,
     TransactionBatch,
     joined,
 )
-from dal.statistics.counts import Deltas, RatingCounts, in_generation
+from dal.statistics.counts import RatingCounts, in_generation
 from dal.statistics.mode import Maintenance, MaintenanceMode, MaintenanceStore
 
 _NOTHING_DONE = (ConditionFailedError, ConflictError, StoreRefusedError)
-"""Errors after which it is certain that nothing was written: no attempt went without an answer."""
+"""Errors after which certainly nothing was written: DynamoDB answered every attempt."""
 
 AT_ONCE = 16
-"""Writes of one item each that go side by side, of those that are given together."""
+"""Writes of one call that run in parallel in mode stream."""
 
 
 class _PendingWrite:
     """A client's change that waits for its transaction; ``outcome`` is its error, or None.
 
-    A cancelled outcome: the client has left.
+    The outcome is cancelled if the client has disconnected.
     """
 
     def __init__(self, change: CommentChange) -> None:
@@ -58,15 +57,15 @@ class _PendingWrite:
         self.outcome: asyncio.Future[BaseException | None] = asyncio.Future()
 
     def end(self, outcome: BaseException | None) -> None:
-        if not self.outcome.done():  # who waited for it may have left
+        if not self.outcome.done():
             self.outcome.set_result(outcome)
 
 
 class CounterTransactions:
     """Writes comments and their counters in the same transactions.
 
-    ``written`` is told of products that were written, or may have been, before any client is, and
-    so is ``observer`` of the comments.
+    ``written`` receives the products of each write, also of one that may have failed, and
+    ``observer`` its comments, both before the client gets its answer.
     """
 
     def __init__(
@@ -79,7 +78,7 @@ class CounterTransactions:
     ) -> None:
         self._table = table
         self._written = written
-        self._observer = observer or NoObserver()
+        self._observer = observer
         self._maintenance = maintenance
         self._boards = boards
         self._locks = KeyedLocks()
@@ -88,37 +87,38 @@ class CounterTransactions:
         self._groups: set[asyncio.Task[None]] = set()
 
     async def write(self, change: CommentChange) -> None:
-        """Do one client's change, in one transaction with what others write about its product.
+        """Write one client's change, in one transaction with other changes of its product.
 
-        Raises ConditionFailedError when its comment was changed since it was read, and
-        ConflictError when others write until the deadline.
+        Raises ConditionFailedError if the comment has changed since it was read, and ConflictError
+        if other writes conflict until the deadline.
         """
-        # Observers hear of one comment's writes in their order.
-        async with self._comments.hold([change.partition], deadline=retries.DEADLINE):
-            if self._goes_alone(change):
-                await self._do([change], change.products)
+        # One write of a comment at a time, so that observers receive them in order.
+        async with self._comments.hold([change.key[0]], deadline=retries.DEADLINE):
+            # A change of no counter needs no group. If the mode that was read last is outdated, the
+            # transaction changes counters after all, and conflicts are retried.
+            latest = self._maintenance.latest
+            if not change.changes or (latest and latest.mode is MaintenanceMode.STREAM):
+                await self._write([change], change.products)
             else:
                 await self._write_in_group(change)
-
-    def _goes_alone(self, change: CommentChange) -> bool:
-        """Return whether a change has nothing to share: it changes no counter, as far as is known.
-
-        If that was wrong its transaction shows it.
-        """
-        latest = self._maintenance.latest
-        streamed = latest is not None and latest.mode is MaintenanceMode.STREAM
-        return streamed or not change.changes
 
     async def _write_in_group(self, change: CommentChange) -> None:
         pending = _PendingWrite(change)
         self._waiting[pending] = None
         try:
-            await self._take_turn(pending)
+            try:
+                async with self._locks.hold(pending.products, deadline=retries.DEADLINE):
+                    while pending in self._waiting:
+                        async with asyncio.timeout(time_left()):
+                            await self._write_next_group(pending.products)
+            except ConflictError:
+                if pending in self._waiting:  # otherwise another client's group has taken it
+                    raise
             async with asyncio.timeout(time_left()):
                 outcome = await pending.outcome
         except TimeoutError:
             raise StoreUnavailableError(
-                "DynamoDB did not say in time whether this was written: ask again, under the same "
+                "DynamoDB did not confirm this write in time: send it again, with the same "
                 "idempotency key if it has one."
             ) from None
         finally:
@@ -127,91 +127,76 @@ class CounterTransactions:
         if outcome is not None:
             raise outcome
 
-    async def _take_turn(self, pending: _PendingWrite) -> None:
-        """Wait until the change is in a group, or its turn comes; then write groups up to its."""
-        try:
-            async with self._locks.hold(pending.products, deadline=retries.DEADLINE):
-                while pending in self._waiting:
-                    async with asyncio.timeout(time_left()):
-                        await self._write_next_group(pending.products)
-        except ConflictError:
-            if pending in self._waiting:
-                raise
-
     async def write_many(self, changes: Sequence[CommentChange]) -> Sequence[CommentChange]:
-        """Do changes that go together, which wait in this process for as long as it takes.
+        """Write changes in one transaction, without a limit on the wait in this process.
 
-        Return those that were done: a comment of each of the others was changed since it was read.
-        In one transaction either all are, or none is. Other errors are those of ``write``.
+        Return the changes that were written: all, or none if a comment has changed since it was
+        read. In mode stream each change is a separate write, and only these fail. Other
+        errors are those of ``write``.
         """
-        if await self._counted_from_stream():
-            return await self._write_each(changes)
         products = frozenset[str]().union(*(change.products for change in changes))
+        if await self._in_stream_mode():
+            gate = asyncio.Semaphore(AT_ONCE)
+
+            async def written(change: CommentChange) -> bool:
+                try:
+                    async with gate, self._comments.hold([change.key[0]], deadline=None):
+                        await self._write([change], change.products)
+                except ConditionFailedError:
+                    return False
+                return True
+
+            return list(compress(changes, await in_parallel([written(one) for one in changes])))
         try:
             async with self._locks.hold(products, deadline=None):
-                await self._do(changes, products)
+                await self._write(changes, products)
         except ConditionFailedError:
             return []
         return changes
 
-    async def _counted_from_stream(self) -> bool:
+    async def _in_stream_mode(self) -> bool:
         return (await self._maintenance.current()).mode is MaintenanceMode.STREAM
 
-    async def _write_each(self, changes: Sequence[CommentChange]) -> Sequence[CommentChange]:
-        """Do each change by itself, some at a time, and return those that were done."""
-        gate = asyncio.Semaphore(AT_ONCE)
-
-        async def done(change: CommentChange) -> bool:
-            try:
-                async with gate, self._comments.hold([change.partition], deadline=None):
-                    await self._do([change], change.products)
-            except ConditionFailedError:
-                return False
-            return True
-
-        outcomes = await in_parallel([done(change) for change in changes])
-        return list(compress(changes, outcomes))
-
     async def _write_next_group(self, products: frozenset[str]) -> None:
-        """Do as many of the waiting writes of the same products as fit one transaction."""
+        """Write as many waiting changes of the same products as fit into one transaction."""
         batch = TransactionBatch()
         waiting = [pending for pending in self._waiting if pending.products == products]
         group = [pending for pending in waiting if batch.add(pending.change)]
         for pending in group:
             del self._waiting[pending]
-        # A task of its own: the client that runs it may leave, and the others stay.
+        # A separate task, as this client may disconnect while others of the group wait.
         with deadline(max((pending.deadline for pending in group), key=attrgetter("at"))):
             task = asyncio.create_task(self._write_group(group))
         self._groups.add(task)
         task.add_done_callback(self._groups.discard)
 
-        def end_when_all_left(_: object) -> None:
+        def cancel_without_clients(_: object) -> None:
             if all(pending.outcome.cancelled() for pending in group):
                 task.cancel()
 
         for pending in group:
-            pending.outcome.add_done_callback(end_when_all_left)
+            pending.outcome.add_done_callback(cancel_without_clients)
         await asyncio.shield(task)
 
     async def _write_group(self, group: Sequence[_PendingWrite]) -> None:
-        """Do a group in one transaction, and give each write its outcome.
+        """Write a group in one transaction, and give each change its outcome.
 
-        Who is to blame that nothing was done is left out, and the others go together again.
+        If a change makes the transaction fail, the group is written again without that change.
         """
         outcome: BaseException | None = None
         try:
-            if len(group) > 1 and await self._counted_from_stream():  # as is seen only now
+            if len(group) > 1 and await self._in_stream_mode():  # ``write`` used an older mode
                 await in_parallel([self._write_group([pending]) for pending in group])
                 return
-            await self._do([pending.change for pending in group], group[0].products)
-        except ConditionFailedError as error:  # DynamoDB says whose
+            await self._write([pending.change for pending in group], group[0].products)
+        except ConditionFailedError as error:  # DynamoDB names the failed actions
             for number in error.failed:
                 group[number].end(ConditionFailedError([0]))
             others = [one for number, one in enumerate(group) if number not in error.failed]
             if others:
                 await self._write_group(others)
             return
-        except InvalidRequestError as error:  # it does not say whose: look in one half at a time
+        except InvalidRequestError as error:  # DynamoDB does not name them: try each half
             if len(group) > 1:
                 middle = len(group) // 2
                 await self._write_group(group[:middle])
@@ -219,13 +204,13 @@ class CounterTransactions:
                 return
             outcome = error
         except asyncio.CancelledError:
-            raise  # all of its clients left
-        except BaseException as error:  # noqa: BLE001 - nobody may wait for ever
+            raise  # all clients have disconnected
+        except BaseException as error:  # noqa: BLE001 - every client must get an outcome
             outcome = error
         for pending in group:
             pending.end(outcome)
 
-    async def _do(self, changes: Sequence[CommentChange], products: frozenset[str]) -> None:
+    async def _write(self, changes: Sequence[CommentChange], products: frozenset[str]) -> None:
         def build(maintenance: Maintenance) -> CountedWrite:
             return joined([change.write(maintenance) for change in changes])
 
@@ -234,19 +219,18 @@ class CounterTransactions:
         except _NOTHING_DONE:
             raise
         except BaseException:
-            self._doubt(changes)
+            # The answer was lost, or all clients have disconnected: the write may have been done.
+            comments = [one for each in changes for one in (each.before, each.new) if one]
+            if self._observer is not None:
+                for product_id in {comment.product_id for comment in comments}:
+                    self._observer.uncertain(product_id)
             raise
         else:
-            for change in changes:
-                self._observer.changed(change.before, change.new)
+            if self._observer is not None:
+                for change in changes:
+                    self._observer.changed(change.before, change.new)
         finally:
             self._written(products)
-
-    def _doubt(self, changes: Sequence[CommentChange]) -> None:
-        """Say what was perhaps written: the answer was lost, or nobody waited for it."""
-        involved = [one for each in changes for one in (each.before, each.new) if one]
-        for product_id in {comment.product_id for comment in involved}:
-            self._observer.uncertain(product_id)
 
 
 async def commit(
@@ -257,24 +241,20 @@ async def commit(
 ) -> None:
     """Do the write that ``build`` returns for the maintenance mode, in one transaction.
 
-    ``boards`` is told whose places change. Raises ConditionFailedError when the condition of one of
-    the write's actions does not hold: counters have none.
+    ``boards`` receives the changed counters. Raises ConditionFailedError if the condition of one of
+    the write's actions does not hold; counters have no conditions.
     """
     now = await maintenance.current()
     write = build(now)
-    changes = _in_rebuild_too(write.changes, now)
+    changes = write.changes
+    if now.dual_writes:
+        # Add empty deltas for the rebuild's generation, so that the cutover includes every counter
+        # written meanwhile. Otherwise the deletion of a comment that the rebuild has not counted
+        # yet could change a counter that its scan has not seen.
+        shown = [key for key in changes if key.generation is None]
+        empty = in_generation(dict.fromkeys(shown, RatingCounts()), now.generation)
+        changes = {**empty, **changes}
     try:
         await table.write([*write.actions, *counter_items.actions(changes)])
     finally:
         boards.changed(write.changes)
-
-
-def _in_rebuild_too(changes: Deltas, now: Maintenance) -> Deltas:
-    """Have a running rebuild know of every counter that changes, so that it is cut over, too.
-
-    A comment that it has not counted yet may be deleted from a counter that its scan has not seen.
-    """
-    if not now.dual_writes:
-        return changes
-    shown = [key for key in changes if key.generation is None]
-    return {**in_generation(dict.fromkeys(shown, RatingCounts()), now.generation), **changes}

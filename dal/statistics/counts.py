@@ -1,10 +1,10 @@
-"""Counts: how many comments of each rating a product has, and what a write changes of them.
+"""Counts: how many comments of each rating a product has, and how a write changes the counts.
 
-All of it is pure. ``deltas`` alone says what counts: for writes, bulk writes, rebuilds,
-verification and the table's stream alike.
+``deltas`` alone decides which comments are counted: for writes, bulk writes, rebuilds, verification
+and the table's stream alike. Everything here is pure.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -20,7 +20,7 @@ from dal.table.ranges import UNBOUNDED
 
 @dataclass(frozen=True, slots=True)
 class RatingCounts:
-    """How many comments have each rating, from 1 to 5; in a change, counts may be negative."""
+    """How many comments have each rating, from 1 to 5; as a change, counts may be negative."""
 
     by_rating: tuple[int, ...] = (0, 0, 0, 0, 0)
 
@@ -31,13 +31,13 @@ class RatingCounts:
         return RatingCounts(tuple(times * count for count in self.by_rating))
 
     def of(self, ratings: Collection[int] | None = None) -> int:
-        """Return how many have one of ``ratings``; None is any."""
+        """Return how many have one of ``ratings``; None: any rating."""
         counts = self.by_rating
         return sum(counts if ratings is None else [counts[rating - 1] for rating in ratings])
 
     @property
     def fives(self) -> int:
-        """How many have rating 5, which is what leaderboards go by."""
+        """How many have rating 5; leaderboards rank products by this count."""
         return self.by_rating[-1]
 
 
@@ -45,7 +45,7 @@ RatingDeltas: TypeAlias = RatingCounts
 
 
 COUNTED_FIELDS = frozenset({"product", "language", "rating"})
-"""The fields that counts are kept by; for filters by any other field they are inexact."""
+"""The fields that comments are counted by; counts are inexact for filters by any other field."""
 
 
 class StatisticsKey(NamedTuple):
@@ -65,19 +65,19 @@ _ONE = {
     for sign in (-1, 1)
     for rating in RATINGS
 }
-"""What one comment more, or less, of each rating changes."""
+"""The change by one comment more, or less, of each rating."""
 
 Deltas: TypeAlias = Mapping[StatisticsKey, RatingDeltas]
-"""The counts that a write changes, and by how much; unchanged ones are left out."""
+"""The counts that a write changes, and by how much; without unchanged counts."""
 
 
 def deltas(old: Comment | None, new: Comment | None) -> Deltas:
-    """Return what changes when ``old`` becomes ``new``; None is no comment."""
-    return summed(counted for counted in (_counted(old, -1), _counted(new, 1)))
+    """Return the change of the counts when ``old`` becomes ``new``; None: no comment."""
+    return summed(_counted(comment, sign) for comment, sign in ((old, -1), (new, 1)))
 
 
 def summed(changes: Iterable[Deltas]) -> Deltas:
-    """Return several changes as one."""
+    """Return the sum of several changes."""
     sums: dict[StatisticsKey, RatingDeltas] = {}
     for change in changes:
         for key, counts in change.items():
@@ -92,20 +92,16 @@ def in_generation(changes: Deltas, generation: int) -> Deltas:
 
 
 def _counted(comment: Comment | None, sign: int) -> Deltas:
-    if comment is None or not _has_counters(comment):
+    # Other programs write any product, language and rating. DynamoDB refuses a key that is too long
+    # for good, and with it the transaction that counts the comment: a follower of the stream would
+    # never get past such a comment. So it is not counted.
+    if comment is None or any(
+        len(part.encode()) > MAX_IDENTIFIER_BYTES
+        for part in (escape(comment.product_id), comment.language)
+    ):
         return {}
-    counts = _ONE.get((sign, comment.rating), RatingDeltas())  # others write others
+    counts = _ONE.get((sign, comment.rating), RatingDeltas())
     return {StatisticsKey(comment.product_id, comment.language): counts}
-
-
-def _has_counters(comment: Comment) -> bool:
-    """Return whether counters can have its product and language in their keys.
-
-    Others write any. DynamoDB refuses such a counter for good, and with it the transaction that
-    changes it: a follower of the stream would never get past the comment.
-    """
-    names = (escape(comment.product_id), comment.language)
-    return all(len(name.encode()) <= MAX_IDENTIFIER_BYTES for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +127,7 @@ class CommentStatistics:
     overall: RatingCounts
     by_language: Mapping[str, RatingCounts]
     sound: bool = True
-    """Whether each of the items that these counts were read from agrees with itself."""
+    """Whether the total of every item that was read is the sum of its counts."""
 
     @classmethod
     def summed(
@@ -141,28 +137,28 @@ class CommentStatistics:
         return cls(reduce(add, by_language.values(), RatingCounts()), by_language, sound)
 
     def of(self, languages: Collection[str] | None) -> "CommentStatistics":
-        """Return the statistics of some languages alone; None is all of them."""
+        """Return the statistics of some languages; None: all of them."""
         if languages is None:
             return self
         chosen = {one: self.by_language[one] for one in languages if one in self.by_language}
         return CommentStatistics.summed(chosen, sound=self.sound)
 
     def count(self, query: Query) -> int | None:
-        """Return how many comments a query selects; NoIndexError where counts cannot tell.
+        """Return how many comments a query selects; NoIndexError if it filters by other fields.
 
-        Of those within some dates they tell only that there is none: None for any other number.
+        None for a query with dates, unless the product has no such comment of any date.
         """
         uncounted = sorted(query.filters.keys() - COUNTED_FIELDS)
         if uncounted:
             raise NoIndexError(
                 f"Comments are not counted by {' and '.join(uncounted)}: "
-                "ask for them without a total."
+                "request them without a total."
             )
         total = self.cardinality(query.filters)
         return total if total == 0 or query.within == UNBOUNDED else None
 
     def cardinality(self, filters: Filters) -> int:
-        """Return how many comments pass those of ``filters`` that are counted."""
+        """Return how many comments pass the counted fields of ``filters``."""
         ratings, languages = filters.get("rating"), filters.get("language")
         of = None if ratings is None else list(map(int, ratings))
         if languages is None:
@@ -214,10 +210,10 @@ class LanguageFacet:
 
 @dataclass(frozen=True, slots=True)
 class CommentFacets:
-    """What a filter by ratings and languages shows, and what each value of either would.
+    """How many comments a filter by ratings and languages shows, and each other value would show.
 
     ``ratings`` are all five, 5 first. ``languages`` are those of the product, the most frequent
-    first whatever is chosen, then chosen ones without comments: no value moves when one is chosen.
+    first, then chosen languages without comments. The order does not depend on the filter.
     """
 
     total: int
@@ -231,9 +227,18 @@ def facets(
     ratings: Collection[int] | None,
     languages: Collection[str] | None,
 ) -> CommentFacets:
-    """Return the facets of a filter; None is any value, and an empty collection none."""
+    """Return the facets of a filter; None is any value, and an empty collection none.
+
+    The count of a rating is that in the chosen languages, and the other way round.
+    """
     of_languages = statistics.of(languages).overall
-    shown = CommentStatistics(_with(of_languages, ratings), {})
+    of_both = of_languages
+    if ratings is not None:
+        counts = (of_languages.of([one]) if one in ratings else 0 for one in RATINGS)
+        of_both = RatingCounts(tuple(counts))
+    shown = CommentStatistics(of_both, {})
+    listed = [one.language for one in statistics.languages]
+    listed += sorted(set(languages or ()).difference(listed))
     return CommentFacets(
         shown.total,
         shown.average,
@@ -242,23 +247,11 @@ def facets(
             for rating in reversed(RATINGS)
         ],
         [
-            LanguageFacet(one, _in(statistics, one).of(ratings), one in (languages or ()))
-            for one in _listed(statistics, languages or ())
+            LanguageFacet(
+                one,
+                statistics.by_language.get(one, RatingCounts()).of(ratings),
+                one in (languages or ()),
+            )
+            for one in listed
         ],
     )
-
-
-def _with(counts: RatingCounts, ratings: Collection[int] | None) -> RatingCounts:
-    if ratings is None:
-        return counts
-    return RatingCounts(tuple(counts.of([one]) if one in ratings else 0 for one in RATINGS))
-
-
-def _in(statistics: CommentStatistics, language: str) -> RatingCounts:
-    return statistics.by_language.get(language, RatingCounts())
-
-
-def _listed(statistics: CommentStatistics, chosen: Collection[str]) -> Iterator[str]:
-    known = [one.language for one in statistics.languages]
-    yield from known
-    yield from sorted(set(chosen).difference(known))

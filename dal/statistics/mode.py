@@ -1,23 +1,22 @@
-"""The maintenance mode of the counters: how they are kept, said by one item of the table.
+"""The maintenance mode: how the counters are kept. One item of the table holds it.
 
-In mode *transactional* each write of ours changes the counters in its own transaction, and while a
-rebuild runs also that rebuild's own counters. In mode *stream* our writes change none: a follower
-of the table's stream does, and other programs may write comments too.
+In mode *transactional* each of our writes changes the counters in its own transaction, and during a
+rebuild also that rebuild's counters. In mode *stream* our writes change no counters: a follower of
+the table's stream does, and other programs may write comments too.
 
-A process reads the item at most 5 seconds before each transaction, and a transaction takes at most
-10 seconds and an attempt that is under way then. So once SETTLE_SECONDS have passed since an
-announcement, no transaction is on its way that was built by the announcement before.
+A process reads the item at most 5 seconds before each transaction. A transaction takes at most 10
+seconds plus one more attempt. So SETTLE_SECONDS after an announcement no transaction is under way
+that was built from the earlier one.
 
 A count of zero proves that a comment does not exist only while every comment is counted and every
 write changes the counters: in mode transactional, on a ``complete`` table, without a rebuild. A
-process that ends this state announces the end, and waits SETTLE_SECONDS before it acts. So a mode
-that was read at most 5 seconds ago holds until a page has read its counts.
+command that ends this state announces that, and waits SETTLE_SECONDS before it acts. So a page can
+rely on a mode that was read at most 5 seconds ago.
 """
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import compress
 from time import monotonic, time
 from typing import Any, TypeAlias
 
@@ -39,23 +38,16 @@ SETTLE_SECONDS = 20.0
 READERS_KEEP_SECONDS = 30.0
 """How long readers of pages keep the item."""
 
+WaitForWriters: TypeAlias = Callable[[], Awaitable[None]]
+"""Returns once every writer acts on the latest announcement: after SETTLE_SECONDS."""
+
 _RUNS = ("rebuilding", "upgrading")
-"""Attributes that the item has while a rebuild or an upgrade runs."""
+"""Attributes that the item has during a rebuild or an upgrade."""
 
 _SHARDS = frozenset({"shards", "target", "step", "counter_shards", "counter_target"})
 """Attributes that earlier versions set when they spread lists or counters over shards."""
 
-WaitForWriters: TypeAlias = Callable[[], Awaitable[None]]
-"""Returns once every writer acts on the latest announcement: after SETTLE_SECONDS."""
-
 KEY: Item = {"PK": {"S": "COUNTING"}, "SK": {"S": "COUNTING"}}
-
-
-_COMMANDS = {
-    "a rebuild of the statistics": "stats rebuild",
-    "an upgrade of the table": "table upgrade",
-}
-"""What changes a table beside running servers, of which only one may, and the command of each."""
 
 
 class MaintenanceMode(StrEnum):
@@ -67,7 +59,7 @@ class MaintenanceMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Maintenance:
-    """What the item says; without one the mode is transactional, and the table not complete."""
+    """The contents of the item; without an item: transactional, and not complete."""
 
     mode: MaintenanceMode = MaintenanceMode.TRANSACTIONAL
     generation: int = 0
@@ -76,15 +68,15 @@ class Maintenance:
     complete: bool = False
     """Whether every comment is counted."""
     since: int = 0
-    """When that was announced, in unix seconds."""
+    """When this was announced, in unix seconds."""
     counted_table: str = ""
-    """The id of the table whose comments are all counted: a copy has another one."""
+    """The id of the table for which all comments are counted: a copy has another id."""
     upgrading: bool = False
-    """Whether an upgrade gives items the keys that they lack."""
+    """Whether an upgrade adds keys to the items that lack them."""
 
     @property
     def copied(self) -> bool:
-        """Whether this is a copy of a table whose comments were all counted."""
+        """Whether this is a copy of a table in which all comments were counted."""
         return self.counted_table != "" and not self.complete
 
     @property
@@ -99,12 +91,12 @@ class Maintenance:
 
     @property
     def counted(self) -> bool:
-        """Whether counts say something: in mode stream nobody counts before a rebuild."""
+        """Whether there are counters: in mode stream not before a rebuild."""
         return self.mode is MaintenanceMode.TRANSACTIONAL or self.counted_table != ""
 
     @property
     def exact(self) -> bool:
-        """Whether counts hold every write that was acknowledged before they were read.
+        """Whether counts include every write that was acknowledged before they were read.
 
         Only then a count of zero proves that a comment does not exist.
         """
@@ -119,54 +111,66 @@ class MaintenanceStore:
         self._kept: tuple[float, Maintenance] | None = None
 
     async def read(self) -> Maintenance:
-        """Return what the item says now."""
+        """Return the item's contents now."""
         item = await self._table.get(KEY)
         if item is None:
             return Maintenance()
-        state = _decode(item)
-        # A backup is not of one moment: a restored table may hold comments without their counts.
-        complete = state.counted_table != "" and state.counted_table == await self._table.id()
-        return replace(state, complete=complete)
+        if not _SHARDS.isdisjoint(item):
+            raise StoreRefusedError(
+                "This table spreads its comments or counters over shards, which this version "
+                "cannot read: export its rows with the version that wrote them, and load them into "
+                "a new one."
+            )
+        counted_table = item.get("complete", {}).get("S", "")
+        return Maintenance(
+            MaintenanceMode(item["mode"]["S"]),
+            int(item["generation"]["N"]),
+            **{name: name in item for name in _RUNS},
+            # A backup mixes several moments: a restored table may hold comments without counts.
+            complete=counted_table != "" and counted_table == await self._table.id(),
+            since=int(item["since"]["N"]),
+            counted_table=counted_table,
+        )
 
     async def current(self) -> Maintenance:
-        """Return what the item said within the last 5 seconds."""
+        """Return the item's contents of at most 5 seconds ago."""
         kept = self._kept
         if kept is None or monotonic() - kept[0] >= KEPT_SECONDS:
             kept = self._kept = await retry(self._read_in_time, "get_item")
         return kept[1]
 
     async def counted(self) -> bool:
-        """Return whether counts say something, as the item said within the last 30 seconds."""
+        """Return whether there are counters, by the item's contents of at most 30 seconds ago."""
         kept = self._kept
         if kept is not None and monotonic() - kept[0] < READERS_KEEP_SECONDS:
             return kept[1].counted
-        with opened():  # later requests use it too, so no single request is charged
+        with opened():  # later requests use the answer too, so no request pays for it
             return (await self.current()).counted
 
     async def _read_in_time(self) -> tuple[float, Maintenance]:
-        """Return when the item was asked for, and what it said; it may be old when it comes."""
+        """Return the item with the time before the request: a slow answer may be old already."""
         while True:
-            asked = monotonic()
+            requested = monotonic()
             read = await self.read()
-            if monotonic() - asked < KEPT_SECONDS:
-                return asked, read
+            if monotonic() - requested < KEPT_SECONDS:
+                return requested, read
             if not waits():
                 raise StoreUnavailableError("DynamoDB answers too slowly: try again in a moment.")
 
     @property
     def latest(self) -> Maintenance | None:
-        """What the item said when it was last read, however long ago; None before."""
+        """The contents that ``current`` read last, however long ago; None before."""
         return None if self._kept is None else self._kept[1]
 
     def forget(self) -> None:
-        """Read the item anew next time."""
+        """Read the item again next time."""
         self._kept = None
 
     async def announce(self, read: Maintenance, **changes: Any) -> Maintenance:
         """Store ``read`` with some changes, and return it.
 
-        Raises ConflictError when the item is no longer as it was read, and StoreRefusedError for
-        a rebuild and an upgrade at once.
+        Raises ConflictError if the item has changed since it was read, and StoreRefusedError for a
+        rebuild and an upgrade at once.
         """
         announced = replace(read, **changes, since=int(time()))
         check_alone(read, announced)
@@ -184,23 +188,23 @@ class MaintenanceStore:
 
 
 def check_alone(read: Maintenance, wanted: Maintenance) -> None:
-    """Raise StoreRefusedError for a rebuild and an upgrade at once."""
-    begun = _begun(read)
-    others = _begun(wanted) - begun
-    if begun and others:
-        (running,), (other,) = begun, others
-        raise StoreRefusedError(
-            f"{other.capitalize()} and {running} cannot run at once, and {running} is not done: "
-            f"let it end, or end it by `marginalia {_COMMANDS[running]}`, then run this again."
-        )
-
-
-def _begun(state: Maintenance) -> set[str]:
-    return set(compress(_COMMANDS, (state.rebuilding, state.upgrading)))
+    """Raise StoreRefusedError if a rebuild and an upgrade would run at once."""
+    rebuild = "a rebuild of the statistics", "stats rebuild"
+    upgrade = "an upgrade of the table", "table upgrade"
+    if read.upgrading and wanted.rebuilding and not read.rebuilding:
+        (running, command), (other, _) = upgrade, rebuild
+    elif read.rebuilding and wanted.upgrading and not read.upgrading:
+        (running, command), (other, _) = rebuild, upgrade
+    else:
+        return
+    raise StoreRefusedError(
+        f"{other.capitalize()} and {running} cannot run at once, and {running} is not done: let it "
+        f"end, or end it by `marginalia {command}`, then run this again."
+    )
 
 
 def unchanged_since(announced: Maintenance) -> dict[str, Any]:
-    """Return the check, among the actions of a transaction, that nothing else was announced."""
+    """Return the action of a transaction that checks that this is the latest announcement."""
     return {"ConditionCheck": {"Key": KEY, **_as_read(announced)}}
 
 
@@ -215,21 +219,6 @@ def _encode(state: Maintenance) -> Item:
         **true,
         **complete,
     }
-
-
-def _decode(item: Item) -> Maintenance:
-    if not _SHARDS.isdisjoint(item):
-        raise StoreRefusedError(
-            "This table spreads its comments or counters over shards, which this version cannot "
-            "read: export its rows with the version that wrote them, and load them into a new one."
-        )
-    return Maintenance(
-        MaintenanceMode(item["mode"]["S"]),
-        int(item["generation"]["N"]),
-        **{name: name in item for name in _RUNS},
-        since=int(item["since"]["N"]),
-        counted_table=item.get("complete", {}).get("S", ""),
-    )
 
 
 def _as_read(read: Maintenance) -> dict[str, Any]:

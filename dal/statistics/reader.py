@@ -1,4 +1,16 @@
-"""Reads a product's statistics: as they are now, or as they were within the last seconds."""
+"""Reads a product's statistics: to show them, and to plan pages of its comments.
+
+Inexact statistics may lag, and only shape the plan: the executor reads each segment until the page
+is full or the segment ends. Exact statistics may prove that a segment is empty. They are exact for
+filters by counted fields alone, and only if
+
+- they were read consistently, after the client requested the page,
+- they count every comment of the table, and every write changes them in its own transaction, so
+  that they cannot lag (``mode`` explains how long a process can rely on this), and
+- they are sound: every item's total is the sum of its counts.
+
+So they count every comment whose write was acknowledged before the request.
+"""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -29,22 +41,36 @@ KEPT_SECONDS = 5.0
 KEPT_PRODUCTS = 1_000
 """How long statistics serve the planning of pages, and of how many products."""
 
+MEASURED_PRODUCTS = 10_000
+"""How many products' row sizes and dates are kept in memory."""
+
+KEPT_LOCATIONS = 200_000
+"""Rows and ranges that are kept in memory, of all products: some 36 MB."""
+
+_SAMPLE = 8
+_WEIGHT = 0.2
+"""How many rows are measured at first, and the weight of each later page's mean."""
+
+_COMMON = tuple(name for name in ALL.attributes if name != ALL.partition_key)
+"""The attributes that the rows of all indexes have. The partition key is measured as that of
+``all``, so that the rows of a product have the same size in every index."""
+
+_NOTHING_READ = RowLocations()
+
 
 @dataclass(slots=True)
 class _Recent:
     statistics: CommentStatistics | None = None
-    """None while it is being read."""
-
-
-def _nobody(product_id: str, stored: Sequence[StoredCounts]) -> None:
-    """Tell nobody what was read."""
+    """None while the statistics are being read."""
 
 
 class StatisticsReader:
-    """Reads statistics items. ``run`` is a table's ``query``; ``seen`` is told of what was read."""
+    """Reads statistics items by ``run``, a table's ``query``; ``seen`` receives their counts."""
 
     def __init__(
-        self, run: RunQuery, seen: Callable[[str, Sequence[StoredCounts]], None] = _nobody
+        self,
+        run: RunQuery,
+        seen: Callable[[str, Sequence[StoredCounts]], None] = lambda _product_id, _stored: None,
     ) -> None:
         self._run = run
         self._seen = seen
@@ -67,7 +93,7 @@ class StatisticsReader:
     async def _read(
         self, product_id: str, keys: Range, *, consistent: bool, spend: Spend | None = None
     ) -> tuple[CommentStatistics, list[Item]]:
-        """Return a product's statistics, and all items among which they stood."""
+        """Return a product's statistics, and all items of the range."""
         partition = counter_items.partition_of(product_id)
         request = QueryRequest(TABLE, partition, keys, consistent=consistent)
         items: list[Item] = []
@@ -80,35 +106,19 @@ class StatisticsReader:
         return counter_items.statistics_of(stored), items
 
     async def recent(self, product_id: str, *, spend: Spend | None = None) -> CommentStatistics:
-        """Return statistics that may lag by KEPT_SECONDS: for planning, never to show."""
+        """Return statistics that may lag by KEPT_SECONDS: for planning, not for clients."""
         kept = self._kept.get(product_id)
         if kept is not None and kept.statistics is not None:
             return kept.statistics
         mine = self._kept[product_id] = _Recent()
-        # ``forget`` takes the entry away; what was read before a write is then not kept beyond it.
+        # If ``forget`` drops this entry meanwhile, these statistics are older than a write.
         mine.statistics = await self.read(product_id, consistent=False, spend=spend)
         return mine.statistics
 
     def forget(self, product_ids: Iterable[str]) -> None:
-        """Read these products anew next time: they were written, or may have been."""
+        """Read these products again next time: they were written, or may have been."""
         for product_id in product_ids:
             self._kept.pop(product_id, None)
-
-
-MEASURED_PRODUCTS = 10_000
-KEPT_LOCATIONS = 200_000
-"""Rows and ranges that are remembered, of all products: some 36 MB."""
-
-_SAMPLE = 8
-_WEIGHT = 0.2
-"""How many rows are measured at first, and the weight of each page's mean after that."""
-
-_COMMON = tuple(name for name in ALL.attributes if name != ALL.partition_key)
-"""What the rows of all indexes have in common; a partition key's bytes are counted as of ``all``,
-so that a product's rows are of one size whichever index they were read from."""
-
-
-_NOTHING_READ = RowLocations()
 
 
 class ProductStatistics(NamedTuple):
@@ -119,14 +129,14 @@ class ProductStatistics(NamedTuple):
     locations: RowLocations
     oldest: str = ""
     newest: str = ""
-    """The positions between which the comments stand, if a time was asked for."""
+    """The positions of the oldest and the newest comment, if the query has dates."""
 
     def cardinality(self, filters: Filters) -> int:
-        """Return how many comments pass ``filters``, or more where a field is not counted."""
+        """Return how many comments pass ``filters``, or more if a field is not counted."""
         return self.counts.cardinality(filters)
 
     def fraction(self, within: Range) -> float:
-        """Return what part of the comments stands within a range, as if they were spread evenly."""
+        """Return the part of the comments within a range, assuming an even spread over time."""
         if not self.oldest:
             return 1.0
         first, last = _seconds(self.oldest), _seconds(self.newest)
@@ -137,7 +147,7 @@ class ProductStatistics(NamedTuple):
     def located(
         self, keys: Sequence[EqualityKey], span: Range, *, descending: bool, count: int
     ) -> LocatedPage | None:
-        """Return where a page's rows stood; None unless all of them were read before."""
+        """Return the latest known places of a page's rows; None unless all were read before."""
         if keys and not _counted(keys[0]):
             return None
         return self.locations.page(keys, span, descending=descending, count=count)
@@ -157,7 +167,7 @@ class ProductStatisticsProvider:
         self.locations: LRUCache[str, RowLocations] = LRUCache(KEPT_LOCATIONS, RowLocations.weight)
 
     async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
-        """Return statistics that may lag by seconds; None when the product has none."""
+        """Return statistics that may lag by seconds; None if the product has none."""
         product = _product_of(query)
         counts = await self._reader.recent(product, spend=spent.spend_planning)
         if not counts.total:
@@ -171,7 +181,7 @@ class ProductStatisticsProvider:
             if newest and oldest:
                 self._extents[product] = oldest[0].position, newest[0].position
         row_bytes = self._row_bytes.get(product)
-        if row_bytes is None:  # whatever the counts say, there is no row
+        if row_bytes is None:  # the product has no row, so its counts are wrong
             return None
         locations = self.locations.get(product, _NOTHING_READ)
         extent = self._extents.get(product, ("", ""))
@@ -180,7 +190,7 @@ class ProductStatisticsProvider:
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
     ) -> Collection[EqualityKey]:
-        """Return the keys that have no comment for certain; none where counts prove nothing."""
+        """Return the keys that certainly have no comment; none if counts prove nothing."""
         if not (await self._maintenance.current()).exact:
             return ()
         counts = await self._reader.read(_product_of(query), consistent=True, spend=spent.spend)
@@ -188,14 +198,14 @@ class ProductStatisticsProvider:
         return {key for key in counted if not counts.cardinality(filters_of(key))}
 
     def observe(self, query: Query, reads: Sequence[RangeRead]) -> None:
-        """Take note of the rows that were read: their sizes, and where they stand."""
+        """Remember the sizes and the places of the rows that a page has read."""
         product = _product_of(query)
         locations = self.locations.get(product) or RowLocations()
         sizes = list[int]()
         for read in reads:
             known = locations.among(read.key, read.range)
             if known is not None and known[0] == sorted(row.position for row in read.rows):
-                sizes += known[1]  # most pages were read before
+                sizes += known[1]  # the usual case: an earlier page has read these rows
                 continue
             rows = [_located(row, product) for row in read.rows]
             sizes += [row.size for row in rows]
@@ -203,7 +213,10 @@ class ProductStatisticsProvider:
                 locations.note(read.key, read.range, rows)
         self.locations[product] = locations
         self._weigh(product, sizes)
-        self._widen(product, reads)
+        if product in self._extents:  # rows may be newer than the newest that was sampled
+            ends = [row.position for read in reads for row in (*read.rows[:1], *read.rows[-1:])]
+            ends += self._extents[product]
+            self._extents[product] = min(ends), max(ends)
 
     def _weigh(self, product: str, sizes: Sequence[int]) -> None:
         if sizes:
@@ -211,17 +224,10 @@ class ProductStatisticsProvider:
             known = self._row_bytes.get(product, mean)
             self._row_bytes[product] = known + _WEIGHT * (mean - known)
 
-    def _widen(self, product: str, reads: Sequence[RangeRead]) -> None:
-        """Let the dates reach to rows that were written since they were looked at."""
-        if product in self._extents:
-            ends = [row.position for read in reads for row in (*read.rows[:1], *read.rows[-1:])]
-            ends += self._extents[product]
-            self._extents[product] = min(ends), max(ends)
-
     async def _sample(
         self, product: str, spent: ExecutionStatistics, count: int, *, descending: bool
     ) -> Sequence[Row]:
-        """Return rows from one end of a product's comments."""
+        """Return the first or the last rows of a product's comments."""
         request = QueryRequest(
             ALL, ALL.partition_of({"product": product}), descending=descending, limit=count
         )
@@ -244,7 +250,7 @@ def _located(row: Row, product: str) -> LocatedRow:
     return LocatedRow(row.position, values, _bytes(row, product))
 
 
-# The rows of a product have few values: remembered rows share them.
+# A product's rows have few different values, so the remembered rows share the sets.
 @lru_cache(maxsize=10_000)
 def _values(product: str, language: str, rating: str) -> EqualityKey:
     return frozenset({"product": product, "language": language, "rating": rating}.items())

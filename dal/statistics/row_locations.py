@@ -1,7 +1,7 @@
-"""Row locations: which rows of one list stood where when they were last read.
+"""Row locations: the positions of a list's rows when these were last read.
 
-They are inexact, since rows come and go. They tell the optimizer how far a page is likely to reach
-and what stands on the way, where counts alone leave a margin.
+They are inexact, since rows come and go. From them the optimizer estimates how far a page reaches
+and which rows a Query reads on the way; counts alone give a wide margin.
 """
 
 from bisect import bisect_left, bisect_right
@@ -17,23 +17,23 @@ from dal.query.protocols import LocatedPage, RowsHeld
 from dal.table.ranges import HEADS, Range
 
 MOST = 10_000
-"""Rows and spans of a list; when it has more, all are dropped and remembered anew."""
+"""The most rows and spans of a list; a list with more forgets all of them and starts again."""
 
 _LIST, _KEY = 20, 3
-"""What an empty list and a key that was asked for take in memory, in rows."""
+"""The memory of an empty list and of a requested key, in rows."""
 
 MOST_VALUES = 256
-"""Different values of rows, as a byte says which ones a row has; all are dropped here too."""
+"""The most different values of rows, as a byte encodes the values of a row; see MOST."""
 
 _OTHERS = b"\1\0".ljust(MOST_VALUES, b"\0")
-"""Turns marks around."""
+"""Translates each mark into its opposite."""
 
 _Span = tuple[str, str]
 """The lowest and the highest position of a range, both included."""
 
 
 class LocatedRow(NamedTuple):
-    """A row that was read: where it stood, its values, and its size in bytes."""
+    """A row that was read: its position, its values, and its size in bytes."""
 
     position: str
     values: EqualityKey
@@ -41,26 +41,26 @@ class LocatedRow(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """What rows of a key are found by."""
+    """A key, prepared for finding its rows."""
 
     mask: bytes
-    """For each byte, 1 if it stands for values that have the key."""
+    """For each byte, 1 if the byte encodes values that have the key."""
     spans: Sequence[list[_Span]]
-    """Those of the key, and those of every coarser one."""
+    """The spans of the key, and of every coarser key."""
 
 
 class _Page(NamedTuple):
-    """A page whose rows are remembered: a ``LocatedPage``."""
+    """A ``LocatedPage`` with remembered rows."""
 
     rows: int
     span: Range
     until: str | None
     known: Callable[[EqualityKey], _Known]
     passing: int
-    """The mask of what passes, as a number."""
+    """The mask of the page's values, as a number."""
     codes: bytearray
     sizes: Sequence[int]
-    """Of all rows within the span, whether they pass or not."""
+    """Codes and sizes of all rows within the span."""
 
     def matching(self, key: EqualityKey) -> int:
         both = self.passing & int.from_bytes(self.known(key).mask)
@@ -75,18 +75,18 @@ class _Page(NamedTuple):
 
 
 class RowLocations:
-    """What was read of one list, whichever parts of it and in whichever order.
+    """The rows that were read of one list, in any order of its parts.
 
-    Positions, values and sizes of the rows are a sequence each, so that rows are selected, counted
-    and summed without a step of the interpreter for each: a page of few rows may stand among all
-    that are remembered. A byte stands for a row's values.
+    The rows' positions, values and sizes are three sequences, so that one call of a built-in
+    function selects, counts or sums them: the rows of a page may be few among all that are
+    remembered. One byte encodes the values of a row.
     """
 
     def __init__(self) -> None:
         self._forget()
 
     def weight(self) -> int:
-        """Return what it takes in memory, in rows or spans of some 180 bytes each."""
+        """Return the memory it takes, in rows or spans of some 180 bytes each."""
         return _LIST + len(self._sizes) + self._joined + _KEY * len(self._known)
 
     def _forget(self) -> None:
@@ -94,13 +94,13 @@ class RowLocations:
         self._codes = bytearray()
         self._sizes: list[int] = []
         self._values: dict[EqualityKey, int] = {}
-        """The byte that stands for some values."""
+        """The byte that encodes these values."""
         self._spans: dict[EqualityKey, list[_Span]] = {}
-        """What of each key is remembered, sorted; no two of a key touch."""
+        """The remembered spans of each key, sorted; no two of a key touch."""
         self._joined = 0
-        """How many spans there are."""
+        """The number of spans."""
         self._known: dict[EqualityKey, _Known] = {}
-        """Of keys that were asked for; values and spans of further keys make them anew."""
+        """The requested keys; the values and spans of a new key make them outdated."""
 
     def note(self, key: EqualityKey, span: Range, rows: Sequence[LocatedRow]) -> None:
         """Remember that ``rows`` are all rows of ``key`` within ``span``."""
@@ -123,7 +123,7 @@ class RowLocations:
         self._joined += len(spans)
 
     def _replace(self, key: EqualityKey, part: slice, rows: Sequence[LocatedRow]) -> None:
-        """Put ``rows`` in the place of those of ``key`` in a part."""
+        """Replace the rows of ``key`` in a part by ``rows``."""
         noted = [(row.position, self._values[row.values], row.size) for row in rows]
         marks = self._codes[part].translate(self._mask(key))
         if 0 in marks:
@@ -139,7 +139,7 @@ class RowLocations:
     ) -> LocatedPage | None:
         """Return the first ``count`` rows of ``span`` that have one of ``keys``.
 
-        They are fewer where the range is remembered to its end; None unless all are remembered.
+        They are fewer if the range is remembered to its end. None unless all are remembered.
         """
         low, high = _ends(span)
         start, end = (high, low) if descending else (low, high)
@@ -164,9 +164,9 @@ class RowLocations:
         return _Page(rows, span, until, self._of, passing, codes, sizes)
 
     def among(self, key: EqualityKey, span: Range) -> tuple[list[str], list[int]] | None:
-        """Return positions and sizes of what has ``key`` within ``span``.
+        """Return positions and sizes of the rows of ``key`` within ``span``.
 
-        None unless all of it is remembered.
+        None unless all of them are remembered.
         """
         known = self._of(key)
         if not _remembered(known, span):
@@ -181,7 +181,7 @@ class RowLocations:
         if known is None:
             spans = [self._spans[one] for one in _coarser(key) if one in self._spans]
             known = _Known(self._mask(key), spans)
-            if 1 in known.mask:  # anybody can ask for what no row has
+            if 1 in known.mask:  # clients can request any number of keys that no row has
                 self._known[key] = known
         return known
 
@@ -198,12 +198,12 @@ class RowLocations:
 
 @lru_cache(maxsize=10_000)
 def _coarser(key: EqualityKey) -> Sequence[EqualityKey]:
-    """Return the keys that all rows of ``key`` have too."""
+    """Return all subsets of ``key``: its rows have these keys too."""
     return [frozenset(some) for size in range(len(key) + 1) for some in combinations(key, size)]
 
 
 def _join(spans: list[_Span], new: _Span) -> None:
-    """Add a span to sorted ones, none of which touches another."""
+    """Add a span to sorted spans that do not touch each other."""
     first = bisect_left(spans, new[0], key=itemgetter(1))
     end = bisect_right(spans, new[1], key=itemgetter(0))
     joined = [*spans[first:end], new]
@@ -213,7 +213,7 @@ def _join(spans: list[_Span], new: _Span) -> None:
 def _reach(
     known: Sequence[Sequence[_Span]], start: str, end: str, *, descending: bool
 ) -> str | None:
-    """Return how far spans go without a gap from ``start``, at most to ``end``; None if nowhere."""
+    """Return how far spans reach from ``start`` without a gap, at most to ``end``; None if none."""
     reached, further = None, start
     while further != reached:
         reached, found = further, False
@@ -236,7 +236,7 @@ def _remembered(known: _Known, span: Range) -> bool:
 
 
 def _nth(marks: bytearray, count: int, *, descending: bool) -> int:
-    """Return where the ``count``th mark is from one end or the other; there are as many."""
+    """Return the place of the ``count``th mark, from one end or the other; it must exist."""
     place = len(marks) if descending else -1
     for _ in range(count):
         place = marks.rfind(1, 0, place) if descending else marks.find(1, place + 1)

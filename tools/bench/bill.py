@@ -167,7 +167,7 @@ def _first(selection: Selection) -> Act:
 
 
 async def _move_and_add_a_five(stores: Stores) -> None:
-    await stores.boards.put_right([PRODUCT])
+    await stores.boards.correct([PRODUCT])
     await stores.comments.add(comment("moved", 5))
 
 
@@ -191,7 +191,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         Operation("delete one rated 5", _delete(_B)),
         Operation(
             "move a product on two leaderboards",
-            lambda one: one.boards.put_right([PRODUCT]),
+            lambda one: one.boards.correct([PRODUCT]),
             _move_and_add_a_five,
         ),
         Operation(

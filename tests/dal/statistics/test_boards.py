@@ -149,7 +149,7 @@ async def test_a_product_without_fives_leaves_the_boards(each_table: Table) -> N
     keys = [WHOLE, WHOLE._replace(language="en")]
     await each_table.put_many([encode(key, RatingCounts((0, 0, 0, 0, 2))) for key in keys])
     await each_table.put_many([encode(keys[1], RatingCounts()) | {"GSISK": {"S": "x"}}])
-    await Boards(each_table).put_right(["42"])
+    await Boards(each_table).correct(["42"])
     assert [await place(each_table, key) for key in keys] == [None, None]
 
 
@@ -275,7 +275,7 @@ async def test_what_others_wrote_among_them_stops_nobody(
     await Stores(table).comments.put_many(FIVES)
     await table.put_many([item_key(WHOLE._replace(language="xx")) | strange])
     boards = Boards(table)
-    await boards.put_right(["42"])
+    await boards.correct(["42"])
     assert await place(table) == "000000000012#42"
 
 

@@ -107,7 +107,7 @@ async def test_pages_follow_each_other_by_number_and_by_cursor(
 async def test_without_a_product_it_begins_with_the_most_liked(
     client: httpx.AsyncClient, table: Table, teapot: str
 ) -> None:
-    await Stores(table).boards.put_right(["teapot"])
+    await Stores(table).boards.correct(["teapot"])
     page = await opened(client, "/playground")
     assert FIGURES.search(page.text)
     assert any(given.get("aria-current") for _, given in page.elements)
