@@ -21,5 +21,4 @@ INDEXES: tuple[Index, ...] = (
     *(index for entity in ENTITIES for index in entity.indexes),
     *LEADERBOARDS,
 )
-"""What every table has: every entity in every index. Those that share an index agree on its key
-attributes."""
+"""Every table has these indexes. Entities that share an index use the same key attributes."""

@@ -1,8 +1,8 @@
-"""Comments as items, in DynamoDB's AttributeValue maps.
+"""Comments as items: keys, indexes, codec.
 
 An item has its keys, ``product`` (S), ``createdAt`` (S), ``rating`` (N), ``language`` (S) and one
 packed ``data`` (S) of title, text and username. A product's indexes project ``rating``,
-``language`` and ``data``: their keys hold the product and the instant.
+``language`` and ``data``. Their keys contain the product and the time.
 """
 
 from functools import partial
@@ -29,14 +29,14 @@ BY_AUTHOR = Index(
 )
 
 COUNTED = "counted"
-"""The mark of a comment (N): the number of the rebuild of the statistics that has counted it."""
+"""The mark (N) of a counted comment: the number of the rebuild of the statistics."""
 
 KEYED = "keyed"
-"""The mark of a comment that was added under an idempotency key (S), and of its tombstone."""
+"""The mark (S) of a comment that was added with an idempotency key, and of its tombstone."""
 
 _COMMENT = "COMMENT#"
 _NO_COMMENT = (AttributeError, KeyError, TypeError, ValueError)
-"""What decoding raises of an item that another program wrote under a comment's key."""
+"""Errors of decoding an item that another program wrote under a comment's key."""
 
 
 def comment_key(comment_id: str) -> Item:
@@ -45,19 +45,19 @@ def comment_key(comment_id: str) -> Item:
 
 
 def id_in(key: Item) -> str:
-    """Return the id of the comment that a primary key is of."""
+    """Return the id of the comment with a primary key."""
     return unescape(key["PK"]["S"].removeprefix(_COMMENT))
 
 
 def comment_position(comment: Comment) -> str:
-    """Return where a comment stands among its product's: ``<createdAt>#<id>``."""
+    """Return the position of a comment in its product's list: ``<createdAt>#<id>``."""
     return f"{format_instant(comment.created_at)}#{escape(comment.comment_id)}"
 
 
 def comment_in(item: Item | None) -> Comment | None:
-    """Return the comment of a table item, if it is one that can be shown: others do not count.
+    """Return the comment of a table item; None for other items and for tombstones.
 
-    Neither do the tombstones of deleted ones.
+    Also None for an item that cannot be decoded. Only comments that can be shown are counted.
     """
     if item is None or not is_comment(item):
         return None
@@ -68,12 +68,12 @@ def comment_in(item: Item | None) -> Comment | None:
 
 
 def is_comment(key: Item) -> bool:
-    """Return whether a key, or an item, is a comment's."""
+    """Return whether a key or an item belongs to a comment."""
     return str(key["PK"].get("S", "")).startswith(_COMMENT)
 
 
 def is_tombstone(item: Item) -> bool:
-    """Return whether an item under a comment's key only remembers that one was deleted there."""
+    """Return whether an item under a comment's key is the tombstone of a deleted comment."""
     return KEYED in item and "data" not in item
 
 

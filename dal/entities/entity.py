@@ -14,26 +14,26 @@ from dal.table.items import Item, unchanged
 Model = TypeVar("Model")
 
 UNREADABLE = (AttributeError, InvalidArgumentError, KeyError, TypeError, ValueError)
-"""What decoding raises of an item that another program wrote under one of our keys."""
+"""Errors of decoding an item that another program wrote under one of our keys."""
 
 
 class Row(NamedTuple):
-    """An item as a list shows it: where it stands, its attributes, what its segment fixes."""
+    """An item of a list: its position, its attributes, and its segment's values."""
 
     position: str
     item: Item
     values: Mapping[str, str]
-    """The fields that all rows of its segment agree on: an index need not carry them as well."""
+    """The fields that all rows of the segment share. The index need not project them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entity(Generic[Model]):
     """One kind of item of the table.
 
-    The first of ``indexes`` holds every one of the items. ``positions`` says where an object stands
-    in lists of each order, ``attributes`` what its item has beside keys, and ``fields`` what
-    filters can ask for, as keys hold it: a field whose name is also that of an attribute that an
-    index projects can be left to the rows read.
+    The first of ``indexes`` has all of the items. ``positions`` returns an object's position in
+    lists of each order, and ``attributes`` the attributes of its item except keys. ``fields``
+    returns the value of each filter field, as in keys. A field can also be a residual filter if an
+    index projects an attribute of that name.
     """
 
     key: Callable[[Model], Item]
@@ -42,16 +42,16 @@ class Entity(Generic[Model]):
     indexes: tuple[Index, ...]
     attributes: Callable[[Model], Item]
     decode_row: Callable[[Row], Model]
-    """Returns the object of a row of any of the indexes, whose keys it does not look at."""
+    """Returns the object of a row of any index, without the index's keys."""
     marks: tuple[str, ...] = ()
-    """Attributes that its codec does not write; a conditional update compares them too."""
+    """Attributes that the codec does not write. A conditional update compares them too."""
 
     def values(self, model: Model) -> dict[str, str]:
         """Return the value of each filter field."""
         return {name: value(model) for name, value in self.fields.items()}
 
     def encode(self, model: Model) -> Item:
-        """Return the whole item, with the keys of every index that holds it."""
+        """Return the whole item, with the keys of every index that contains it."""
         item, values = self.key(model), self.values(model)
         positions = {order: position(model) for order, position in self.positions.items()}
         for index in self.indexes:
@@ -66,10 +66,10 @@ class Entity(Generic[Model]):
         return self.decode_row(Row(position, item, whole.values_of(item)))
 
     def recover(self, item: Item) -> Model | None:
-        """Return the object of a whole item by any index whose keys it has; None without one.
+        """Return the object of a whole item by the keys of any index; None if no index has keys.
 
-        An older version wrote an item without the keys of indexes that are newer, and another
-        program writes what it likes.
+        An older version may have written the item without the keys of a newer index. Another
+        program may have written anything.
         """
         for index in self.indexes:
             with suppress(*UNREADABLE):
@@ -79,23 +79,23 @@ class Entity(Generic[Model]):
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """What a conditional update compares: keys, all that indexes project, ``data``, marks."""
+        """What a conditional update compares: keys, projected attributes, ``data``, marks."""
         whole = self.indexes[0]
         projected = [name for index in self.indexes for name in index.projects]
         keys = (whole.partition_key, whole.sort_key)
         return tuple(dict.fromkeys([*keys, *projected, "data", *self.marks]))
 
     def unchanged(self, item: Item, *, unpacked: bool = False) -> dict[str, Any]:
-        """Return the condition that an item is as it was read; ``unpacked`` leaves out ``data``."""
+        """Return the condition that an item is as read; ``unpacked`` leaves ``data`` out."""
         names = [name for name in self.compared if name != "data" or not unpacked]
         return unchanged(item, tuple(names))
 
 
 def packed(values: Mapping[str, Any]) -> Item:
-    """Return the attribute ``data``: a JSON object, legible in the console and small to read."""
+    """Return the attribute ``data``: a JSON object, readable in the console and small."""
     return {"data": {"S": orjson.dumps(values).decode()}}
 
 
 def unpacked(item: Item) -> Any:
-    """Return what ``packed`` was given."""
+    """Return the values of the attribute ``data``."""
     return orjson.loads(item["data"]["S"])

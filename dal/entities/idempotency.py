@@ -1,11 +1,11 @@
-"""Idempotency keys: what makes a retried add the same add, also after a restart.
+"""Idempotency keys: a retried add is the same add, also after a restart.
 
-The id of a comment that is added under a key follows from its author and the key, so a second add
-meets the first one's item. That item has the mark ``keyed`` (S), ``<until>#<digest>``: until when
-the key is remembered (unix seconds), and a digest of what the first add said. No index carries it.
+The id of a comment that is added with a key is a hash of the author and the key, so a second add
+finds the first add's item. That item has the mark ``keyed`` (S), ``<until>#<digest>``: the unix
+time until which the key is kept, and a digest of the first add's values. No index projects it.
 
-A comment that is deleted before then leaves a tombstone: an item under its key with the mark and
-``expires`` (N), and in no index. So a late retry does not bring the comment back.
+A comment that is deleted earlier leaves a tombstone: an item under its key with the mark and
+``expires`` (N), in no index. So a late retry does not restore the comment.
 """
 
 import hashlib
@@ -21,32 +21,32 @@ from dal.table.index import EXPIRES
 from dal.table.items import Item, key_of
 
 KEPT_SECONDS = 30 * 24 * 3600
-"""How long a key is remembered at least; of a comment that is still there, for as long as it is."""
+"""How long a key is kept at least. The key of an existing comment is kept with the comment."""
 
 _DIGITS = 32
-"""Of a hash in hexadecimal: 128 bits."""
+"""The hexadecimal digits of a hash: 128 bits."""
 
 
 def comment_id(username: str, idempotency_key: str) -> str:
-    """Return the id of the comment that an author adds under a key: each has keys of their own.
+    """Return the id of the comment that an author adds with a key.
 
-    No other author's keys lead to it, nor do the ids of comments that are added without a key.
+    Another author with the same key gets another id. Comments added without a key have other ids.
     """
     return _hash(["comment", username, idempotency_key])
 
 
 def mark(comment: Comment) -> Item:
-    """Return the mark, as attributes, of a comment that is added under a key now."""
+    """Return the mark, as attributes, of a comment that is added with a key now."""
     return {KEYED: {"S": f"{int(time.time()) + KEPT_SECONDS}#{_digest(comment)}"}}
 
 
 def kept_mark(item: Item) -> Item:
-    """Return the mark of an item, as attributes of the item that takes its place."""
+    """Return the mark of an item, as attributes of the item that replaces it."""
     return {KEYED: item[KEYED]} if KEYED in item else {}
 
 
 def tombstone(item: Item) -> Item | None:
-    """Return what takes the place of a deleted comment; None where no key is remembered."""
+    """Return the item that replaces a deleted comment; None without a kept key."""
     if KEYED not in item:
         return None
     until = item[KEYED]["S"].partition("#")[0]
@@ -56,9 +56,9 @@ def tombstone(item: Item) -> Item | None:
 
 
 def check_same(item: Item, comment: Comment) -> None:
-    """Raise IdempotencyKeyReusedError when an item's first add said something else.
+    """Raise IdempotencyKeyReusedError if the item's first add had other values.
 
-    A comment without the mark came from a file: what it says now is compared.
+    A comment without the mark was loaded from a file: its current values are compared.
     """
     marked = item.get(KEYED, {}).get("S", "").partition("#")[2]
     if (marked or _digest(COMMENT.decode(item))) != _digest(comment):
@@ -68,7 +68,7 @@ def check_same(item: Item, comment: Comment) -> None:
 
 
 def _digest(comment: Comment) -> str:
-    said = [
+    values = [
         comment.username,
         comment.product_id,
         comment.rating,
@@ -76,7 +76,7 @@ def _digest(comment: Comment) -> str:
         comment.title,
         comment.text,
     ]
-    return _hash(said)
+    return _hash(values)
 
 
 def _hash(parts: Sequence[object]) -> str:

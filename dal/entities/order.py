@@ -1,8 +1,8 @@
 """Orders as items.
 
-An item keeps its keys, ``status`` (S, for people who look at the table) and one packed ``data`` (S)
-with the lines, so that an order is read with its lines in one Query. Status and date stand in
-``OrderStatusDate``, which the other indexes project.
+An item has its keys, ``status`` (S, for readers of the table) and one packed ``data`` (S) with the
+lines, so one Query reads an order with its lines. ``OrderStatusDate`` contains status and date, and
+the other indexes project it.
 """
 
 from functools import partial
@@ -18,7 +18,7 @@ _USER = "USER#"
 _ORDER = "ORDER#"
 
 OPEN_SHARDS = 8
-"""One partition for everyone's open orders would take all writes; a page reads this many."""
+"""Partitions of all users' open orders, so that writes spread; a page reads all of them."""
 
 _SHOWN = ("OrderStatusDate", "data")
 _of_user = partial(
@@ -51,22 +51,22 @@ def order_key(username: str, order_id: str) -> Item:
 
 
 def purchase_key(username: str, product_id: str) -> Item:
-    """Return the primary key of what says that a user has received a product."""
+    """Return the primary key of the item that proves that a user received a product."""
     return primary_key(_USER + escape(username), f"PURCHASE#{escape(product_id)}")
 
 
 def order_position(order: Order) -> str:
-    """Return where an order stands among others: ``<createdAt>#<id>``."""
+    """Return the position of an order in lists: ``<createdAt>#<id>``."""
     return f"{format_instant(order.created_at)}#{escape(order.order_id)}"
 
 
 def is_order(key: Item) -> bool:
-    """Return whether a key, or an item, is an order's."""
+    """Return whether a key or an item belongs to an order."""
     return str(key["PK"]["S"]).startswith(_USER) and str(key["SK"]["S"]).startswith(_ORDER)
 
 
 def purchases(order: Order) -> list[Item]:
-    """Return the items that a delivered order leaves, one for each product; none of another."""
+    """Return an item for each product of a delivered order; none for other orders."""
     if order.status is not OrderStatus.DELIVERED:
         return []
     products = dict.fromkeys(line.product_id for line in order.lines)
@@ -85,7 +85,7 @@ def _decode(row: Row) -> Order:
     item = row.item
     if "OrderStatusDate" in item:
         status, created_at, _ = item["OrderStatusDate"]["S"].split("#")
-    else:  # it is what the index is sorted by
+    else:  # a row of byStatusDate, which has both in its sort key
         status, created_at = row.values["status"], row.position.partition("#")[0]
     return Order(
         order_id=unescape(item["SK"]["S"][len(_ORDER) :]),

@@ -1,7 +1,7 @@
 """Organisations and their users as items.
 
-An organisation and its users are one collection of the table: first the organisation's own item,
-then the users by name.
+An organisation and its users have one partition key: first the organisation's own item, then the
+users by name.
 """
 
 from dal.entities.entity import Entity, Row, packed, unpacked
@@ -27,7 +27,7 @@ def organization_key(name: str) -> Item:
 
 
 def is_organization(key: Item) -> bool:
-    """Return whether a key, or an item, is an organisation's own, and not one of its users'."""
+    """Return whether a key or an item belongs to an organisation itself, not to its users."""
     keys = (str(key["PK"]["S"]), str(key["SK"]["S"]))
     return keys[0].startswith(_ORGANIZATION) and keys[1].startswith(_METADATA)
 
@@ -49,18 +49,18 @@ def user_key(organization: str, username: str) -> Item:
 
 
 def is_organization_user(key: Item) -> bool:
-    """Return whether a key, or an item, is that of an organisation's user."""
+    """Return whether a key or an item belongs to an organisation's user."""
     keys = (str(key["PK"]["S"]), str(key["SK"]["S"]))
     return keys[0].startswith(_ORGANIZATION) and keys[1].startswith(_USER)
 
 
 def user_position(user: OrganizationUser) -> str:
-    """Return where a user stands among the organisation's: the name as it stands in keys."""
+    """Return the position of a user in the organisation's list: the escaped name."""
     return escape(user.username)
 
 
 def _attributes(user: OrganizationUser) -> Item:
-    """Return the keys that place the user at the head of its tickets, and the packed type."""
+    """Return the keys that make the user the head of its tickets, and the packed type."""
     owner = {"organization": user.organization, "username": user.username}
     return {
         TICKETS_OF_USER.partition_key: {"S": TICKETS_OF_USER.partition_of(owner)},

@@ -17,7 +17,7 @@ from dal.table.index import Index
 from dal.table.items import Item, primary_key
 
 DETAILS = "DETAILS"
-"""The sort key; it stands before those of counters."""
+"""The sort key, which precedes those of counters."""
 
 _PRODUCT = "PRODUCT#"
 
@@ -28,7 +28,7 @@ def details_key(product_id: str) -> Item:
 
 
 def is_details(key: Item) -> bool:
-    """Return whether a key, or an item, is of a product's details."""
+    """Return whether a key or an item belongs to a product's details."""
     return key["SK"].get("S") == DETAILS and str(key["PK"].get("S", "")).startswith(_PRODUCT)
 
 
@@ -48,10 +48,7 @@ def decode_details(item: Item) -> tuple[str, ProductDetails]:
 
 
 def details_in(items: Iterable[Item]) -> dict[str, ProductDetails]:
-    """Return the details among some items, by product.
-
-    What another program wrote in their place cannot be read, and is none.
-    """
+    """Return the details among some items, by product, without those that cannot be decoded."""
     found = {}
     for item in filter(is_details, items):
         with suppress(*UNREADABLE):
@@ -76,18 +73,18 @@ LEADERS, LEADERS_BY_LANGUAGE = (
 
 
 def board_of(language: str | None) -> tuple[Index, dict[str, str]]:
-    """Return the index of a leaderboard and the values that select it; None is all languages."""
+    """Return a leaderboard's index and partition values; ``language`` None is all languages."""
     if language is None:
         return LEADERS, {}
     return LEADERS_BY_LANGUAGE, {"language": language}
 
 
 def rank_position(product_id: str, fives: int) -> str:
-    """Return where a product stands on a board."""
+    """Return the position of a product on a leaderboard."""
     return f"{format_count(fives)}#{escape(product_id)}"
 
 
 def decode_rank(row: Row) -> ProductRank:
-    """Return the product of a board's row, and its count; its rank is not in the row."""
+    """Return the product and the count of a leaderboard's row, without the rank."""
     count, product = row.position[:COUNT_LENGTH], row.position[COUNT_LENGTH + 1 :]
     return ProductRank(Product(unescape(product)), parse_count(count))

@@ -1,7 +1,7 @@
 """Tickets as items.
 
-A user of an organisation and that user's tickets are one collection of ``GSI1``: first the tickets
-by time, then the user's own item, which a backward read so meets first.
+An organisation's user and that user's tickets have one partition key of ``GSI1``: first the tickets
+by time, then the user's own item, so that a descending read starts with it.
 """
 
 from dal.entities.entity import Entity, Row, packed, unpacked
@@ -37,12 +37,12 @@ def ticket_key(ticket_id: str) -> Item:
 
 
 def is_ticket(key: Item) -> bool:
-    """Return whether a key, or an item, is a ticket's."""
+    """Return whether a key or an item belongs to a ticket."""
     return str(key["PK"]["S"]).startswith(_TICKET)
 
 
 def ticket_position(ticket: Ticket) -> str:
-    """Return where a ticket stands among its user's: ``<createdAt>#<id>``."""
+    """Return the position of a ticket in its user's list: ``<createdAt>#<id>``."""
     return f"{format_instant(ticket.created_at)}#{escape(ticket.ticket_id)}"
 
 

@@ -9,18 +9,18 @@ RATINGS = (1, 2, 3, 4, 5)
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product exists by name: any well-formed identifier is one."""
+    """A product exists for every valid product id."""
 
     product_id: str
     details: "ProductDetails | None" = field(default=None, compare=False)
-    """None until they are asked for."""
+    """None unless requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProductDetails:
-    """What a shop says of a product; empty is not said.
+    """The shop's title, picture and page of a product; empty if unset.
 
-    An address is absolute (https), or starts with a slash and is below this site's root.
+    A URL is https, or a path on this server.
     """
 
     title: str = ""
@@ -29,9 +29,9 @@ class ProductDetails:
 
 
 class Comment(NamedTuple):
-    """What one person said of one product; instants are aware and in UTC.
+    """A customer's comment on a product. Times are aware and in UTC.
 
-    Pages make many: a named tuple takes a quarter of the time that a frozen dataclass takes.
+    A named tuple, since pages build many: a frozen dataclass takes four times as long.
     """
 
     comment_id: str
@@ -53,4 +53,4 @@ class ProductRank:
     product: Product
     count: int
     rank: int | None = None
-    """1 for the first; None when it was not asked for, or takes too much to count."""
+    """1 for the first; None if not requested or too expensive to count."""

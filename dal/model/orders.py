@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class OrderStatus(StrEnum):
-    """What became of an order."""
+    """The status of an order."""
 
     PLACED = "PLACED"
     SHIPPED = "SHIPPED"
@@ -28,7 +28,7 @@ class Money:
 
 @dataclass(frozen=True, slots=True)
 class OrderLine:
-    """So many of one product, and what one of them costs."""
+    """An order line: a product, its quantity and unit price."""
 
     product_id: str
     quantity: int
@@ -37,7 +37,7 @@ class OrderLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What one person ordered: 1 to 90 lines of one currency; the instant is aware and in UTC."""
+    """A user's order: 1 to 90 lines in one currency. The time is aware and in UTC."""
 
     order_id: str
     username: str
@@ -47,21 +47,21 @@ class Order:
 
     @property
     def total(self) -> Money:
-        """What all lines cost together."""
+        """The sum of all lines."""
         amounts = (line.quantity * line.unit_price.amount for line in self.lines)
         return Money(sum(amounts, Decimal()), self.lines[0].unit_price.currency)
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user exists by name, as a product does."""
+    """A user exists for every valid user name."""
 
     username: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """What a user says of themselves."""
+    """A user's profile."""
 
     full_name: str = ""
     email: str = ""

@@ -1,4 +1,4 @@
-"""Organisations, their users, and the tickets that these open."""
+"""Organisations, their users, and the users' tickets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class UserType(StrEnum):
-    """What a user is to an organisation."""
+    """The role of a user in an organisation."""
 
     MEMBER = "MEMBER"
     ADMIN = "ADMIN"
@@ -15,7 +15,7 @@ class UserType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Organization:
-    """An organisation under its unique name, and what it subscribed to."""
+    """An organisation with a unique name, and its subscription plan."""
 
     name: str
     subscription_plan: str
@@ -23,7 +23,7 @@ class Organization:
 
 @dataclass(frozen=True, slots=True)
 class OrganizationUser:
-    """One user of one organisation, named by its name."""
+    """A user of an organisation."""
 
     organization: str
     username: str
@@ -32,14 +32,14 @@ class OrganizationUser:
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """An organisation together with its users, of whom no two share a username."""
+    """An organisation with its users. User names are unique."""
 
     organization: Organization
     users: Sequence[OrganizationUser] = ()
 
 
 class TicketStatus(StrEnum):
-    """Whether somebody still has to look at a ticket."""
+    """The status of a ticket."""
 
     OPEN = "OPEN"
     CLOSED = "CLOSED"
@@ -47,7 +47,7 @@ class TicketStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ticket:
-    """What a user of an organisation asks its supplier; ``created_at`` is aware and in UTC."""
+    """A support ticket of an organisation's user. The time is aware and in UTC."""
 
     ticket_id: str
     organization: str

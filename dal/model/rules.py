@@ -1,7 +1,7 @@
-"""What a well-formed value is: each rule returns the value in canonical form or raises.
+"""Rules of valid values. Each returns a value in canonical form, or raises InvalidArgumentError.
 
-Every rule raises ``InvalidArgumentError`` with the argument's name and one sentence; GraphQL
-inputs and loaded files go through the same rules.
+The error has the argument's name and one sentence. GraphQL inputs and loaded files use the same
+rules.
 """
 
 import re
@@ -35,31 +35,31 @@ Value = TypeVar("Value")
 
 _CONTROLS, _TURNING = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f", r"\u202a-\u202e\u2066-\u2069"
 _HIDDEN = re.compile(f"[{_CONTROLS}{_TURNING}]")
-"""Control characters but tabs and ends of lines, and those that turn the direction of text: what
-holds them shows as something else than it says."""
+"""Control characters except tabs and line ends, and characters that change the direction of text.
+Text with them can look like other text: https://trojansource.codes/"""
 
 _UNFIT_FOR_KEYS = re.compile(rf"[\x00-\x1f\x7f-\x9f{_TURNING}\ud800-\udfff{LAST_CHARACTER}]")
-"""All control characters, those that turn text, halves of characters, and the last character."""
+"""Control characters, characters that change direction, surrogates, and the last character."""
 
 _SHAPELESS = {"Z", "C"}
-"""Of Unicode's categories of characters: separators and controls."""
+"""Unicode categories of separators and controls."""
 
 _AMOUNT, _CURRENCY = r"(?P<amount>[0-9]{1,12}(?:\.[0-9]{1,4})?)", r"(?P<currency>[A-Z]{3})"
 _MONEY = (re.compile(f"{_AMOUNT} {_CURRENCY}"), re.compile(f"{_CURRENCY} {_AMOUNT}"))
 DECIMAL_PLACES = {one.code: one.exponent for one in Currency if one.exponent is not None}
-"""Of each currency's amounts, by its code."""
+"""The decimal places of amounts, by currency code."""
 
 _PATH, _HTTPS = (
     re.compile(r"/(?![/\\])[!#-&(-;=?-\[\]_a-z~]*"),
     re.compile(r"https://[!#-&(-;=?-\[\]_a-z~]+"),
 )
-"""Of ASCII, without spaces, quotes, angle brackets, braces and backslashes: others are encoded."""
+"""ASCII without spaces, quotes, angle brackets, braces and backslashes: URLs encode others."""
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 
 
 def identifier(argument: str, value: str) -> str:
-    """Return ``value`` when it can stand in a key: 1 to 512 bytes, no control characters."""
+    """Return ``value`` if it can be part of a key: 1 to 512 bytes, no control characters."""
     if not value:
         raise InvalidArgumentError(argument, f"{argument} is empty.")
     if len(value) > MAX_IDENTIFIER_BYTES:
@@ -80,14 +80,14 @@ def _too_long(argument: str) -> InvalidArgumentError:
 
 
 def rating(argument: str, value: int) -> int:
-    """Return ``value`` when it is a rating from 1 to 5."""
+    """Return ``value`` if it is a rating from 1 to 5."""
     if value not in RATINGS:
         raise InvalidArgumentError(argument, f"{argument} is {value}; it goes from 1 to 5.")
     return value
 
 
 def ratings(argument: str, values: Sequence[int]) -> frozenset[int]:
-    """Return the distinct ratings of ``values``; none at all selects none."""
+    """Return the distinct ratings of ``values``; an empty list matches nothing."""
     return frozenset(rating(argument, value) for value in few(argument, values))
 
 
@@ -122,12 +122,12 @@ def _standardized(tag: str) -> str:
 
 
 def languages(argument: str, values: Sequence[str]) -> frozenset[str]:
-    """Return the distinct canonical tags of ``values``; none at all selects none."""
+    """Return the distinct canonical tags of ``values``; an empty list matches nothing."""
     return frozenset(language(argument, value) for value in few(argument, values))
 
 
 def few(argument: str, values: Sequence[Value]) -> Sequence[Value]:
-    """Return ``values`` when they are not more than anybody filters by."""
+    """Return ``values`` if they are few enough for a filter."""
     if len(values) > MAX_VALUES:
         raise InvalidArgumentError(
             argument, f"{argument} lists {len(values):,} values; the most is {MAX_VALUES}."
@@ -136,27 +136,27 @@ def few(argument: str, values: Sequence[Value]) -> Sequence[Value]:
 
 
 def title(argument: str, value: str) -> str:
-    """Return ``value`` when it is short enough for a title."""
+    """Return ``value`` if it is short enough for a title."""
     return _characters(argument, value, MAX_TITLE)
 
 
 def text(argument: str, value: str) -> str:
-    """Return ``value`` when it is short enough for a text."""
+    """Return ``value`` if it is short enough for a text."""
     return _characters(argument, value, MAX_TEXT)
 
 
 def stated_title(argument: str, value: str) -> str:
-    """Return ``value`` as ``title`` does; it must say something."""
+    """Return ``value`` as ``title`` does; it must not be blank."""
     return _stated(argument, title(argument, value))
 
 
 def stated_text(argument: str, value: str) -> str:
-    """Return ``value`` as ``text`` does; it must say something."""
+    """Return ``value`` as ``text`` does; it must not be blank."""
     return _stated(argument, text(argument, value))
 
 
 def _stated(argument: str, value: str) -> str:
-    """Return ``value`` unless it is of spaces and characters without a shape."""
+    """Return ``value`` if it has a visible character."""
     if all(unicodedata.category(char)[0] in _SHAPELESS for char in value):
         raise InvalidArgumentError(argument, f"{argument} is empty: write something.")
     return value
@@ -176,15 +176,17 @@ def _characters(argument: str, value: str, most: int) -> str:
 
 
 def instant(argument: str, value: datetime) -> datetime:
-    """Return ``value`` in UTC; a naive time is UTC already."""
+    """Return ``value`` in UTC; a naive time is already UTC."""
     try:
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     except OverflowError:
-        raise InvalidArgumentError(argument, f"{argument} is out of the calendar.") from None
+        raise InvalidArgumentError(
+            argument, f"{argument} is out of the calendar: years go from 1 to 9999."
+        ) from None
 
 
 def email(argument: str, value: str) -> str:
-    """Return ``value`` when it can be an e-mail address."""
+    """Return ``value`` if it can be an e-mail address."""
     value = _characters(argument, value, MAX_EMAIL)
     if not _EMAIL.fullmatch(value):
         raise InvalidArgumentError(argument, f"{argument} is not an address such as 'ana@b.org'.")
@@ -192,10 +194,10 @@ def email(argument: str, value: str) -> str:
 
 
 def address(argument: str, value: str) -> str:
-    """Return ``value`` when it is an address that may be linked: https, or a path of this site.
+    """Return ``value`` if it is a URL for a link: https, or a path on this server.
 
-    Others follow it, so no other scheme passes, nor what hides whose it is: two slashes, which
-    browsers read as a host, and a name before the host.
+    Users follow these links, so no other scheme is allowed. Nor is anything that hides the host:
+    two slashes before a path, which browsers read as a host, and a user name before a host.
     """
     if len(value) > MAX_ADDRESS:
         raise InvalidArgumentError(
@@ -204,7 +206,7 @@ def address(argument: str, value: str) -> str:
     if not (_PATH.fullmatch(value) or _is_https(value)):
         raise InvalidArgumentError(
             argument,
-            f"{argument} is no address such as 'https://shop.example/kettle.jpg' or '/kettle.jpg'.",
+            f"{argument} is not a URL such as 'https://shop.example/kettle.jpg' or '/kettle.jpg'.",
         )
     return value
 
@@ -215,12 +217,12 @@ def _is_https(value: str) -> bool:
     try:
         parts = urlsplit(value)
         return bool(parts.hostname) and "@" not in parts.netloc and parts.port != 0
-    except ValueError:  # a port beyond 65535, a bracket that stays open
+    except ValueError:  # a port above 65535, or an unclosed bracket
         return False
 
 
 def quantity(argument: str, value: int) -> int:
-    """Return ``value`` when somebody can order so many."""
+    """Return ``value`` if it is a valid quantity of an order line."""
     if not 1 <= value <= MAX_QUANTITY:
         raise InvalidArgumentError(
             argument, f"{argument} is {value}; it goes from 1 to {MAX_QUANTITY:,}."
@@ -229,7 +231,7 @@ def quantity(argument: str, value: int) -> int:
 
 
 def money(argument: str, value: str) -> Money:
-    """Return what ``12.50 EUR`` or ``EUR 12.50`` says, in the currency's minor units."""
+    """Return the amount of ``12.50 EUR`` or ``EUR 12.50``, in the currency's minor units."""
     parts = next(filter(None, (form.fullmatch(value) for form in _MONEY)), None)
     if parts is None:
         raise InvalidArgumentError(
@@ -240,7 +242,7 @@ def money(argument: str, value: str) -> Money:
 
 
 def currency(argument: str, code: str) -> str:
-    """Return ``code`` when it is of ISO 4217 and has a minor unit; gold has none."""
+    """Return ``code`` if it is a currency of ISO 4217 with a minor unit; gold has none."""
     if code not in DECIMAL_PLACES:
         raise InvalidArgumentError(
             argument, f"{argument} has the currency {code[:40]}; it must be one of ISO 4217."
@@ -249,7 +251,7 @@ def currency(argument: str, code: str) -> str:
 
 
 def amount(argument: str, value: Decimal, currency: str) -> Decimal:
-    """Return ``value`` in the currency's minor units; nothing may cost nothing, ``0.00``."""
+    """Return ``value`` in the currency's minor units; ``0.00`` is valid."""
     if value.is_signed() or value >= MAX_AMOUNT:
         raise InvalidArgumentError(
             argument,
@@ -267,7 +269,7 @@ def amount(argument: str, value: Decimal, currency: str) -> Decimal:
 
 
 def line_count(argument: str, lines: Sequence[Value]) -> Sequence[Value]:
-    """Return ``lines`` when an order can have so many."""
+    """Return ``lines`` if an order can have so many."""
     if not 1 <= len(lines) <= MAX_LINES:
         raise InvalidArgumentError(
             argument, f"{argument} has {len(lines):,} entries; an order has 1 to {MAX_LINES}."
@@ -276,7 +278,7 @@ def line_count(argument: str, lines: Sequence[Value]) -> Sequence[Value]:
 
 
 def order_lines(argument: str, lines: Sequence[OrderLine]) -> tuple[OrderLine, ...]:
-    """Return ``lines`` when they make an order: 1 to 90 of them, in one currency."""
+    """Return ``lines`` if they are valid for an order: 1 to 90, in one currency."""
     currencies = sorted({line.unit_price.currency for line in line_count(argument, lines)})
     if len(currencies) > 1:
         raise InvalidArgumentError(
@@ -290,10 +292,10 @@ def period(
     end: datetime | None,
     arguments: tuple[str, str] = ("createdFrom", "createdBefore"),
 ) -> tuple[datetime | None, datetime | None]:
-    """Return both instants in UTC; the first must not be the later one."""
+    """Return both times in UTC; ``start`` must not be after ``end``."""
     first, last = arguments
     start = None if start is None else instant(first, start)
     end = None if end is None else instant(last, end)
     if start is not None and end is not None and start > end:
-        raise InvalidArgumentError(first, f"{first} lies after {last}: exchange the two.")
+        raise InvalidArgumentError(first, f"{first} is after {last}: exchange the two.")
     return start, end

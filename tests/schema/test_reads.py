@@ -179,7 +179,7 @@ async def test_dates_that_cannot_be(run: Run, field: str, viewer: Viewer | None)
 
     (error,) = (await ask("2024-01-02T00:00Z", "2024-01-01T00:00Z"))["errors"]
     assert error["extensions"] == {"code": "BAD_ARGUMENT", "argument": "createdFrom"}
-    assert error["message"] == "createdFrom lies after createdBefore: exchange the two."
+    assert error["message"] == "createdFrom is after createdBefore: exchange the two."
     (error,) = (await ask("2024-01-02T00:00Z", "9999-12-31T23:00-05:00"))["errors"]
     assert error["extensions"] == {"code": "BAD_ARGUMENT", "argument": "createdBefore"}
     (error,) = (await ask("yesterday", "2024-01-02T00:00Z"))["errors"]

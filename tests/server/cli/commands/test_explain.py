@@ -72,7 +72,7 @@ async def test_dates_and_order_are_the_apis(store: list[str], comments: CommentR
         (["--created-from", "may"], "--created-from is 'may'; it must be a date such as"),
         (
             ["--created-from", "2024-02-01", "--created-before", "2024-01-01"],
-            "--created-from lies after --created-before: exchange the two.",
+            "--created-from is after --created-before: exchange the two.",
         ),
         (["--rating", "7"], "--rating is 7; it goes from 1 to 5."),
         (["--language", "english"], "--language 'english' is not a BCP 47 language tag"),
