@@ -16,7 +16,9 @@ from tests.engines import ROOT
 from tools.site.commands import app
 
 _CODE = re.compile(r'"([A-Z]{3,}(?:_[A-Z]+)*)"')
-_NO_CODES = {"GET", "POST", "HEAD", "OPTIONS", "MAX_SIZE"} | {code.name for code in UserErrorCode}
+_NO_CODES = {"EUR", "GET", "POST", "HEAD", "OPTIONS", "MAX_SIZE"} | {
+    code.name for code in UserErrorCode
+}
 _ROW = re.compile(r"^\| `([A-Z_]+)` \| [^|]+ \| [^|]+ \|$", re.MULTILINE)
 _INLINE = re.compile(r"`([^`\n]+)`")
 _VARIABLE = re.compile(r"\bMARGINALIA_[A-Z_]+[A-Z]\b")
