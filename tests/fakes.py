@@ -179,10 +179,10 @@ class FaultyClient:
 
 
 def client_error(code: str, status: int = 400, reasons: tuple[str, ...] = ()) -> DalError:
-    return dal_error(error_told(code, status, reasons))
+    return dal_error(error_response(code, status, reasons))
 
 
-def error_told(code: str, status: int = 400, reasons: tuple[str, ...] = ()) -> Answer:
+def error_response(code: str, status: int = 400, reasons: tuple[str, ...] = ()) -> Answer:
     return {
         "Error": {"Code": code, "Message": f"{code} happened"},
         "ResponseMetadata": {"HTTPStatusCode": status},

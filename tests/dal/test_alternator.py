@@ -1,4 +1,4 @@
-"""Comments on an endpoint without transactions, whose answers have no capacity.
+"""Comments on an endpoint without transactions and without capacities in its responses.
 
 The imported tests run on this table too.
 """
@@ -137,7 +137,7 @@ def _app(table: Table, *, explain: bool = False) -> ASGIApp:
     return create_app(Settings(explain=explain), table=table, authenticator=authenticator)
 
 
-async def test_what_needs_transactions_is_refused_before_it_changes_anything(
+async def test_an_operation_that_needs_transactions_is_refused_before_it_changes_anything(
     each_table: Table, address: TableAddress
 ) -> None:
     before = await MaintenanceStore(each_table).read()
@@ -165,10 +165,10 @@ async def test_what_needs_transactions_is_refused_before_it_changes_anything(
     assert await admin.stream(each_table) is None
 
 
-async def test_an_answer_without_its_capacity_is_refused_where_every_answer_has_it(
+async def test_a_response_without_capacity_is_refused_from_endpoints_that_report_it(
     address: TableAddress, each_table: Table, endpoint: Proxy
 ) -> None:
-    """Only behind ``--endpoint-url`` is ``{}`` the answer to a GetItem of an absent item."""
+    """Only with ``--endpoint-url`` is ``{}`` a complete response to GetItem."""
     await each_table.put_many([{"PK": {"S": "a"}, "SK": {"S": "a"}}])
     embedded = TableAddress(address.table, endpoint.url, embedded=True)
     for asked, found in ((embedded, True), (address, False)):
@@ -179,7 +179,7 @@ async def test_an_answer_without_its_capacity_is_refused_where_every_answer_has_
         assert (item is not None) == found
 
 
-async def test_a_table_that_expires_nothing_is_created_all_the_same(
+async def test_a_table_is_created_on_an_endpoint_without_time_to_live(
     address: TableAddress, endpoint: Proxy
 ) -> None:
     endpoint.choose = lacking(LACKING | EXPIRY)

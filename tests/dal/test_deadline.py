@@ -1,4 +1,4 @@
-"""One deadline for several calls of the store, and for the waits between them."""
+"""One deadline for several requests to the store and the waits between them."""
 
 import asyncio
 import time
@@ -53,14 +53,14 @@ def proxy(opened: tuple[Table, Proxy]) -> Proxy:
 
 @pytest.fixture
 def beyond(opened: tuple[Table, Proxy], proxy: Proxy) -> Table:
-    """The table, as a client sees it that asks through the proxy."""
+    """The table behind the proxy."""
     table, _ = opened
     return Table(table.service, table.name)
 
 
 @asynccontextmanager
 async def within(seconds: float) -> AsyncIterator[None]:
-    """Set a deadline, and see that it is kept but for a slow machine."""
+    """Set a deadline, and check that the work ends by it, with a margin for slow machines."""
     end, began = Deadline(), time.monotonic()
     end.restart(seconds)
     with deadline(end):
@@ -68,7 +68,7 @@ async def within(seconds: float) -> AsyncIterator[None]:
     assert time.monotonic() - began < seconds + 25  # without it, the retries alone may take sixty
 
 
-async def test_there_is_none_unless_it_is_set() -> None:
+async def test_work_has_no_deadline_unless_one_is_set() -> None:
     assert (time_left(), time_left(7)) == (None, 7)
     async with within(5):
         assert 0 < (time_left() or 0) <= 5
@@ -83,7 +83,7 @@ async def _left() -> float:
     return time_left() or 0
 
 
-async def test_several_calls_share_it(beyond: Table, proxy: Proxy) -> None:
+async def test_several_calls_share_a_deadline(beyond: Table, proxy: Proxy) -> None:
     proxy.choose = always(slow(0.2))
     async with within(0.8):
         with pytest.raises(errors.StoreUnavailableError, match="try again"):
@@ -96,7 +96,7 @@ async def _get_again_and_again(table: Table) -> None:
         await table.get(KEY)
 
 
-async def test_nothing_is_sent_once_it_has_passed(beyond: Table, proxy: Proxy) -> None:
+async def test_nothing_is_sent_after_the_deadline(beyond: Table, proxy: Proxy) -> None:
     async with within(0):
         with pytest.raises(errors.StoreUnavailableError):
             await beyond.write([{"Put": {"Item": KEY}}])
@@ -106,7 +106,7 @@ async def test_nothing_is_sent_once_it_has_passed(beyond: Table, proxy: Proxy) -
     assert proxy.seen == []
 
 
-async def test_a_lost_answer_is_asked_for_again_within_it(beyond: Table, proxy: Proxy) -> None:
+async def test_a_lost_response_is_retried_before_the_deadline(beyond: Table, proxy: Proxy) -> None:
     proxy.choose = in_turn("GetItem", [hang, lose])
     async with within(10):
         assert await beyond.get(KEY) is None
@@ -114,10 +114,10 @@ async def test_a_lost_answer_is_asked_for_again_within_it(beyond: Table, proxy: 
 
 
 @pytest.mark.parametrize("fault", [lose, late(0.7), slow(0.7)])
-async def test_a_write_whose_answer_does_not_come_is_sent_again_and_done_once(
+async def test_a_write_without_a_response_is_sent_again_and_done_once(
     each_table: Table, fault: Fault
 ) -> None:
-    """Whether the first attempt was done, is being done, or arrives after the second."""
+    """The first attempt was done, is under way, or arrives after the second."""
     add = {
         "Key": KEY,
         "UpdateExpression": "ADD n :one",
@@ -136,7 +136,7 @@ async def test_a_write_whose_answer_does_not_come_is_sent_again_and_done_once(
     assert ((await each_table.get(KEY)) or {})["n"] == {"N": "1"}
 
 
-async def test_it_ends_the_retries_of_conflicts() -> None:
+async def test_the_deadline_ends_the_retries_of_conflicts() -> None:
     async def conflict() -> None:
         raise errors.ConflictError("Others.")
 
@@ -145,7 +145,7 @@ async def test_it_ends_the_retries_of_conflicts() -> None:
             await retry_on_conflict(conflict, 60)
 
 
-async def test_it_ends_the_wait_for_a_lock() -> None:
+async def test_the_deadline_ends_the_wait_for_a_lock() -> None:
     locks = KeyedLocks()
     async with locks.hold(["a"], deadline=None), within(0.1):
         with pytest.raises(errors.ConflictError):
@@ -154,22 +154,22 @@ async def test_it_ends_the_wait_for_a_lock() -> None:
 
 
 @pytest.mark.parametrize("takes", [0.8, 0.3])
-async def test_a_mode_that_is_told_too_slowly_ends(
+async def test_the_deadline_ends_a_slow_read_of_the_maintenance_mode(
     beyond: Table, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, takes: float
 ) -> None:
-    """Whether the answer is lost, or comes when it is too old to act on."""
+    """The response is lost, or arrives too old to use."""
     monkeypatch.setattr("dal.statistics.mode.KEPT_SECONDS", 0.2)
     proxy.choose = always(late(takes))
     async with within(1):
         with pytest.raises(errors.StoreUnavailableError):
             await MaintenanceStore(beyond).current()
-    await asyncio.sleep(0.1)  # what was sent at the last moment arrives
+    await asyncio.sleep(0.1)  # requests sent at the last moment arrive
     asked = len(proxy.seen)
     await asyncio.sleep(0.5)
     assert len(proxy.seen) == asked
 
 
-async def test_who_leaves_ends_nobody_elses_reading_of_the_mode(
+async def test_a_cancelled_read_of_the_mode_does_not_end_that_of_another_task(
     beyond: Table, proxy: Proxy
 ) -> None:
     proxy.choose = always(late(0.1))
@@ -180,10 +180,10 @@ async def test_who_leaves_ends_nobody_elses_reading_of_the_mode(
     assert (await staying).complete
 
 
-async def test_a_write_goes_by_the_latest_deadline_of_its_group(
+async def test_a_group_of_writes_has_the_latest_deadline_of_its_clients(
     beyond: Table, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A client with little time left takes nothing from those whose comments go with its own."""
+    """A client with little time left does not shorten the time of the other clients."""
     monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 15)
     store = Stores(beyond).comments
     proxy.choose = in_turn("TransactWriteItems", [slow(0.1), slow(2.3)])
@@ -202,7 +202,7 @@ async def test_a_write_goes_by_the_latest_deadline_of_its_group(
     assert len(await recount.check(beyond, "42")) == 3
 
 
-async def test_a_write_that_nobody_waits_for_is_not_begun(beyond: Table, proxy: Proxy) -> None:
+async def test_a_cancelled_write_is_not_begun(beyond: Table, proxy: Proxy) -> None:
     """Its client left while the maintenance mode was read."""
     store = Stores(beyond).comments
     proxy.choose = in_turn("GetItem", [late(0.2)])

@@ -1,4 +1,4 @@
-"""What is done to the table as a whole, also after it was interrupted."""
+"""Operations on the whole table, also after an interruption."""
 
 import uuid
 
@@ -23,7 +23,7 @@ async def reach(real: Operation, arguments: Answer) -> Answer:
 
 @pytest.fixture
 def absent(each_table: Table) -> Table:
-    """A table that nobody has created."""
+    """A table that does not exist yet."""
     return Table(each_table.service, f"test-{uuid.uuid4().hex}")
 
 
@@ -60,7 +60,7 @@ async def test_a_missing_permission_to_describe_fails_at_once(absent: Table) -> 
 
 
 class Blind(FaultyClient):
-    """A service that lets nobody look at tables."""
+    """A service that refuses to describe tables."""
 
     async def call(self, operation: str, arguments: Answer) -> Answer:
         if operation == "describe_table":

@@ -1,4 +1,4 @@
-"""Writes of many items keep to a number of write units, as the store counts them."""
+"""Concurrent work, locks by name, and bulk requests at a pace."""
 
 import asyncio
 from itertools import pairwise
@@ -103,7 +103,7 @@ async def test_locks_of_different_names_are_independent() -> None:
 
 
 async def test_crossing_names_do_not_deadlock() -> None:
-    """Each takes its names in one order, whatever order they come in."""
+    """All tasks take their locks in the same order."""
     turns = KeyedLocks()
 
     async def write(names: list[str]) -> None:
@@ -145,7 +145,7 @@ UNITS = 100
 
 
 class Clock:
-    """Time that goes by only while somebody waits for his turn."""
+    """A clock that advances only while a task waits for its turn."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -179,19 +179,19 @@ async def test_consumption_never_exceeds_the_pace_and_the_requests_under_way(
     await asyncio.gather(*(write(number) for number in range(24)))
     assert all(units <= UNITS * now + 4 * 5 * each for now, units in looks)
     assert all(now <= then for (now, _), (then, _) in pairwise(looks))
-    assert clock.now < 1.5 * looks[-1][1] / UNITS  # nor does it dawdle
+    assert clock.now < 1.5 * looks[-1][1] / UNITS  # and it does not wait longer than needed
 
 
 @pytest.mark.parametrize("kind", ["comments", "orders"])
 async def test_a_bulk_write_keeps_to_its_units(table: Table, clock: Clock, kind: str) -> None:
     table.pace = Pace(UNITS)
-    told: list[float] = []
+    consumed: list[float] = []
     real = table.once
 
     async def once(operation: str, **arguments: object) -> dict[str, object]:
         with opened() as account:
             answer = await real(operation, **arguments)
-        told.append(account.wcu)
+        consumed.append(account.wcu)
         note_response(operation, answer)
         return answer
 
@@ -200,25 +200,25 @@ async def test_a_bulk_write_keeps_to_its_units(table: Table, clock: Clock, kind:
         await Stores(table).comments.put_many(oracle.make_comments("42", 400, seed=6))
     else:
         await Stores(table).orders.put_many([order(str(number)) for number in range(300)])
-    assert sum(told) > 10 * UNITS
-    begin = 4 * 1_000  # what the first are taken for until they tell
-    assert sum(told) - 4 * max(told) < clock.now * UNITS < 2 * sum(told) + begin
+    assert sum(consumed) > 10 * UNITS
+    begin = 4 * 1_000  # the expected consumption of the first four
+    assert sum(consumed) - 4 * max(consumed) < clock.now * UNITS < 2 * sum(consumed) + begin
 
 
 async def test_scans_keep_to_their_units(table: Table, clock: Clock) -> None:
     rows = oracle.make_comments("42", 200, seed=6)
     await Stores(table).comments.put_many([row._replace(text="word " * 400) for row in rows])
-    told: list[float] = []
+    consumed: list[float] = []
     real = table.scan
 
     async def scan(segment: int, segments: int, start: Item | None) -> QueryResponse:
         answer = await real(segment, segments, start)
-        told.append(answer.capacity)
+        consumed.append(answer.capacity)
         return answer
 
     table.scan = scan  # type: ignore[method-assign]
     table.read_pace = Pace(UNITS, reads=True)
     for _ in range(10):
         await count_comments(table, ignore)
-    assert sum(told) > 5 * UNITS
-    assert sum(told) - 4 * max(told) < clock.now * UNITS < 2 * sum(told) + 4 * 256
+    assert sum(consumed) > 5 * UNITS
+    assert sum(consumed) - 4 * max(consumed) < clock.now * UNITS < 2 * sum(consumed) + 4 * 256

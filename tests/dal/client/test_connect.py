@@ -1,3 +1,5 @@
+"""Endpoints, settings and surroundings that ``connect`` meets."""
+
 import asyncio
 import time
 from collections.abc import AsyncIterator
@@ -90,7 +92,7 @@ SURROUNDINGS = {
     "AWS_PROFILE": "nobody",
     "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
     "AWS_SESSION_TOKEN": "stale",
-    "AWS_CONFIG_FILE": __file__,  # no configuration at all
+    "AWS_CONFIG_FILE": __file__,  # not a configuration file
     "AWS_SHARED_CREDENTIALS_FILE": __file__,
 }
 

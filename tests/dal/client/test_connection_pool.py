@@ -1,4 +1,4 @@
-"""ConnectionPool that are kept, against servers that do what no engine does on demand."""
+"""The connection pool against servers that misbehave on demand."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ REQUEST = b"POST / HTTP/1.1\r\nhost: here\r\ncontent-length: 2\r\n\r\n{}"
 
 @dataclass
 class Server:
-    """Replies to each request in turn as it is told, then with how many there were."""
+    """Sends the given replies in turn; each later reply is the number of the request."""
 
     replies: list[Reply] = field(default_factory=list)
     requests: int = 0
@@ -42,17 +42,17 @@ class Server:
             writer.close()
 
     async def count(self, writer: asyncio.StreamWriter) -> None:
-        writer.write(told(str(self.requests)))
+        writer.write(reply(str(self.requests)))
 
     async def done(self, replied: int) -> None:
-        """Wait until so many replies have ended, and arrived."""
+        """Wait until ``replied`` replies have been sent and received."""
         async with asyncio.timeout(60):
-            while self.replied < replied:  # noqa: ASYNC110 - looked at, not told
+            while self.replied < replied:  # noqa: ASYNC110 - polled
                 await asyncio.sleep(0.001)
         await asyncio.sleep(0.05)
 
 
-def told(body: str, *headers: str) -> bytes:
+def reply(body: str, *headers: str) -> bytes:
     lines = "".join(f"{one}\r\n" for one in (f"Content-Length: {len(body)}", *headers))
     return f"HTTP/1.1 200 OK\r\n{lines}\r\n{body}".encode()
 
@@ -112,7 +112,7 @@ async def test_each_concurrent_request_has_its_own_connection(
     assert server.opened == 5
 
 
-WHOLE = told("text", "X-Amz-CRC32: 7")
+WHOLE = reply("text", "X-Amz-CRC32: 7")
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nte\r\n2\r\nxt\r\n0\r\n\r\n"
 
 
@@ -215,7 +215,7 @@ async def test_a_late_response_is_not_taken_for_the_next_requests(
 
     async def late(writer: asyncio.StreamWriter) -> None:
         await come.wait()
-        writer.write(told("late"))
+        writer.write(reply("late"))
 
     await send(kept)
     server.replies = [late, late]
@@ -224,7 +224,7 @@ async def test_a_late_response_is_not_taken_for_the_next_requests(
             await send(kept)
     leaving = asyncio.create_task(send(kept))
     async with asyncio.timeout(60):
-        while server.requests < 3:  # noqa: ASYNC110 - looked at, not told
+        while server.requests < 3:  # noqa: ASYNC110 - polled
             await asyncio.sleep(0.001)
     leaving.cancel()
     assert await send(kept) == "4"
@@ -237,9 +237,9 @@ async def test_a_late_response_is_not_taken_for_the_next_requests(
 @pytest.mark.parametrize(
     "reply",
     [
-        (told("once") + told("twice"),),
-        (told("once"), b"and more"),
-        (told("once", "Connection: close"),),
+        (reply("once") + reply("twice"),),
+        (reply("once"), b"and more"),
+        (reply("once", "Connection: close"),),
         (b"HTTP/1.0 200 OK\r\nContent-Length: 4\r\n\r\nonce",),
     ],
     ids=["a second answer", "more bytes", "Connection: close", "HTTP/1.0"],
@@ -285,7 +285,7 @@ def swallowing(host: str, port: int) -> Iterator[None]:
 
 @pytest.fixture
 def resolved(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """What every host name resolves to from now on."""
+    """The addresses that every host name resolves to."""
     addresses: list[tuple[str, int]] = []
     tcp = socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, ""
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [(*tcp, to) for to in addresses])

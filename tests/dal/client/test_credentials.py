@@ -1,4 +1,4 @@
-"""Temporary credentials: used until they expire, whatever becomes of the endpoint they are from."""
+"""Temporary credentials are used until they expire, also while their endpoint is down."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ GET = ("get_item", {"TableName": "any", "Key": {}, "ReturnConsumedCapacity": "TO
 
 @pytest.fixture
 async def endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AwsEndpoint]:
-    """DynamoDB, and STS for the settings of this machine."""
+    """DynamoDB and STS, with settings of this machine that use them."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     token = tmp_path / "token"
@@ -40,7 +40,7 @@ async def table(endpoint: AwsEndpoint) -> AsyncIterator[Table]:
 
 
 async def keys_by_both_ways(table: Table, endpoint: AwsEndpoint) -> list[str]:
-    """Return the access keys that a call by the wire and one by the SDK are signed with."""
+    """Return the access keys that sign a call of the wire and a call of the SDK."""
     endpoint.signed.clear()
     for way in ways(table):
         async with asyncio.timeout(30):
@@ -57,7 +57,7 @@ def lasting(table: Table) -> LastingCredentials:
 
 
 async def refreshed(table: Table) -> None:
-    """Wait until the refresh that was begun has ended."""
+    """Wait until the refresh under way ends."""
     task = lasting(table)._refreshing
     assert task is not None
     await asyncio.wait([task], timeout=60)

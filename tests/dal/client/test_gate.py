@@ -1,4 +1,4 @@
-"""What calls pass on their way: a free connection, the circuit breaker, the log of failures."""
+"""The gate: connections, the circuit breaker and the time limit of a call."""
 
 import asyncio
 
@@ -76,7 +76,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Gate:
 
 
 class Store:
-    """Counts its calls, and fails until it is told otherwise."""
+    """Counts its calls, and fails with ``error`` while it is set."""
 
     def __init__(self, error: Exception | None) -> None:
         self.error = error

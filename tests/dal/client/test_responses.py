@@ -1,4 +1,4 @@
-"""Answers that cannot be right are not believed: the same request is sent again."""
+"""Malformed responses are repeated, and each error code has its ``dal`` error."""
 
 import json
 from collections.abc import AsyncIterator
@@ -13,7 +13,7 @@ from dal.client.responses import dal_error, parse_error
 from dal.client.table import Table
 from dal.table.index import TABLE, QueryRequest
 from dal.table.items import Item
-from tests.fakes import error_told
+from tests.fakes import error_response
 from tests.proxy import Proxy, Spoil, through_proxy
 
 SPOILT: dict[str, Spoil] = {
@@ -21,8 +21,8 @@ SPOILT: dict[str, Spoil] = {
     "nothing": lambda _: b"",
     "a page of HTML": lambda _: b"<html>Sign in to the network</html>",
     "a list": lambda _: b"[]",
-    "half": lambda told: told[: len(told) // 2],
-    "another value": lambda told: told.replace(b"kept", b"lost") + b" ",
+    "half": lambda body: body[: len(body) // 2],
+    "another value": lambda body: body.replace(b"kept", b"lost") + b" ",
 }
 
 
@@ -43,7 +43,7 @@ def proxy(opened: tuple[Table, Proxy]) -> Proxy:
 
 @pytest.fixture
 def beyond(opened: tuple[Table, Proxy]) -> Table:
-    """The table, as a client sees it that asks through the proxy."""
+    """The table behind the proxy."""
     return opened[0]
 
 
@@ -92,8 +92,8 @@ async def test_a_store_with_only_malformed_responses_is_unavailable(
         await beyond.get({"PK": {"S": "a"}, "SK": {"S": "s"}})
 
 
-def told(code: str, status: int = 400, reasons: tuple[str, ...] = ()) -> errors.DalError:
-    return dal_error(error_told(code, status, reasons))
+def error_of(code: str, status: int = 400, reasons: tuple[str, ...] = ()) -> errors.DalError:
+    return dal_error(error_response(code, status, reasons))
 
 
 @pytest.mark.parametrize(
@@ -114,18 +114,18 @@ def told(code: str, status: int = 400, reasons: tuple[str, ...] = ()) -> errors.
     ],
 )
 def test_each_code_has_its_error(code: str, error: type[errors.DalError]) -> None:
-    assert type(told(code)) is error
+    assert type(error_of(code)) is error
 
 
 @pytest.mark.parametrize("status", [500, 502, 503])
 def test_a_failure_of_dynamodb_is_unavailable(status: int) -> None:
-    fault = told("InternalServerError", status)
+    fault = error_of("InternalServerError", status)
     assert type(fault) is errors.StoreUnavailableError
     assert "InternalServerError" in str(fault)
 
 
 def test_throttling_with_status_500_stays_throttling() -> None:
-    assert type(told("ThrottlingException", 500)) is errors.ThrottledError
+    assert type(error_of("ThrottlingException", 500)) is errors.ThrottledError
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_throttling_with_status_500_stays_throttling() -> None:
 def test_the_reasons_of_a_cancelled_transaction_decide_its_error(
     reasons: tuple[str, ...], error: type[errors.DalError]
 ) -> None:
-    assert type(told("TransactionCanceledException", reasons=reasons)) is error
+    assert type(error_of("TransactionCanceledException", reasons=reasons)) is error
 
 
 @pytest.mark.parametrize(
@@ -156,13 +156,13 @@ def test_the_reasons_of_a_cancelled_transaction_decide_its_error(
 def test_a_failed_condition_goes_before_all_other_reasons(
     reasons: tuple[str, ...], failed: list[int]
 ) -> None:
-    fault = told("TransactionCanceledException", reasons=reasons)
+    fault = error_of("TransactionCanceledException", reasons=reasons)
     assert isinstance(fault, errors.ConditionFailedError)
     assert fault.failed == failed
 
 
 def test_reasons_without_a_code_are_ignored() -> None:
-    response = error_told("TransactionCanceledException")
+    response = error_response("TransactionCanceledException")
     response["CancellationReasons"] = [{}, {"Code": "ConditionalCheckFailed"}]
     fault = dal_error(response)
     assert isinstance(fault, errors.ConditionFailedError)
@@ -170,12 +170,12 @@ def test_reasons_without_a_code_are_ignored() -> None:
 
 
 def test_the_error_of_a_missing_table_names_the_command_that_creates_it() -> None:
-    assert "`marginalia table create`" in str(told("ResourceNotFoundException"))
+    assert "`marginalia table create`" in str(error_of("ResourceNotFoundException"))
 
 
 def test_a_refusal_has_the_message_of_dynamodb() -> None:
-    assert str(told("AccessDeniedException")).endswith("AccessDeniedException happened")
-    response = error_told("AccessDeniedException")
+    assert str(error_of("AccessDeniedException")).endswith("AccessDeniedException happened")
+    response = error_response("AccessDeniedException")
     del response["Error"]["Message"]
     assert str(dal_error(response)).endswith("AccessDeniedException")
 

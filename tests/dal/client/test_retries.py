@@ -1,3 +1,5 @@
+"""Retries until the deadline, and the log of failures."""
+
 import asyncio
 import logging
 import time
@@ -38,7 +40,7 @@ def faulty(table: Table, *faults: Fault) -> tuple[Table, FaultyClient]:
 
 @pytest.fixture(scope="module")
 async def shared(clients: Clients, dynoxide_url: str) -> Table:
-    """One table for the tests whose items do not meet."""
+    """One table for all tests that use different items."""
     return await fresh_table(clients, dynoxide_url)
 
 
@@ -81,30 +83,30 @@ async def test_a_patient_command_waits_for_a_store_that_has_answered(
     shared: Table, brief_deadline: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retries, "REPORT_SECONDS", brief_deadline)
-    told: list[tuple[float, Exception]] = []
+    reports: list[tuple[float, Exception]] = []
 
-    async def fail_until_told_twice(real: Operation, arguments: Answer) -> Answer:
-        if len(told) < 2:
-            client._faults.insert(0, fail_until_told_twice)
+    async def fail_until_reported_twice(real: Operation, arguments: Answer) -> Answer:
+        if len(reports) < 2:
+            client._faults.insert(0, fail_until_reported_twice)
             raise PASSING["no answer"]
         return await real(**arguments)
 
     await shared.put_many([item("a")])
     table, client = faulty(shared, *[refuse(PASSING["no answer"])] * 1000)
-    with retries.patient(retries.Patience(lambda *told_: told.append(told_))):
+    with retries.patient(retries.Patience(lambda *report: reports.append(report))):
         with pytest.raises(errors.StoreUnavailableError):
-            await table.get(key("a"))  # it has never answered: its address may be wrong
+            await table.get(key("a"))  # no response yet: the address may be wrong
         client._faults.clear()
         assert await table.get(key("a")) == item("a")
-        told.clear()
-        client._faults.append(fail_until_told_twice)
+        reports.clear()
+        client._faults.append(fail_until_reported_twice)
         assert await table.get(key("a")) == item("a")
         limit = Deadline()
         limit.restart(0.1)
         client._faults += [refuse(PASSING["no answer"])] * 1000
         with deadline(limit), pytest.raises(errors.StoreUnavailableError):
             await table.get(key("a"))
-    first, second = [seconds for seconds, _ in told[:2]]
+    first, second = [seconds for seconds, _ in reports[:2]]
     assert second - brief_deadline >= first >= brief_deadline
     with pytest.raises(errors.StoreUnavailableError):
         await table.get(key("a"))
@@ -192,7 +194,7 @@ async def test_one_failed_batch_fails_put_many(shared: Table) -> None:
 
 
 def _process(count: int) -> Fault:
-    """Do a batch's first ``count`` entries and hand the rest back as unprocessed."""
+    """Do a batch's first ``count`` entries and return the rest as unprocessed."""
 
     async def fault(real: Operation, arguments: Answer) -> Answer:
         ((name, asked),) = arguments["RequestItems"].items()
@@ -250,7 +252,7 @@ async def test_a_conflict_that_lasts_until_the_deadline_is_raised(
 
 
 async def test_a_lost_response_after_a_conflict_is_raised_at_the_deadline() -> None:
-    """A conflict says that nothing was written; of the attempt under way nobody knows."""
+    """A conflict says that nothing was written; the outcome of the attempt under way is unknown."""
     attempts = 0
 
     async def attempt() -> None:

@@ -1,5 +1,4 @@
-"""Queries of the table itself, and counting, on both engines.
-One item is written without a transaction, and what a write did whose answer was lost."""
+"""Requests by key and by index, and conditional writes whose responses are lost."""
 
 from collections.abc import Awaitable, Callable
 from itertools import product
@@ -95,7 +94,7 @@ EDGES = ["1\x01", "1a", "1\ud7ff", "1\ue000", "1\U00010000"]
 
 
 async def test_a_query_reads_exactly_its_range(each_table: Table) -> None:
-    """Every combination of ends, open and closed, against the bytes that DynamoDB compares."""
+    """All combinations of bounds, included and excluded, by DynamoDB's order of bytes."""
     await each_table.put_many([_row(edge) for edge in EDGES])
     ends = [None, *EDGES[1:-1]]
     for low, high, low_open, high_open in product(ends, ends, [False, True], [False, True]):
@@ -227,7 +226,7 @@ async def test_a_put_or_delete_of_one_item_needs_no_transaction(table: Table) ->
 
 
 async def test_an_update_that_is_not_idempotent_is_a_transaction(table: Table) -> None:
-    """Its request token alone tells a second sending from a second write."""
+    """Only a request token distinguishes a repeated request from a second write."""
     calls = calls_of(table)
     count = {
         "Key": key_of(ITEM),
@@ -263,7 +262,7 @@ async def test_a_write_whose_responses_were_lost_is_recognised_as_done(
 async def test_a_lost_write_that_was_overwritten_has_an_unknown_outcome(
     each_table: Table, action: Action
 ) -> None:
-    """The first attempt had no answer, and another has written since: no read shows the outcome."""
+    """Another writer has changed the item since, so no read shows the outcome."""
     other = ITEM | {"n": {"N": "7"}}
 
     async def fail_while_another_writes(_: Operation, __: Answer) -> Answer:
@@ -276,7 +275,7 @@ async def test_a_lost_write_that_was_overwritten_has_an_unknown_outcome(
 
 
 async def forget_token(real: Operation, arguments: Answer) -> Answer:
-    """Do a transaction as an engine that was killed since, which has forgotten the tokens."""
+    """Do a transaction as an engine that was killed and lost its request tokens."""
     return await real(**arguments | {"ClientRequestToken": "another"})
 
 
@@ -309,7 +308,7 @@ async def test_a_forgotten_update_has_an_unknown_outcome(each_table: Table) -> N
 async def test_a_refusal_after_a_lost_write_leaves_its_outcome_unknown(
     table: Table, code: str
 ) -> None:
-    """It may be of this attempt alone. A read leaves no doubt, whatever it is answered."""
+    """The refusal may concern this attempt only. A refused read changed nothing in any case."""
     no = refuse(client_error(code))
     for actions in ([ADD], [ADD, {"Put": {"Item": ITEM | {"PK": {"S": "b"}}}}]):
         with pytest.raises(errors.StoreUnavailableError):

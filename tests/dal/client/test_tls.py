@@ -1,4 +1,4 @@
-"""Calls of AWS go to an endpoint whose certificate is verified, whatever is in between."""
+"""Every call of AWS verifies its endpoint's certificate, also through proxies and relays."""
 
 import datetime as dt
 import json
@@ -27,7 +27,7 @@ GET = ("get_item", {"TableName": "any", "Key": {}, "ReturnConsumedCapacity": "TO
 
 @dataclass
 class Machines:
-    """Endpoints with a right certificate, one for another host, one of a stranger, and no TLS."""
+    """Endpoints: a valid certificate, another host's, an unknown authority's, and no TLS."""
 
     authority: Authority
     good: AwsEndpoint
@@ -61,7 +61,7 @@ async def relay() -> AsyncIterator[Relay]:
 
 @pytest.fixture(autouse=True)
 def settings(machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The settings of a machine with keys; profiles are in the file that is returned."""
+    """Settings with access keys; returns the file of the profiles."""
     for name in ("HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "REQUESTS_CA_BUNDLE"):
         monkeypatch.delenv(name, raising=False)
     profiles = tmp_path / "config"
@@ -117,7 +117,7 @@ def opened(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Opened:
-    """A client of one service; the settings make some fetch their credentials from another."""
+    """A client of one service; some settings fetch the credentials from another one."""
     kind, role = request.param, "arn:aws:iam::111122223333:role/r"
     if OPENED[kind] is credentials:
         monkeypatch.delenv("AWS_ACCESS_KEY_ID")
@@ -145,12 +145,12 @@ def opened(
 
 
 async def refused(call: Call, endpoint: AwsEndpoint) -> str:
-    """Expect a call to fail, and no request of it to arrive."""
+    """Expect a call to fail without a request arriving."""
     before = endpoint.requests
-    with pytest.raises(errors.DalError) as told:
+    with pytest.raises(errors.DalError) as raised:
         await call()
     assert endpoint.requests == before
-    return str(told.value)
+    return str(raised.value)
 
 
 @pytest.mark.parametrize("between", ["nothing", "a proxy"])
@@ -194,7 +194,7 @@ def named(
     settings: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The authority's file is named in one place."""
+    """Each setting alone names the authority's file."""
     monkeypatch.delenv("AWS_CA_BUNDLE")
     if request.param == "ca_bundle":
         settings.write_text(f"[default]\nca_bundle = {machines.authority.pem}\n")

@@ -1,4 +1,4 @@
-"""A scan beside deletions: each item that stays is seen once, wherever the answers end."""
+"""The embedded engine needs no SDK for pages, and a scan of it survives deletions."""
 
 import subprocess
 import sys

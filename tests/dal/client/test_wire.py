@@ -1,6 +1,4 @@
-"""The wire against its reference: what the AWS SDK answers to the same requests.
-Where and how the wire connects: as the settings of the AWS SDK say.
-Signatures: those of AWS's published test suite, and botocore's own of any request of ours."""
+"""The wire against its reference: the AWS SDK's responses, settings and signatures."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -94,9 +92,9 @@ async def test_the_wire_and_the_sdk_raise_the_same_errors_of_faults(
     between.choose = always(fault)
     wire, sdk = ways(table)
     for operation, arguments in requests(table.name).values():
-        told = await outcome(wire, operation, arguments)
-        assert told == await outcome(sdk, operation, arguments)
-        assert issubclass(told[0], errors.DalError)
+        response = await outcome(wire, operation, arguments)
+        assert response == await outcome(sdk, operation, arguments)
+        assert issubclass(response[0], errors.DalError)
 
 
 async def test_the_sdk_sends_all_without_credentials_through_a_proxy_or_under_a_path(

@@ -1,4 +1,4 @@
-"""Requests of every kind, and the two ways that they are sent."""
+"""Requests of every kind, and the two ways to send them."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ QUERIES = {
 
 
 def requests(table: str) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Return good and bad ones, by what they are."""
+    """Return valid and invalid requests by name."""
     name = {"TableName": table}
     good = next(iter(QUERIES.values()))
     queries = {
@@ -80,12 +80,12 @@ def _put(table: str, item: dict[str, Any], **more: str) -> dict[str, Any]:
 
 
 async def outcome(service: Service, operation: str, arguments: dict[str, Any]) -> Any:
-    """Return an answer, or the class and the sentence of an error."""
+    """Return a response, or the class and the message of an error."""
     try:
-        answer = await service.call(operation, arguments)
+        response = await service.call(operation, arguments)
     except errors.DalError as error:
         return type(error), str(error), getattr(error, "failed", None)
-    return {name: told for name, told in answer.items() if name != "ResponseMetadata"}
+    return {name: value for name, value in response.items() if name != "ResponseMetadata"}
 
 
 def ways(table: Table) -> tuple[Wire, Sdk]:

@@ -93,7 +93,7 @@ def test_keys_of_a_row(index: Index, keys: tuple[str, str]) -> None:
 def test_shards_are_stable_and_all_used() -> None:
     keys = [OPEN_ORDERS.keys_of({}, f"2020#{number}")["PlacedId"]["S"] for number in range(200)]
     assert set(keys) == {f"PLACED#{shard}" for shard in range(OPEN_SHARDS)}
-    # Written by an earlier version: another hash would leave them in partitions of their own.
+    # Written by an earlier version: another hash would look for them in other partitions.
     assert keys[:4] == ["PLACED#1", "PLACED#7", "PLACED#5", "PLACED#3"]
 
 
@@ -205,7 +205,7 @@ def test_a_key_condition_selects_exactly_the_keys_of_its_range(span: Range, key:
 @MORE
 @given(ranges)
 def test_the_bounds_of_a_range_that_is_not_empty_do_not_cross(span: Range) -> None:
-    """DynamoDB refuses a BETWEEN whose ends cross."""
+    """DynamoDB refuses a BETWEEN with crossing bounds."""
     _, values = condition(span)
     if ":l" in values and ":h" in values and not span.empty:
         assert values[":l"].encode() <= values[":h"].encode()
