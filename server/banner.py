@@ -1,9 +1,9 @@
-"""What a server says of itself once it listens."""
+"""The text that a server prints once it listens."""
 
 from server.auth.authenticator import DEMO_LIFETIME, DEMO_USER, make_token
 from server.settings import Settings
 
-_WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a browser opens instead
+_WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - addresses for a browser instead
 
 
 def address(host: str, port: int) -> str:
@@ -15,7 +15,7 @@ def address(host: str, port: int) -> str:
 def banner(
     settings: Settings, *, url: str, place: str, secret: str | None, metrics: str | None = None
 ) -> str:
-    """Return a few lines for a person: where to look and, in the demo, how to write."""
+    """Return the addresses to open and, for demo data, a header that allows to write."""
     lines = [
         "",
         f"  Pages     {url}/  (open them in a browser)",

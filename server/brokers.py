@@ -1,4 +1,4 @@
-"""Which broker brings changes from process to process."""
+"""The broker that passes changes between processes: Redis, or none."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -13,11 +13,10 @@ logger = logging.getLogger(__name__)
 
 
 def check_broker(settings: Settings) -> None:
-    """Raise CommandError where the broker of the settings cannot be had here."""
+    """Raise CommandError if the broker of the settings cannot be used."""
     if not settings.live:
         logger.warning(
-            "Live comments are off: several workers need --redis-url to tell each other's clients "
-            "of changes."
+            "Live comments are off: several workers need --redis-url to pass each other changes."
         )
     if settings.redis_url is None:
         return
@@ -30,14 +29,14 @@ def check_broker(settings: Settings) -> None:
     try:
         client_of(settings.redis_url)
     except BadOptionError as error:
-        raise CommandError(f"--redis-url has an option of no use: {error}.") from error
+        raise CommandError(f"--redis-url has an invalid option: {error}.") from error
 
 
 @asynccontextmanager
 async def open_broker(settings: Settings) -> AsyncIterator[Broker]:
-    """Take part until the block ends: by Redis, or alone."""
+    """Yield the broker of the settings until the block ends."""
     if settings.redis_url is not None:
-        from dal.live import redis_stream  # noqa: PLC0415 - an extra, which most installations lack
+        from dal.live import redis_stream  # noqa: PLC0415 - an extra
 
         async with redis_stream.joined(settings.redis_url, settings.table) as broker:
             yield broker

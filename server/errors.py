@@ -1,4 +1,4 @@
-"""How a command ends before its time: with one sentence instead of a traceback, or by Ctrl-C."""
+"""How a command fails: with a message instead of a traceback, and with an exit code."""
 
 from dal.errors import (
     ConditionFailedError,
@@ -11,12 +11,12 @@ from dal.errors import (
 )
 
 INTERRUPTED = 130
-"""The exit code of a program that Ctrl-C ended, by the convention of shells."""
+"""Exit code after Ctrl-C, by the convention of shells: 128 and the signal's number."""
 
 
 DIFFERS, USAGE, UNAVAILABLE = 1, 2, 3
-"""Exit codes of failed commands: a comparison found a difference or rows were not loaded; an
-option, a file or the table must be changed first; the store cannot be used now."""
+"""Exit codes of failed commands: a comparison found a difference, or rows were not loaded; an
+option, a file or the table must be changed first; the store is unavailable."""
 
 _UNAVAILABLE = (
     ConditionFailedError,
@@ -29,7 +29,7 @@ _UNAVAILABLE = (
 
 
 class CommandError(Exception):
-    """A fault that the operator can fix. The message explains how; ``code`` is the exit code."""
+    """An error that the operator can fix; the message says how, ``code`` is the exit code."""
 
     def __init__(self, message: str, code: int = USAGE) -> None:
         super().__init__(message)
@@ -37,7 +37,7 @@ class CommandError(Exception):
 
 
 def exit_code(error: CommandError | DalError) -> int:
-    """Return the code with which an error ends a command."""
+    """Return the exit code of a command that failed with this error."""
     if isinstance(error, CommandError):
         return error.code
     return UNAVAILABLE if isinstance(error, _UNAVAILABLE) else USAGE

@@ -1,7 +1,7 @@
-"""Whether the server lives, and whether it is ready: whether its store can be read and written.
+"""Health checks: liveness, and readiness, which reads and writes the store.
 
-Liveness is for who restarts a server, readiness for who sends it requests: a restart mends no full
-disk.
+A supervisor restarts a server that is not live. A load balancer sends no requests to a server that
+is not ready: a restart would not help, for example, with a full disk.
 """
 
 import asyncio
@@ -23,16 +23,16 @@ from server.http.errors import failure
 logger = logging.getLogger(__name__)
 
 DEADLINE = 2.0
-"""Seconds; a probe that waits for longer gives up anyway."""
+"""Seconds for a check of the store; usual probes time out soon after."""
 
 GOOD_FOR = 5.0
-"""Seconds between two looks at the store, however many probes come: each costs a write."""
+"""Seconds for which a result is kept, because each check of the store costs a write."""
 
 _MARKER = "health"
 
 
 def health_routes(table: Table, directory: DataDirectory | None) -> list[Route]:
-    """Return the routes of the health checks of a table, and of the directory of its file."""
+    """Return the routes of health checks; ``directory`` has the embedded engine's file."""
     readiness = Readiness(table, directory)
 
     async def live(_: Request) -> Response:
@@ -51,36 +51,30 @@ def health_routes(table: Table, directory: DataDirectory | None) -> list[Route]:
 
 @dataclass(slots=True)
 class Readiness:
-    """What the last look at the store has found, for as long as that is fresh."""
+    """The result of the last check of the store, kept for ``GOOD_FOR`` seconds."""
 
     table: Table
     directory: DataDirectory | None
-    _looked: float = float("-inf")
-    _found: str | None = None
-    _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _checked_at: float = float("-inf")
+    _fault: str | None = None
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def fault(self) -> str | None:
-        """Return why the store cannot be used, in a sentence; None when it can."""
+        """Return why the store cannot be used; None if it can."""
         clock = asyncio.get_running_loop().time
-        async with self._looking:
-            if clock() - self._looked >= GOOD_FOR:
-                self._tell(await self._look())
-                self._looked = clock()
-        return self._found
+        async with self._lock:
+            if clock() - self._checked_at >= GOOD_FOR:
+                fault = await self._check()
+                if fault is None and self._fault is not None:
+                    logger.warning("The store can be used again.")
+                elif fault != self._fault:
+                    logger.error("The store cannot be used: %s", fault)
+                self._fault, self._checked_at = fault, clock()
+        return self._fault
 
-    def _tell(self, found: str | None) -> None:
-        if found is None and self._found is not None:
-            logger.warning("The store can be used again.")
-        elif found != self._found:
-            logger.error("The store cannot be used: %s", found)
-        self._found = found
-
-    async def _look(self) -> str | None:
-        """Write an item that says nothing, and read it: what fails there fails for others too.
-
-        Damage is elsewhere in the file, and has shown itself to whoever read there.
-        """
-        if self.table.damage is not None:
+    async def _check(self) -> str | None:
+        """Write a marker and read it."""
+        if self.table.damage is not None:  # damage is in other pages of the file than the marker
             return str(self.table.damage)
         markers = Stores(self.table).markers
         try:

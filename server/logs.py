@@ -1,7 +1,7 @@
 """The server's log: a line for each event, of text or of JSON, with the id of the request.
 
-A fault of the server is told with its traceback. A storm of one fault is not: a traceback a minute,
-a line each after that, and in the end their number.
+An exception is logged with its traceback. The same exception again within a minute is one line, and
+after ``LINES`` lines it is only counted.
 """
 
 import logging
@@ -15,13 +15,13 @@ from pythonjsonlogger.orjson import OrjsonFormatter
 LogFormat: TypeAlias = Literal["text", "json"]
 
 WINDOW = 60.0
-"""Seconds from one traceback of a fault to the next."""
+"""Seconds from one traceback of a fault to its next."""
 
 LINES = 100
-"""Lines that one fault may take in that time."""
+"""Lines of one fault in that time."""
 
 FIRST_VALUES = 100
-"""Different values of clients that one place of the code logs."""
+"""Different values from clients that one place of the code logs."""
 
 _JSON_NAMES = {
     "levelname": "level",
@@ -33,13 +33,13 @@ _JSON_NAMES = {
 
 
 def set_up_logs(log_format: LogFormat) -> None:
-    """Log warnings and worse to standard error, those of libraries and of Python itself too."""
+    """Log warnings and errors to standard error, including those of libraries and of Python."""
     logging.basicConfig(level=logging.WARNING, handlers=[log_handler(log_format)])
     logging.captureWarnings(capture=True)
 
 
 def log_handler(log_format: LogFormat, stream: TextIO | None = None) -> logging.Handler:
-    """Return a handler that writes lines to ``stream``; to standard error if that is None."""
+    """Return a handler that writes lines to ``stream``, by default standard error."""
     handler = logging.StreamHandler(stream)
     handler.addFilter(CorrelationIdFilter(default_value="-"))
     handler.addFilter(_StormFilter())
@@ -54,13 +54,13 @@ def log_handler(log_format: LogFormat, stream: TextIO | None = None) -> logging.
 
 
 class FirstValues:
-    """The first values of clients that a log names, each once: a client may send any number."""
+    """The first values from clients that are logged, each once; clients may send any number."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
 
     def adds(self, value: str) -> bool:
-        """Return whether a value is new, and among the first."""
+        """Return whether a value is new and among the first."""
         new = value not in self._seen and len(self._seen) < FIRST_VALUES
         if new:
             self._seen.add(value)
@@ -80,10 +80,10 @@ class _Storm:
 
 
 class _StormFilter(logging.Filter):
-    """Shortens what is said of a fault again and again.
+    """Shortens the records of a fault that repeats.
 
-    A fault is an exception of one class, raised at one place and told by one logger; so there are
-    no more of them than places in the code.
+    A fault is an exception of one class, raised at one place and logged by one logger, so the
+    number of faults is limited by the code.
     """
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class _StormFilter(logging.Filter):
         self._storms: dict[tuple[object, ...], _Storm] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether to tell of the record; take its traceback off unless it is due."""
+        """Return whether to log the record; replace its traceback by a line unless it is due."""
         if not record.exc_info or record.exc_info[1] is None:
             return True
         error = record.exc_info[1]

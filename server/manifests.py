@@ -1,6 +1,6 @@
 """Manifests of trusted documents: the files that clients' compilers write.
 
-Two formats are known by what they hold: Relay's persisted queries, ``{id: text}``, and Apollo's
+The content tells two formats apart: Relay's persisted queries, ``{id: text}``, and Apollo's
 manifest, ``{"format": "apollo-persisted-query-manifest", "version": 1, "operations": […]}`` with
 the ``id``, ``name``, ``type`` and ``body`` of each operation.
 """
@@ -17,14 +17,14 @@ _VERSION = 1
 
 
 def read_manifests(files: Iterable[Path]) -> dict[str, str]:
-    """Return the texts of all files by their ids; CommandError says what is wrong with one."""
+    """Return the documents of all files by their ids; CommandError if a file is invalid."""
     texts: dict[str, str] = {}
     for file in files:
         for document_id, text in _documents(file):
             if texts.setdefault(document_id, text) != text:
                 raise CommandError(
-                    f"{file} has another text under the id {document_id!r} than stood before: "
-                    "an id names one document."
+                    f"{file}: the id {document_id!r} already names another document. Give each "
+                    "document an id of its own."
                 )
     return texts
 
@@ -41,7 +41,7 @@ def _documents(file: Path) -> Iterator[tuple[str, str]]:
 
 def _apollo(file: Path, manifest: dict[str, object]) -> Iterator[tuple[str, str]]:
     if (manifest.get("format"), manifest.get("version")) != (_APOLLO, _VERSION):
-        raise CommandError(f"{file} is no manifest of format {_APOLLO!r}, version {_VERSION}.")
+        raise CommandError(f"{file} is not a manifest of format {_APOLLO!r}, version {_VERSION}.")
     operations = manifest.get("operations")
     if not isinstance(operations, list):
         raise CommandError(f"{file} has no list of 'operations'.")
@@ -54,8 +54,8 @@ def _document(file: Path, document_id: object, text: object) -> tuple[str, str]:
     if isinstance(document_id, str) and document_id and isinstance(text, str):
         return document_id, text
     raise CommandError(
-        f"{file}: {document_id!r} is no document with an id and a text, as Relay's persisted "
-        "queries and Apollo's manifest have them."
+        f"{file}: the document {document_id!r} needs an id and a text, as in Relay's persisted "
+        "queries or Apollo's manifest."
     )
 
 
@@ -67,5 +67,5 @@ def _parsed(file: Path) -> dict[str, object]:
     except orjson.JSONDecodeError as error:
         raise CommandError(f"The manifest {file} is not valid JSON: {error}.") from error
     if not isinstance(manifest, dict):
-        raise CommandError(f"The manifest {file} is no JSON object of documents by their ids.")
+        raise CommandError(f"The manifest {file} must be a JSON object of documents by their ids.")
     return manifest

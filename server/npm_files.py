@@ -1,4 +1,4 @@
-"""Fills an image: of npm's packages, the files that a server reads."""
+"""Copies the files of npm packages that a server reads into the container image."""
 
 import shutil
 import sys
@@ -12,25 +12,25 @@ NODE_MODULES = ROOT / "node_modules"
 
 
 def read_by_a_server() -> list[Path]:
-    """Return the places below node_modules: the engine's program and GraphiQL's files."""
+    """Return their paths below node_modules: the engine's program and GraphiQL's files."""
     below = [path for path in FILES.values() if path.is_relative_to(NODE_MODULES)]
     return [path.relative_to(NODE_MODULES) for path in [packaged_engine(), *below]]
 
 
 def copy(source: Path, target: Path = NODE_MODULES) -> None:
-    """Copy them from one node_modules to another, each package with its licence.
+    """Copy them from one node_modules to another, with the licence of each package.
 
-    An engine that ``source`` lacks is left out; any other missing file raises FileNotFoundError.
+    If ``source`` has no engine, it is left out; any other missing file raises FileNotFoundError.
     """
     engine, *files = read_by_a_server()
     for place in [engine, *files] if (source / engine).is_file() else files:
-        for one in [place, *_about(source, place)]:
+        for one in [place, *_licence(source, place)]:
             (target / one).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source / one, target / one)
 
 
-def _about(source: Path, place: Path) -> Iterator[Path]:
-    """Yield what says of a file's package whose it is."""
+def _licence(source: Path, place: Path) -> Iterator[Path]:
+    """Yield the files with the name and the licence of a file's package."""
     package = Path(*place.parts[: 2 if place.parts[0].startswith("@") else 1])
     for name in ("package.json", "LICENSE", "LICENSE.md"):
         if (source / package / name).is_file():

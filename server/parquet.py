@@ -1,4 +1,4 @@
-"""DuckDB, which reads and writes Parquet: it comes with the extra ``analytics``."""
+"""DuckDB in memory, which reads and writes Parquet; it is part of the extra ``analytics``."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def duckdb_in_memory() -> Iterator["DuckDBPyConnection"]:
-    """Open a database of its own in memory, which fetches nothing from the network.
+    """Open a new database in memory that downloads no extensions.
 
     CommandError where DuckDB is not installed.
     """

@@ -1,1 +1,1 @@
-"""Who asks: JWTs and the secret that signs them."""
+"""Authentication: JWTs, and the secret that signs a server's own."""

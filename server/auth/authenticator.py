@@ -51,7 +51,7 @@ class TokenFlaw(Enum):
 
 
 class InvalidTokenError(Exception):
-    """A JWT was sent and is refused; the message says why and what to do.
+    """A JWT was refused; the message explains why and what to do.
 
     The message is for the API's clients; pages have a text of their own for each ``flaw``.
     """

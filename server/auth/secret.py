@@ -15,7 +15,7 @@ from server.errors import CommandError
 FILE_NAME = "jwt-secret"
 
 MIN_BYTES = 32
-"""RFC 7518 asks HS256 for a key at least as long as its hash."""
+"""RFC 7518, 3.2: HS256 needs a key at least as long as its hash."""
 
 
 def checked_secret(secret: str, source: str) -> str:
@@ -30,9 +30,9 @@ def checked_secret(secret: str, source: str) -> str:
 
 
 def secret_source(configured: str | None, data_dir: Path) -> Callable[[], str | None]:
-    """Return what answers with the secret in force: the configured one, else the directory's.
+    """Return a function that returns the current secret: the configured one, else the directory's.
 
-    The directory is read at each call, so a server finds a secret that was made after its start.
+    Each call reads the directory, so a server finds a secret that was made after its start.
     """
     if configured is None:
         return lambda: read_secret(data_dir)
@@ -53,9 +53,9 @@ def read_secret(data_dir: Path) -> str | None:
 
 
 def ensure_secret(data_dir: Path) -> str:
-    """Return the data directory's secret and make one first when there is none.
+    """Return the data directory's secret, and make one first if it has none.
 
-    Processes that do so at once agree on one secret. CommandError when the directory refuses it.
+    Processes that do this at once agree on one secret. CommandError if it cannot be written.
     """
     secret = read_secret(data_dir)
     if secret is not None:
@@ -72,9 +72,9 @@ def ensure_secret(data_dir: Path) -> str:
 
 
 def _publish(secret: str, data_dir: Path) -> bool:
-    """Give the secret its name in one step; False when another process was first.
+    """Write the secret to its file in one step; False when another process was first.
 
-    A hard link appears whole or not at all and, unlike a rename, never replaces a file.
+    A hard link is atomic and, unlike a rename, never replaces a file.
     """
     handle, draft = tempfile.mkstemp(prefix=f".{FILE_NAME}-", dir=data_dir)
     try:

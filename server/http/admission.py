@@ -45,7 +45,7 @@ PACE = 0.002
 """Seconds between the ends of two requests while others wait, until measured."""
 
 _STALL = 0.03
-"""The most seconds that count for one request, since a single stall says little about the pace."""
+"""The most seconds that count for one request: a single stall does not change the pace much."""
 
 _WEIGHT = 1 / 64
 """Weight of the latest request in the mean pace."""
@@ -67,7 +67,7 @@ LEAVE = "marginalia.leave"
 """ASGI extension: a function by which a request that only listens gives its place to another."""
 
 TOO_MANY_MESSAGES = 4429
-"""The code that closes a WebSocket whose client sends too many messages."""
+"""The close code of a WebSocket after too many messages."""
 
 _LOOK_EVERY = 0.005
 _LOG_EVERY = 10.0
@@ -137,7 +137,7 @@ class _Queue:
     def __init__(self) -> None:
         self._by_age: OrderedDict[_Waiting, None] = OrderedDict()
         self._by_client: OrderedDict[str | None, deque[_Waiting]] = OrderedDict()
-        """The client whose turn is next comes first."""
+        """In order of their turns."""
 
     def __len__(self) -> int:
         return len(self._by_age)

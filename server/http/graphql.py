@@ -72,7 +72,7 @@ _TOO_LARGE_BODY = orjson.dumps({"data": None, "errors": [_TOO_LARGE.formatted]})
 
 @dataclass(frozen=True, slots=True)
 class GraphQLResponse:
-    """A response in JSON; ``failed`` says whether it contains errors."""
+    """A response in JSON; ``failed`` is true if it contains errors."""
 
     body: bytes
     status_code: int
@@ -96,7 +96,7 @@ def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLRespons
 
     After a request error nothing was executed, and the response has no ``data``. Its status is 4xx
     in GraphQL's own media type. In plain JSON the status of a well-formed request is always 200: a
-    client cannot tell there whether GraphQL or an intermediary has answered.
+    client cannot know there whether GraphQL or an intermediary has answered.
     https://graphql.github.io/graphql-over-http/draft/#sec-Status-Codes
     """
     errors = [error.formatted for error in result.errors or []]

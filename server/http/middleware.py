@@ -260,7 +260,7 @@ class DeadlineMiddleware:
         self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; one whose client has left ends without a response."""
+        """Pass the request on; it ends without a response if the client has left."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -290,7 +290,7 @@ class DeadlineMiddleware:
 
 
 def _ignore(_: Callable[[], None] | None) -> None:
-    """Replace the extension ``LEFT`` where there is no connection, as in tests."""
+    """Replace the extension ``LEFT`` outside of a connection, as in tests."""
 
 
 def entity_tag(body: bytes) -> str:

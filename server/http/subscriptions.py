@@ -121,7 +121,7 @@ class End:
 
 
 def failed(message: str, code: str | None = None) -> ExecutionResult:
-    """Return a result with one error, which tells the client why no more events come."""
+    """Return a result with one error, the reason why no more events come."""
     code = code or _CODES.get(message, "BAD_REQUEST")
     return ExecutionResult(None, [GraphQLError(message, extensions={"code": code})])
 

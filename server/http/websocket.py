@@ -124,7 +124,7 @@ class GraphQLSocket:
                 await self._handle(message)
 
     async def _message(self) -> dict[str, Any] | None:
-        """Return the next message that is no ping or pong, None when the client has left."""
+        """Return the next message except pings and pongs, None when the client has left."""
         while True:
             received = await self._receive()
             if received["type"] == "websocket.disconnect":
@@ -217,7 +217,7 @@ class GraphQLSocket:
         await self._send_raw(b"error", name, orjson.dumps(errors))
 
     async def _send_raw(self, kind: bytes, name: str, payload: bytes) -> None:
-        """Send a message whose payload is JSON already."""
+        """Send a message with a payload in JSON."""
         text = b'{"id":%b,"type":"%b","payload":%b}' % (orjson.dumps(name), kind, payload)
         await self._send({"type": "websocket.send", "text": text.decode()})
 

@@ -1,1 +1,1 @@
-"""What a server tells of itself: metrics, traces and an access log. Off, it costs nothing."""
+"""Metrics, traces and an access log; all are off by default, and then cost nothing."""

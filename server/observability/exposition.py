@@ -53,7 +53,7 @@ def _is_installed(package: str) -> bool:
 
 @contextmanager
 def exposed(settings: Settings) -> Iterator[str | None]:
-    """Serve scrapes until the block ends, if the settings ask for metrics; yield the URL.
+    """Serve scrapes until the block ends, if the settings enable metrics; yield the URL.
 
     This process and the workers that it starts in the block keep their metrics in a temporary
     directory. CommandError for a port that cannot be opened.
@@ -120,7 +120,7 @@ def _is_running(pid: int) -> bool:
 
 @contextmanager
 def followed(settings: Settings) -> Iterator[str | None]:
-    """Serve the metrics of a follower that runs in the block, if the settings ask for them."""
+    """Serve the metrics of a follower that runs in the block, if the settings enable them."""
     check_packages(settings)
     with exposed(settings) as url:
         if url is None:

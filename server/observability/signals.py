@@ -36,7 +36,7 @@ _ROUTES = (
 )
 
 _TRACED = {"graphql", "page"}
-"""Routes whose requests may get a trace; health checks and files get none."""
+"""Only requests of these routes may get a trace, not health checks and files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Signals:
         return ObservedSchema if self.on else ExecutableSchema
 
     def around(self, app: ASGIApp, endless: Callable[[Scope], bool]) -> ASGIApp:
-        """Return an application whose requests are observed; ``app`` itself if all are off.
+        """Return ``app`` with middleware that observes requests; ``app`` itself if all are off.
 
         ``endless`` returns whether the response to a request may last for hours; such a request
         gets no trace.
@@ -89,7 +89,7 @@ OFF = Signals()
 
 @asynccontextmanager
 async def open_signals(settings: Settings) -> AsyncIterator[Signals]:
-    """Yield the signals that the settings ask for; write and send the rest when the block ends."""
+    """Yield the signals of the settings; write and send the rest when the block ends."""
     metrics, tracing, background, access_log = None, None, None, None
     if settings.metrics_port is not None:
         from server.observability.metrics import Metrics  # noqa: PLC0415 - an extra

@@ -1,7 +1,7 @@
 """Traces by OpenTelemetry: which requests get one, its spans, and the collector.
 
 A span takes 20 microseconds, so few requests get a trace: a fraction of those without a
-``traceparent``, those whose caller samples its trace, and a few per second in all. A span records
+``traceparent``, all with a sampled one, but only a few per second. A span records
 an operation and its cost, but no usernames, tokens, texts, variables and messages of errors, and of
 keys only the fields in ``_KEY_FIELDS``.
 """
@@ -68,7 +68,7 @@ Attributes = Mapping[str, AttributeValue]
 
 
 def otlp(url: str) -> SpanProcessor:
-    """Return a processor whose thread sends spans to a collector at ``url`` every few seconds."""
+    """Return a processor that sends spans to a collector at ``url`` from a thread."""
     return BatchSpanProcessor(_QuietExporter(url))
 
 

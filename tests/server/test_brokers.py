@@ -40,7 +40,7 @@ def test_a_url_that_leads_nowhere_is_refused_without_its_password(url: str) -> N
 def test_an_option_that_is_not_taken_is_refused(option: str) -> None:
     outcome = called("serve", "--endpoint-url", ENDPOINT, "--redis-url", f"{SECRET_URL}?{option}")
     assert outcome.returncode == 2
-    assert outcome.stderr.startswith("marginalia: --redis-url has an option of no use: ")
+    assert outcome.stderr.startswith("marginalia: --redis-url has an invalid option: ")
     assert option.partition("=")[0] in outcome.stderr
     assert "hush" not in outcome.stderr
 

@@ -38,29 +38,31 @@ def test_several_files_add_up(tmp_path: Path) -> None:
     ("content", "sentence"),
     [
         (b"{", "is not valid JSON"),
-        ([], "is no JSON object"),
-        ({"a": 1}, "'a' is no document with an id and a text"),
-        ({"": TEXT}, "'' is no document"),
-        (APOLLO | {"version": 2}, "is no manifest of format 'apollo-persisted-query-manifest'"),
-        (APOLLO | {"format": "x"}, "is no manifest of format"),
+        ([], "must be a JSON object"),
+        ({"a": 1}, "the document 'a' needs an id and a text"),
+        ({"": TEXT}, "the document '' needs an id"),
+        (APOLLO | {"version": 2}, "is not a manifest of format 'apollo-persisted-query-manifest'"),
+        (APOLLO | {"format": "x"}, "is not a manifest of format"),
         (APOLLO | {"operations": {}}, "has no list of 'operations'"),
-        (APOLLO | {"operations": [{"id": "a"}]}, "'a' is no document"),
-        (APOLLO | {"operations": [1]}, "None is no document"),
+        (APOLLO | {"operations": [{"id": "a"}]}, "the document 'a' needs an id"),
+        (APOLLO | {"operations": [1]}, "the document None needs an id"),
     ],
 )
-def test_what_is_no_manifest_is_told(tmp_path: Path, content: object, sentence: str) -> None:
+def test_an_invalid_manifest_is_refused_with_a_message(
+    tmp_path: Path, content: object, sentence: str
+) -> None:
     with pytest.raises(CommandError) as caught:
         read_manifests([written(tmp_path, content)])
     assert sentence in str(caught.value)
     assert "manifest.json" in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused_with_a_message(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="cannot be read: No such file"):
         read_manifests([tmp_path / "none.json"])
 
 
-def test_one_id_with_two_texts_is_told(tmp_path: Path) -> None:
+def test_one_id_for_two_texts_is_refused(tmp_path: Path) -> None:
     files = [written(tmp_path, {"a": TEXT}), written(tmp_path, {"a": "{ id }"}, "b.json")]
-    with pytest.raises(CommandError, match=r"b\.json has another text under the id 'a'"):
+    with pytest.raises(CommandError, match=r"b\.json: the id 'a' already names another document"):
         read_manifests(files)
