@@ -1,3 +1,5 @@
+"""A cursor is one position of one kind of list; any other string is refused."""
+
 import struct
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -9,19 +11,35 @@ from hypothesis import strategies as st
 
 from dal.entities.comment import comment_position
 from dal.errors import InvalidCursorError
-from dal.query.pagination import decode_cursor, encode_cursor
-from tests.strategies import MORE, comment, comments
+from dal.model.key_parts import escape, format_count
+from dal.query.pagination import CursorKind, decode_cursor, encode_cursor
+from tests.strategies import MORE, comment, comments, identifiers
 
-positions = st.builds(comment_position, comments)
-POSITION = "2020-11-20T12:00:00.000000Z#b7f1c2"
-CURSOR = encode_cursor(POSITION)
+INSTANT = "2020-11-20T12:00:00.000000Z#b7f1c2"
+POSITIONS = {
+    CursorKind.INSTANT: INSTANT,
+    CursorKind.COUNT: "000000000010#4%2F2",
+    CursorKind.NAME: "ana",
+}
+CURSOR = encode_cursor(INSTANT)
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
+counted = st.builds(
+    lambda count, name: f"{format_count(count)}#{escape(name)}",
+    st.integers(0, 10**12 - 1),
+    identifiers,
+)
+positions = (
+    st.tuples(st.builds(comment_position, comments), st.just(CursorKind.INSTANT))
+    | st.tuples(counted, st.just(CursorKind.COUNT))
+    | st.tuples(identifiers.map(escape), st.just(CursorKind.NAME))
+)
 
-def refused(cursor: str) -> bool:
-    """Say whether ``cursor`` is refused, and with the sentence meant for its sender."""
+
+def refused(cursor: str, kind: CursorKind = CursorKind.INSTANT) -> bool:
+    """Say whether ``cursor`` is refused with the sentence for clients."""
     try:
-        decode_cursor(cursor)
+        decode_cursor(cursor, kind)
     except InvalidCursorError as error:
         return "pass an edge's cursor back unchanged" in str(error)
     return False
@@ -31,21 +49,19 @@ def raw(cursor: str) -> bytes:
     return urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
 
 
-def forged(body: bytes, kind: int = 0x11) -> str:
+def forged(body: bytes, kind: int = CursorKind.INSTANT) -> str:
+    """Return a cursor with a correct checksum."""
     packed = struct.pack(">BI", kind, zlib.crc32(body)) + body
     return urlsafe_b64encode(packed).rstrip(b"=").decode()
 
 
 @MORE
 @given(positions)
-def test_decode_undoes_encode(position: str) -> None:
-    assert decode_cursor(encode_cursor(position)) == position
-
-
-@MORE
-@given(positions)
-def test_a_cursor_needs_no_escaping_in_a_url(position: str) -> None:
-    assert set(encode_cursor(position)) <= set(DIGITS)
+def test_a_cursor_is_its_position_in_characters_of_urls(placed: tuple[str, CursorKind]) -> None:
+    position, kind = placed
+    cursor = encode_cursor(position)
+    assert decode_cursor(cursor, kind) == position
+    assert set(cursor) <= set(DIGITS)
 
 
 @pytest.mark.parametrize("identifier", ["x" * 46, "é" * 23, "😀" * 11, "0" * 36, "1"])
@@ -54,12 +70,35 @@ def test_a_cursor_of_an_ordinary_id_has_at_most_80_characters(identifier: str) -
     oldest = comment(identifier, created_at=datetime.min.replace(tzinfo=UTC))
     for row in (newest, oldest):
         assert len(encode_cursor(comment_position(row))) <= 80
+    assert len(encode_cursor("x" * 54)) < 80
 
 
 @pytest.mark.parametrize("year", [1, 1582, 1969, 1970, 9999])
 def test_every_year_of_the_calendar_has_a_cursor(year: int) -> None:
     position = comment_position(comment(created_at=datetime(year, 12, 31, 23, 59, 59, 1, UTC)))
     assert decode_cursor(encode_cursor(position)) == position
+
+
+@pytest.mark.parametrize(
+    ("position", "cursor", "kind"),
+    [
+        ("2020-11-20T12:00:00.000000Z#4%2F2", "EZpR5k0ABbSIlXtwADQlMkYy", CursorKind.INSTANT),
+        ("1969-07-20T20:17:40.000001Z#x", "EVueQTP___MZxuZBAXg", CursorKind.INSTANT),
+        ("000000000010#4%2F2", "Eiz3uicwMDAwMDAwMDAwMTAjNCUyRjI", CursorKind.COUNT),
+        ("ana", "E3efb-JhbmE", CursorKind.NAME),
+    ],
+)
+def test_clients_may_keep_a_cursor_of_an_earlier_release(
+    position: str, cursor: str, kind: CursorKind
+) -> None:
+    assert encode_cursor(position) == cursor
+    assert decode_cursor(cursor, kind) == position
+
+
+@pytest.mark.parametrize("kind", CursorKind)
+@pytest.mark.parametrize("other", CursorKind)
+def test_a_cursor_of_another_list_is_refused(kind: CursorKind, other: CursorKind) -> None:
+    assert refused(encode_cursor(POSITIONS[other]), kind) == (kind is not other)
 
 
 def test_every_truncation_is_refused() -> None:
@@ -77,7 +116,7 @@ def test_every_flipped_bit_is_refused() -> None:
 
 
 @MORE
-@given(positions, st.data())
+@given(st.builds(comment_position, comments), st.data())
 def test_every_changed_character_is_refused(position: str, data: st.DataObject) -> None:
     cursor = encode_cursor(position)
     place = data.draw(st.integers(0, len(cursor) - 1))
@@ -112,11 +151,16 @@ def test_another_version_is_refused(kind: int) -> None:
         "\0" * 40,
         "Y3Vyc29yOjIw",
         "A" * 100_000,
-        POSITION,
+        INSTANT,
     ],
 )
 def test_garbage_is_refused(cursor: str) -> None:
     assert refused(cursor)
+
+
+def at_the_epoch(identifier: bytes | str) -> bytes:
+    part = identifier if isinstance(identifier, bytes) else identifier.encode()
+    return struct.pack(">q", 0) + part
 
 
 @pytest.mark.parametrize(
@@ -124,20 +168,47 @@ def test_garbage_is_refused(cursor: str) -> None:
     [
         b"",
         b"\0" * 7,
-        struct.pack(">q", 0),  # no id
         struct.pack(">q", 2**63 - 1) + b"1",  # beyond the calendar
         struct.pack(">q", -(2**63)) + b"1",
-        struct.pack(">q", 0) + b"\xff\xfe",  # not UTF-8
-        struct.pack(">q", 0) + b"\xed\xa0\x80",  # half a character
+        at_the_epoch(""),
+        at_the_epoch(b"\xff\xfe"),  # not UTF-8
+        at_the_epoch(b"\xed\xa0\x80"),  # a surrogate
+        *map(at_the_epoch, ["a\0", "a\U0010ffff", "x" * 2000, "a/b", "%", "%2f"]),
     ],
 )
 def test_a_right_checksum_does_not_save_a_wrong_body(body: bytes) -> None:
     assert refused(forged(body))
 
 
-@pytest.mark.parametrize("identifier", ["a\0", "a\U0010ffff", "x" * 2000, "a/b", "%", "%2f"])
-def test_a_forged_cursor_of_an_id_that_no_row_can_have_is_refused(identifier: str) -> None:
-    assert refused(forged(struct.pack(">q", 0) + identifier.encode()))
+@pytest.mark.parametrize("kind", CursorKind)
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "#",
+        "5#p",
+        "000000000010",
+        "000000000010#",
+        "000000000010#a/b",
+        "000000000010#a#b",
+        "000000000010#a\0",
+        "000000000010#" + "x" * 600,
+        "-00000000010#p",
+        "00000000001٣#p",
+        "000000_00010#p",
+        INSTANT,
+        "x" * 26 + "Z#p",
+    ],
+)
+def test_a_right_checksum_does_not_save_a_wrong_count(kind: CursorKind, body: str) -> None:
+    cursor = forged(body.encode(), kind)
+    assert refused(cursor, CursorKind.COUNT)
+    assert refused(cursor, CursorKind.INSTANT)
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "a#b", "%2f", "a\0", "x" * 600])
+def test_a_right_checksum_does_not_save_a_wrong_name(name: str) -> None:
+    assert refused(encode_cursor(name), CursorKind.NAME)
 
 
 @MORE

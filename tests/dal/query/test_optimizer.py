@@ -4,7 +4,6 @@ from itertools import combinations
 import pytest
 
 from dal.entities.comment import COMMENT
-from dal.entities.order import OPEN_SHARDS, ORDER
 from dal.entities.organization import USERS_OF_ORGANIZATION
 from dal.entities.ticket import TICKETS_OF_USER
 from dal.errors import NoIndexError, TooManySegmentsError
@@ -55,16 +54,6 @@ def test_a_prefix_alone_selects_no_range() -> None:
         plan([index], Query("?", {}), SPAN, descending=True, limit=1)
 
 
-def test_a_shard_is_asked_for_its_share_with_a_margin() -> None:
-    for limit in range(200):
-        placed = Query("A5", {"status": frozenset({"PLACED"})})
-        whole = plan(ORDER.indexes, placed, SPAN, descending=True, limit=limit)
-        (asked,) = {one.limit for one in whole.segments}
-        assert limit / OPEN_SHARDS <= asked <= limit
-        assert asked < limit / 2 or limit < 25
-        assert {one.share for one in whole.segments} == {1 / OPEN_SHARDS}
-
-
 def test_the_range_of_a_prefix_is_closed_at_both_ends() -> None:
     keys = Segment("P", Range(), 1, "SHIPPED#").sort_keys
     assert keys == Range("SHIPPED#", "SHIPPED#\U0010ffff")
@@ -97,23 +86,6 @@ def test_the_item_at_the_beginning_of_a_list_stands_at_the_end_of_its_rows(
 def known(held: tuple[int, ...], row_bytes: float) -> ProductStatistics:
     counts = RatingCounts(held)
     return ProductStatistics(CommentStatistics(counts, {"en": counts}), row_bytes, RowLocations())
-
-
-def over_shards(shards: int) -> Plan:
-    indexes = [replace(index, shards=shards) for index in COMMENT.indexes]
-    statistics = known((20_000,) * 5, 400)
-    query = Selection("42").query()
-    return plan(indexes, query, Range(), descending=True, limit=20, statistics=statistics)
-
-
-def test_the_cost_of_shards_is_counted() -> None:
-    plans = {shards: over_shards(shards) for shards in (1, 4, 16)}
-    assert [len(one.segments) for one in plans.values()] == [1, 4, 16]
-    costs = [one.capacity or 0 for one in plans.values()]
-    assert costs == sorted(costs)
-    assert costs[-1] >= 16 * 0.5
-    assert all(one.limit < 20 for one in plans[4].segments)
-    assert sum(one.share or 0 for one in plans[16].segments) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("row_bytes", [200, 400, 900])

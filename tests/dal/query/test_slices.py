@@ -4,14 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.query.pagination import Slice, Walk, walk
+from dal.query.pagination import Slice, walk
 from dal.table.ranges import Range
 from tests.fakes import within
 from tests.strategies import MORE
 
 KEYS = "abcdefg"
 ENDS = [None, "b", "d", "f"]
-sizes = st.integers(0, 100)
 
 
 def keys_in(span: Range) -> set[str]:
@@ -45,7 +44,12 @@ def test_a_walk_reads_what_lies_between_the_two_ends(
 
 @MORE
 @given(
-    sizes, st.sampled_from(ENDS), st.sampled_from(ENDS), st.booleans(), st.booleans(), st.booleans()
+    st.integers(0, 100),
+    st.sampled_from(ENDS),
+    st.sampled_from(ENDS),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
 )
 def test_reading_backward_is_reading_forward_in_the_mirror(
     limit: int, after: str | None, before: str | None, ahead: bool, behind: bool, descending: bool
@@ -53,41 +57,3 @@ def test_reading_backward_is_reading_forward_in_the_mirror(
     backward = Slice(limit, True, after, before, next_page=behind, previous_page=ahead)
     mirrored = Slice(limit, False, before, after, next_page=ahead, previous_page=behind)
     assert walk(backward, descending=descending) == walk(mirrored, descending=not descending)
-
-
-@pytest.mark.parametrize(
-    ("cut", "way"),
-    [
-        (Slice(20), Walk(20, None, None, ahead=False, behind=False, descending=True)),
-        (
-            Slice(5, after="f", before="b", next_page=True),
-            Walk(5, "f", "b", ahead=True, behind=False, descending=True),
-        ),
-        (
-            Slice(5, backward=True, after="f", before="b", next_page=True),
-            Walk(5, "b", "f", ahead=False, behind=True, descending=False),
-        ),
-    ],
-)
-def test_walks_through_a_list_newest_first(cut: Slice, way: Walk) -> None:
-    assert walk(cut, descending=True) == way
-
-
-@pytest.mark.parametrize(
-    ("cut", "count"),
-    [
-        (Slice(20), 20),
-        (Slice(20, next_page=True), 21),
-        (Slice(20, previous_page=True), 20),  # nothing lies before the beginning
-        (Slice(20, after="b", previous_page=True), 21),
-        (Slice(20, after="b", next_page=True, previous_page=True), 22),
-        (Slice(20, after="b", before="d"), 20),
-        (Slice(0), 0),
-        (Slice(0, next_page=True), 1),
-        (Slice(20, backward=True, previous_page=True), 21),
-        (Slice(20, backward=True, before="b", next_page=True), 21),
-        (Slice(20, backward=True, after="b", next_page=True), 20),
-    ],
-)
-def test_only_flags_that_are_asked_for_cost_rows(cut: Slice, count: int) -> None:
-    assert walk(cut, descending=True).count == count
