@@ -9,7 +9,7 @@ import logging
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import nan
 from typing import Any
@@ -47,9 +47,6 @@ class TableAddress:
     endpoint_url: str | None = None
     embedded: bool = False
     """Whether an embedded engine serves the table, which gets fixed credentials."""
-    eventual: frozenset[str] = frozenset()
-    """Indexes that are declared as local but are global in this table, so they are eventually
-    consistent."""
 
 
 @asynccontextmanager
@@ -64,7 +61,6 @@ async def connect(address: TableAddress) -> AsyncIterator["Table"]:
             opening = _open_sdk("dynamodb", address.endpoint_url, embedded=False)
             sdk = await stack.enter_async_context(opening)
         table = Table(await stack.enter_async_context(open_wire(sdk)), address.table)
-        table.eventual = address.eventual
         try:
             yield table
         finally:
@@ -91,8 +87,6 @@ class Table:
         """The pace of bulk writes."""
         self.read_pace = Pace(reads=True)
         """The pace of scans."""
-        self.eventual: frozenset[str] = frozenset()
-        """As in ``TableAddress``."""
         self.unfinished: set[Callable[[], Awaitable[None]]] = set()
         """Work to finish before the client closes."""
         self.damage: errors.StoreDamagedError | None = None
@@ -111,8 +105,6 @@ class Table:
 
     async def query(self, request: QueryRequest) -> QueryResponse:
         """Send one Query; eventually consistent unless the request is ``consistent``."""
-        if request.consistent and request.index.name in self.eventual:
-            request = replace(request, consistent=False)
         return _rows(await self.call("query", **query_arguments(request)))
 
     async def count(self, request: QueryRequest, spend: Spend) -> int:

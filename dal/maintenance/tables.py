@@ -116,7 +116,6 @@ class Upgraded:
 async def upgrade(
     table: Table,
     *,
-    global_for_local: bool,
     index_progress: IndexProgress,
     scan_progress: Progress,
     wait_for_writers: WaitForWriters,
@@ -142,12 +141,12 @@ async def upgrade(
             "`aws dynamodb update-table` and run this again, which makes it anew; what reads it "
             "fails meanwhile. A local one needs a new table."
         )
-    if found.missing_local and not global_for_local:
+    if found.missing_local:
         names = listed([one["IndexName"] for one in found.missing_local])
         raise StoreRefusedError(
-            f"The table {table.name} lacks the local {names.removeprefix('the ')}, and DynamoDB "
-            "makes these with a table alone. With --global-for-local they become global ones: a "
-            "user's orders then lag their writes by a moment."
+            f"The table {table.name} lacks the local {names.removeprefix('the ')}, which "
+            "DynamoDB creates only with a table: run `marginalia export`, `marginalia table "
+            "create` with another --table, and `marginalia load`."
         )
     if state.rebuilding:
         raise StoreRefusedError(
@@ -157,7 +156,7 @@ async def upgrade(
     await admin.check_transactions(table)
     if not state.upgrading:
         await store.announce(state, upgrading=True)
-    for definition in (*found.missing, *found.missing_local):
+    for definition in found.missing:
         await _add_index(table, definition, index_progress)
     expiry = await admin.let_expire(table)
     completed = await _complete_items(table, wait_for_writers, scan_progress)

@@ -84,12 +84,6 @@ def refuse_outdated(description: Mapping[str, Any], indexes: Sequence[Index]) ->
         )
 
 
-def global_for_local(description: Mapping[str, Any], indexes: Sequence[Index]) -> frozenset[str]:
-    """Return the declared local indexes that are global in a table of an older version."""
-    there = {one["IndexName"] for one in description.get("GlobalSecondaryIndexes", [])}
-    return frozenset(there & {one.name for one in indexes if one.local})
-
-
 def string_attribute(name: str) -> dict[str, str]:
     """Return the definition of a key attribute, which is always a string."""
     return {"AttributeName": name, "AttributeType": "S"}

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dal.client import admin
 from dal.client.table import Table, TableAddress, connect
@@ -12,7 +12,7 @@ from dal.entities import INDEXES
 from dal.errors import StoreFullError, StoreRefusedError, StoreUnavailableError
 from dal.maintenance.tables import create_table
 from dal.statistics.mode import MaintenanceStore
-from dal.table.definition import global_for_local, refuse_outdated
+from dal.table.definition import refuse_outdated
 from server.engine.data_directory import DataDirectory
 from server.engine.engine import Engine, embedded_engine
 from server.errors import UNAVAILABLE, CommandError
@@ -65,19 +65,12 @@ async def open_store(
     """
     opened = _embedded(settings, share=share) if settings.embedded else _remote(settings)
     async with opened as store:
-        yield await _checked(store) if usable else store
-
-
-async def _checked(store: Store) -> Store:
-    """Return a store that can be used, with what its clients must know of its indexes."""
-    description = await admin.describe(store.table)
-    refuse_outdated(description, INDEXES)
-    maintenance = await MaintenanceStore(store.table).read()
-    if maintenance.copied:
-        logger.warning("%s", _COPIED)  # a server's role may not ask whether anything expires
-    eventual = global_for_local(description, INDEXES)
-    store.table.eventual = eventual
-    return replace(store, connection=replace(store.connection, eventual=eventual))
+        if usable:
+            refuse_outdated(await admin.describe(store.table), INDEXES)
+            if (await MaintenanceStore(store.table).read()).copied:
+                # A server's role may not ask whether anything expires.
+                logger.warning("%s", _COPIED)
+        yield store
 
 
 @asynccontextmanager

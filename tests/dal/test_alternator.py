@@ -150,7 +150,6 @@ async def test_an_operation_that_needs_transactions_is_refused_before_it_changes
             follow(each_table, streams),
             upgrade(
                 each_table,
-                global_for_local=False,
                 index_progress=lambda *_: None,
                 scan_progress=ignore,
                 wait_for_writers=at_once,

@@ -160,6 +160,7 @@ async def test_what_is_exported_is_loaded_by_others(
     await fill(Stores(table))
     asked.clear()
     await run(settings, "export", "--output", str(tmp_path))
+    await run(settings, "analytics", "refresh", "--data-dir", str(tmp_path / "data"))
     check(asked, "Export")
     other = await fresh_table(clients, str(settings.endpoint_url))
     asked.clear()
@@ -241,7 +242,7 @@ async def test_making_and_upgrading_a_table(
     mended = COMMENT.encode(oracle.make_comments("43", 1, seed=1)[0])
     await table.put_many([{name: mended[name] for name in mended if name != "GSI4PK"}])
     asked.clear()
-    await run(replace(settings, table=older.name), "table", "upgrade", "--global-for-local")
+    await run(replace(settings, table=older.name), "table", "upgrade")
     await run(replace(settings, table=f"{table.name}-new"), "table", "create")
     asked.add(("BatchGetItem", "table"))  # of items that others change meanwhile
     check(asked, "Upgrade")

@@ -134,4 +134,4 @@ def test_what_is_not_there_is_found() -> None:
     ]
     assert [code for code in wrong if not unknown(code)] == []
     assert unknown("MARGINALIA_NOTHING=1")
-    assert not unknown("marginalia table upgrade --global-for-local")
+    assert not unknown("marginalia table upgrade --write-units")

@@ -124,7 +124,8 @@ async def _opened(
     settings: Settings, read_units: float | None
 ) -> AsyncIterator[tuple[Store, Progress]]:
     """Open the store, and show how far its scan is, which keeps to some RCU a second."""
-    async with open_store(settings, share=True) as store:
+    # An export needs no index: it also reads a table that `table upgrade` cannot upgrade.
+    async with open_store(settings, share=True, usable=False) as store:
         store.table.read_pace = Pace(read_units, reads=True)
         total = (await admin.describe(store.table))["ItemCount"] or None
         with ProgressBar(store.table.name, total) as progress:

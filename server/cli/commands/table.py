@@ -65,15 +65,6 @@ def create(
 @options.of_store
 def upgrade(
     *,
-    global_for_local: Annotated[
-        bool,
-        typer.Option(
-            "--global-for-local",
-            envvar="MARGINALIA_GLOBAL_FOR_LOCAL",
-            help="Make indexes that can only be local in a new table as global ones: a user's "
-            "orders then lag their writes by a moment.",
-        ),
-    ] = False,
     write_units: options.WriteUnits = None,
     settings: Settings,
 ) -> None:
@@ -87,7 +78,6 @@ def upgrade(
         _upgrade(
             settings,
             write_units,
-            global_for_local=global_for_local,
         )
     )
     typer.echo(
@@ -140,9 +130,7 @@ async def _create(settings: Settings) -> bool:
         return store.created or await create_table(store.table)
 
 
-async def _upgrade(
-    settings: Settings, write_units: float | None, *, global_for_local: bool
-) -> Upgraded:
+async def _upgrade(settings: Settings, write_units: float | None) -> Upgraded:
     async with open_store(settings, share=True, usable=False) as store:
         store.table.pace = Pace(write_units)
         total = (await admin.describe(store.table))["ItemCount"] or None
@@ -155,7 +143,6 @@ async def _upgrade(
 
             return await upgrade_table(
                 store.table,
-                global_for_local=global_for_local,
                 index_progress=_changes_of(progress),
                 scan_progress=lambda items: progress.update(items, f"{items:,} items seen"),
                 wait_for_writers=wait_for_writers,

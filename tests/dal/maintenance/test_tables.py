@@ -3,8 +3,6 @@
 import random
 import uuid
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
@@ -13,7 +11,7 @@ from dal.client import admin
 from dal.client.table import Table
 from dal.entities import INDEXES
 from dal.entities.comment import COMMENT, KEYED, comment_key, is_comment
-from dal.entities.order import ORDER, ORDERS_BY_DATE
+from dal.entities.order import ORDER
 from dal.entities.organization import ORGANIZATION_USER
 from dal.entities.ticket import TICKET
 from dal.errors import StoreRefusedError
@@ -23,21 +21,19 @@ from dal.maintenance.tables import Upgraded, upgrade
 from dal.maintenance.verify import verify
 from dal.model import OrderStatus
 from dal.repositories.comments import Selection
-from dal.repositories.orders import OrderSelection
 from dal.statistics.mode import KEY, Maintenance, MaintenanceStore
 from dal.stores import Stores
-from dal.table.definition import global_for_local, refuse_outdated, table_definition
+from dal.table.definition import refuse_outdated, table_definition
 from dal.table.items import Item
 from tests import oracle
 from tests.dal.maintenance import first_release
-from tests.dal.repositories.test_order_pages import listed
 from tests.fakes import Answer, FaultyClient, Operation, client_error
 from tests.organizations import ROSTERS, ticket
-from tests.strategies import TIES, order
+from tests.strategies import order
 from tests.writers import Engine, Killed, ignore
 
 COMMENTS = oracle.make_comments("4/2", 90, seed=5)
-ADDED = ["byDate", "byStatusDate", "byAuthor", "GSI1", "openOrders"]
+ADDED = ["byAuthor", "GSI1", "openOrders"]
 
 
 @pytest.fixture(autouse=True)
@@ -60,16 +56,13 @@ async def nobody() -> None:
     """Wait for writers where there is none."""
 
 
-async def upgraded(
-    table: Table, *, local_too: bool = True, told: list[str] | None = None
-) -> Upgraded:
+async def upgraded(table: Table, *, told: list[str] | None = None) -> Upgraded:
     def tell(name: str, words: str) -> None:
         if told is not None:
             told.append(f"{name}: {words}")
 
     return await upgrade(
         table,
-        global_for_local=local_too,
         index_progress=tell,
         scan_progress=ignore,
         wait_for_writers=nobody,
@@ -95,41 +88,14 @@ async def test_the_first_releases_table_is_exact_after_an_upgrade(absent: Table)
         ADDED, expiry=True, items=len(COMMENTS), uncounted=True
     )
 
-    description = await admin.describe(absent)
-    refuse_outdated(description, INDEXES)
+    refuse_outdated(await admin.describe(absent), INDEXES)
     assert await admin.expires(absent)
-    absent.eventual = global_for_local(description, INDEXES)
     await walk_all(absent, COMMENTS)
     await rebuild(absent, nobody, ignore)
     assert await verify(absent, ignore) == []
     assert (await MaintenanceStore(absent).read()).exact
     await walk_all(absent, COMMENTS)
     assert await upgraded(absent) == Upgraded([], expiry=False, items=0, uncounted=False)
-
-
-async def test_orders_of_an_upgraded_table_are_listed_by_global_indexes(absent: Table) -> None:
-    await first_release.create(absent, [])
-    await upgraded(absent)
-    chance = random.Random(1)
-    orders = [
-        order(f"{n}", status=chance.choice(list(OrderStatus)), created_at=chance.choice(TIES))
-        for n in range(30)
-    ]
-    store = Stores(absent).orders
-    await store.put_many(orders)
-    selection = OrderSelection("ana")
-    with pytest.raises(StoreRefusedError):  # what is declared as local is asked consistently
-        await store.page(selection, oracle.next_cut(7, None, backward=False))
-    absent.eventual = global_for_local(await admin.describe(absent), INDEXES)
-    assert absent.eventual == {"byDate", "byStatusDate"}
-    for statuses in (None, frozenset({OrderStatus.PLACED, OrderStatus.SHIPPED})):
-        chosen = replace(selection, statuses=statuses)
-        for backward in (False, True):
-            read = partial(store.page, chosen)
-            found = await oracle.walk_pages(read, 7, backward=backward)
-            assert [ORDER.positions[ORDERS_BY_DATE.order](one) for one in found] == listed(
-                orders, chosen
-            )
 
 
 def without(item: Item, *names: str) -> Item:
@@ -156,8 +122,6 @@ async def test_items_get_the_keys_that_they_lack(absent: Table) -> None:
     await absent.put_many([*older, strange, tombstone])
     done = await upgraded(absent)
     assert done.indexes == [
-        "byDate",
-        "byStatusDate",
         "all",
         "byRating",
         "byAuthor",
@@ -239,7 +203,6 @@ async def test_a_count_of_zero_is_not_trusted_once_a_comment_gets_its_keys(table
     assert (await MaintenanceStore(table).read()).exact
     done = await upgrade(
         table,
-        global_for_local=False,
         index_progress=lambda *_: None,
         scan_progress=ignore,
         wait_for_writers=wait,
@@ -288,7 +251,7 @@ async def test_indexes_are_made_one_at_a_time_and_waited_for(old: Table) -> None
     await first_release.create(old, COMMENTS[:5])
     service, told = SlowIndexes(old.service), list[str]()
     await upgraded(Table(service, old.name), told=told)
-    assert service.begun == ["byAuthor", "GSI1", "openOrders", "byDate", "byStatusDate"]
+    assert service.begun == ADDED
     assert told[:3] == [
         "byAuthor: waits for another change of the table",
         "byAuthor: creating",
@@ -306,20 +269,20 @@ async def test_an_index_that_is_being_made_is_not_there_yet(old: Table) -> None:
         refuse_outdated(description, INDEXES)
 
 
-async def unchanged_by(table: Table, match: str, *, local_too: bool = False) -> None:
+async def unchanged_by(table: Table, match: str) -> None:
     before = await admin.describe(table)
     with pytest.raises(StoreRefusedError, match=match):
-        await upgraded(table, local_too=local_too)
+        await upgraded(table)
     assert await admin.describe(table) == before
 
 
-async def test_local_indexes_are_refused_unless_global_ones_will_do(old: Table) -> None:
-    await first_release.create(old, [])
-    await unchanged_by(old, "lacks the local indexes byDate, byStatusDate, .* --global-for-local")
+async def test_a_table_without_the_local_indexes_is_refused(old: Table) -> None:
+    await first_release.create(old, [], local=False)
+    await unchanged_by(old, "lacks the local indexes byDate, byStatusDate, .* `marginalia export`")
 
 
 async def test_other_keys_are_refused(old: Table) -> None:
-    definition = first_release.definition(old.name)
+    definition = first_release.definition(old.name, local=False)
     definition["KeySchema"][0]["AttributeName"] = "GSIPK"
     del definition["GlobalSecondaryIndexes"]
     definition["AttributeDefinitions"] = [
@@ -341,7 +304,7 @@ async def test_an_index_that_projects_less_is_refused_and_made_anew_once_it_is_g
         old, "the index all has other keys or projects less .* Delete a global index"
     )
     await old.call("update_table", GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "all"}}])
-    assert (await upgraded(old, local_too=False)).indexes == ["all"]
+    assert (await upgraded(old)).indexes == ["all"]
     await walk_all(old, COMMENTS)
 
 
@@ -370,7 +333,6 @@ async def test_no_rebuild_begins_before_an_upgrade_ends(table: Table) -> None:
     async def upgrade_once() -> Upgraded:
         return await upgrade(
             table,
-            global_for_local=False,
             index_progress=lambda *_: None,
             scan_progress=ignore,
             wait_for_writers=wait,

@@ -110,7 +110,6 @@ async def older_table(table: Table) -> Table:
 async def upgraded(table: Table) -> Upgraded:
     return await upgrade(
         table,
-        global_for_local=False,
         index_progress=lambda *_: None,
         scan_progress=ignore,
         wait_for_writers=nobody,

@@ -47,16 +47,14 @@ async def test_a_table_of_the_first_release_is_upgraded_and_served(
     monkeypatch.setattr("server.cli.commands.stats.SETTLE_SECONDS", 0)
     with pytest.raises(StoreRefusedError, match="run `marginalia table upgrade`"):
         await asyncio.to_thread(run, "explain", "42", *of(settings))
-    with pytest.raises(StoreRefusedError, match="--global-for-local"):
-        await asyncio.to_thread(run, "table", "upgrade", *of(settings))
     await asyncio.to_thread(run, "table", "describe", *of(settings))
     said = capsys.readouterr().out
-    assert "It lacks the indexes byDate, byStatusDate, byAuthor, GSI1, openOrders: run" in said
-    options = ("--global-for-local", "--write-units", "500", *of(settings))
+    assert "It lacks the indexes byAuthor, GSI1, openOrders: run" in said
+    options = ("--write-units", "500", *of(settings))
     await asyncio.to_thread(run, "table", "upgrade", *options)
     said = capsys.readouterr().out
     assert said.splitlines() == [
-        f"Table {settings.table} is what this version reads: 5 indexes added, 30 items given keys.",
+        f"Table {settings.table} is what this version reads: 3 indexes added, 30 items given keys.",
         "Its comments are not all counted: run `marginalia stats rebuild`.",
     ]
     await asyncio.to_thread(run, "stats", "rebuild", *of(settings))
@@ -69,7 +67,6 @@ async def test_a_table_of_the_first_release_is_upgraded_and_served(
             OrderSelection(placed.username), oracle.next_cut(5, None, backward=False)
         )
         assert page.nodes == [placed]
-        assert store.connection.eventual == store.table.eventual == {"byDate", "byStatusDate"}
 
 
 async def test_an_older_table_of_the_embedded_engine_is_refused_at_the_first_start(
@@ -83,13 +80,29 @@ async def test_an_older_table_of_the_embedded_engine_is_refused_at_the_first_sta
         with pytest.raises(StoreRefusedError, match="run `marginalia table upgrade`"):
             async with open_store(Settings(data_dir=tmp_path), share=False):
                 pass
-    options = ("--global-for-local", "--data-dir", str(tmp_path))
-    await asyncio.to_thread(run, "table", "upgrade", *options)
+    await asyncio.to_thread(run, "table", "upgrade", "--data-dir", str(tmp_path))
     async with open_store(Settings(data_dir=tmp_path), share=False) as store:
         page = await Stores(store.table).comments.page(
             Selection("42"), oracle.next_cut(5, None, backward=False)
         )
     assert len(page.edges) == 3
+
+
+async def test_a_table_that_no_upgrade_can_help_is_exported_and_loaded(
+    settings: Settings, table: Table, tmp_path: Path
+) -> None:
+    comments = oracle.make_comments("42", 30, seed=1)
+    older = Table(table.service, f"{table.name}-oldest")
+    await first_release.create(older, comments, local=False)
+    with pytest.raises(StoreRefusedError, match="run `marginalia export`"):
+        await asyncio.to_thread(run, "table", "upgrade", *of(replace(settings, table=older.name)))
+    exported = ("export", "-o", str(tmp_path / "out"))
+    await asyncio.to_thread(run, *exported, *of(replace(settings, table=older.name)))
+    line = of(replace(settings, table=table.name))
+    await asyncio.to_thread(run, "load", str(tmp_path / "out/comments.jsonl"), *line)
+    assert await oracle.walk(
+        Stores(table).comments, Selection("42"), 13, backward=False
+    ) == oracle.selected(comments, Selection("42"))
 
 
 async def test_the_restore_drill(
