@@ -1,7 +1,7 @@
-"""Runs one step of ``make setup``, and says how far it is; needs nothing but Python.
+"""Runs one step of ``make setup`` and prints its progress; needs only Python.
 
-``python server/installing.py TITLE PATTERNS COMMAND…``: the files that match one of the patterns,
-which are parted by spaces, are what is installed so far.
+``python server/installing.py TITLE PATTERNS COMMAND…``: PATTERNS are globs with spaces between
+them. Each file that matches one of them counts as installed.
 """
 
 import subprocess
@@ -16,27 +16,27 @@ _LINES_OF_A_FAILURE = 40
 
 
 def step(title: str, patterns: str, command: Sequence[str]) -> int:
-    """Run a command to its end and return its exit code; what it said is shown if it failed."""
+    """Run a command to its end and return its exit code; if it fails, print its output."""
     started = time.monotonic()
     before = _matching(patterns)
-    said: list[str] = []
+    output: list[str] = []
     _say(f"{title}: begun")
     with subprocess.Popen(  # noqa: S603 - the Makefile's own command
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
-        reading = Thread(target=said.extend, args=(process.stdout,))
+        reading = Thread(target=output.extend, args=(process.stdout,))
         reading.start()
         while True:
             reading.join(_SECONDS_BETWEEN)
             seconds = f"{time.monotonic() - started:.0f} s"
             if not reading.is_alive():
                 break
-            found = sum(line.startswith("Collecting ") for line in said)
+            found = sum(line.startswith("Collecting ") for line in output)
             parts = [f"{found} found"] if found else []
             parts.append(f"{_matching(patterns) - before} installed")
             _say(f"{title}: {', '.join([*parts, seconds])}")
     if process.returncode:
-        _say("".join(said[-_LINES_OF_A_FAILURE:]).rstrip())
+        _say("".join(output[-_LINES_OF_A_FAILURE:]).rstrip())
         _say(f"{title}: failed after {seconds}, see above")
     else:
         _say(f"{title}: done, {_matching(patterns) - before} in {seconds}")
@@ -48,7 +48,7 @@ def _matching(patterns: str) -> int:
 
 
 def _say(line: str) -> None:
-    print(line, flush=True)  # noqa: T201 - what a person who sets up reads
+    print(line, flush=True)  # noqa: T201 - the output of `make setup`
 
 
 if __name__ == "__main__":

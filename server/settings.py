@@ -1,11 +1,17 @@
-"""What a server or command is told: where the store is and how to serve it."""
+"""Settings of servers and commands. A field declares a setting once: default, option, help, check.
+
+``server.cli.options`` makes command-line options and environment variables of the fields. Workers
+import this module, so it does not import Typer, which takes 44 ms.
+"""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import Field, dataclass, field, fields
+from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Any, NamedTuple
+from urllib.parse import SplitResult, urlsplit
 
 from throttled.exceptions import DataError
 from throttled.rate_limiter.quota_parser import parse
@@ -14,188 +20,67 @@ from server.errors import CommandError
 from server.logs import LogFormat
 
 ANY_ORIGIN = "*"
+NO_RATE_LIMIT = "off"
 
 _HOST_NAME = re.compile(r"[\w.-]+")
 
-DEADLINE = 10.0
-NO_RATE_LIMIT = "off"
+Check = tuple[Callable[[str], bool], str]
+"""Whether a value is good, and the end of the message for a value that is not."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """Options of one command; CommandError when two of them contradict each other.
+class Option(NamedTuple):
+    """The metadata of a setting's field: how the command line offers the setting."""
 
-    The store is the embedded engine over ``data_dir`` unless ``endpoint_url`` names a DynamoDB API
-    or ``aws`` asks for Amazon DynamoDB.
-    """
+    help: str
+    panel: str | None = None
+    """The heading of ``--help`` that lists it; None is the command's own options."""
+    name: str | None = None
+    """The option's name without dashes, where it is not the field's name."""
+    off: str | None = None
+    """The name that switches a flag off; None puts ``no-`` before the name, "" offers none."""
+    bounds: tuple[float | None, float | None] = (None, None)
+    check: Check | None = None
+    """Holds for the value, or for each value of a repeatable option."""
+    secret: bool = False
+    """Whether messages leave out the value."""
 
-    host: str = "127.0.0.1"
-    port: int = 8000
-    """0 takes any free port."""
-    public_url: str | None = None
-    """Scheme, host and port at which browsers reach the server, such as https://shop.example; pages
-    build their absolute links from it. None takes them from each request."""
-    allowed_hosts: Sequence[str] = ()
-    """Hosts that the server answers for besides that of ``public_url`` and the names of loopback;
-    ``*.shop.example`` is any host below it, ``*`` any host."""
-    data_dir: Path = Path("data")
-    demo: bool = False
-    explain: bool = False
-    introspection: bool = True
-    """Whether clients may ask for the schema, and are told of it in errors."""
-    known_products_only: bool = False
-    """Whether comments on products without stored details are refused."""
-    documents: Sequence[Path] = ()
-    """Manifests of trusted documents, beside those that the table keeps."""
-    documents_only: bool = False
-    """Whether other documents are refused."""
-    apq: bool = False
-    """Whether clients may register documents by their hashes: automatic persisted queries."""
-    s_maxage: int = 10
-    """Seconds for which shared caches keep public reads of trusted documents; 0 is not at all."""
-    stale_while_revalidate: int = 30
-    """Seconds after these in which they may show one while they ask for a new one."""
-    endpoint_url: str | None = None
-    aws: bool = False
-    table: str = "marginalia"
-    redis_url: str | None = field(default=None, repr=False)
-    """A Redis by which workers and servers over one table tell each other of changes; the URL may
-    hold a password."""
-    analytics_url: str | None = field(default=None, repr=False)
-    """The HTTP interface of the ClickHouse that answers analytics, maybe with a password; None is
-    DuckDB over files in ``data_dir``."""
-    workers: int = 1
-    """Processes that serve; each takes one core at most."""
-    exit_when_blocked: bool | None = None
-    """Whether a process ends when its event loop is blocked; None: only if there are workers."""
-    jwt_secret: str | None = None
-    """Verifies HS256; None leaves it to the data directory's own secret."""
-    jwks_url: str | None = None
-    jwt_audience: str | None = None
-    """What ``aud`` of the key set's JWTs must hold."""
-    cors_origins: Sequence[str] = ()
-    """Origins whose pages may call the API from a browser; ``*`` is any."""
-    picture_origins: Sequence[str] = ()
-    """Origins beside our own whose pictures of products the pages show: they see who looks."""
-    deadline: float = DEADLINE
-    """Seconds that a request may take once it is there, all its calls of the store included."""
-    log_format: LogFormat = "text"
-    access_log: bool = False
-    """Whether each request is a line of the log."""
-    metrics_port: int | None = None
-    """Where Prometheus scrapes; 0 takes any free port, None is nowhere."""
-    metrics_host: str = "127.0.0.1"
-    """The address of that port: whoever reaches it sees the metrics."""
-    trace_url: str | None = None
-    """A collector that takes OTLP over HTTP, such as http://127.0.0.1:4318; None is no traces."""
-    trace_sample: float = 0.01
-    """The part of requests without a trace of their caller's that get one."""
-    keep_alive: int = 75
-    """Seconds that a connection may be idle: more than the 60 of usual balancers, which must be the
-    ones that close."""
-    request_timeout: int = 20
-    """Seconds for a request to arrive; the largest takes 8 at 1 Mbit/s."""
-    max_connections: int | None = None
-    """None leaves it to the descriptors that the system allows."""
-    max_concurrency: int = 8
-    """Requests that run at once on a busy process. With more, all wait for longer: the event loop
-    goes through them before it looks at the next client."""
-    rate_limit: str = "100/s"
-    """Requests of one client. A person stays far below, and a storefront's server below what one
-    process can answer."""
-    trusted_proxies: Sequence[str] = ("127.0.0.1", "::1")
-    """Addresses and networks whose ``X-Forwarded-For`` is believed."""
 
-    def __post_init__(self) -> None:
-        if self.aws and self.endpoint_url is not None:
-            raise CommandError("--aws and --endpoint-url exclude each other: give one of them.")
-        if self.apq and self.documents_only:
-            raise CommandError("--apq and --documents-only exclude each other: give one of them.")
-        for option, url in (
-            ("--endpoint-url", self.endpoint_url),
-            ("--jwks-url", self.jwks_url),
-            ("--trace-url", self.trace_url),
-        ):
-            if url is not None and not _is_url(url):
-                raise CommandError(f"{option} {url} is no URL such as http://127.0.0.1:8001.")
-        self._check_analytics()
-        self._check_redis()
+def option_name(setting: Field[Any]) -> str:
+    """Return the command-line option of a field of the settings, with its dashes."""
+    option: Option = setting.metadata["option"]
+    return f"--{option.name or setting.name.replace('_', '-')}"
 
-        self._check_origins()
-        for proxy in self.trusted_proxies:
-            if not _is_network(proxy):
-                raise CommandError(
-                    f"--trusted-proxy {proxy} is no address and no network such as 10.0.0.0/8."
-                )
-        if self.rate_limit != NO_RATE_LIMIT and not _is_rate(self.rate_limit):
-            raise CommandError(
-                f"--rate-limit {self.rate_limit} is no rate such as 100/s or 600/min, nor 'off'."
-            )
 
-    def _check_origins(self) -> None:
-        if self.public_url is not None and not _is_origin(self.public_url):
-            raise CommandError(
-                f"--public-url {self.public_url} is not scheme, host and port alone: give it as "
-                "https://shop.example, without a path."
-            )
-        for host in self.allowed_hosts:
-            if not _is_host(host):
-                raise CommandError(
-                    f"--allowed-host {host} is not a host: give it as shop.example, "
-                    "*.shop.example or '*', without scheme, port and path."
-                )
+def _setting(default: Any, help: str, **metadata: Any) -> Any:  # noqa: A002 - as Typer calls it
+    option = Option(help, **metadata)
+    return field(default=default, repr=not option.secret, metadata={"option": option})
 
-        for origin in self.cors_origins:
-            if origin != ANY_ORIGIN and not _is_origin(origin):
-                raise CommandError(
-                    f"--cors-origin {origin} is no origin such as https://shop.example, nor '*'."
-                )
 
-        for origin in self.picture_origins:
-            if not (_is_origin(origin) and origin.startswith("https:")):
-                raise CommandError(
-                    f"--picture-origin {origin} is no origin such as https://cdn.shop.example."
-                )
+def _split(url: str) -> SplitResult:
+    """Return a URL's parts, all of them empty if it is not one."""
+    try:
+        parts = urlsplit(url)
+        return urlsplit("") if parts.port == 0 else parts
+    except ValueError:  # a port beyond 65535
+        return urlsplit("")
 
-    def _check_analytics(self) -> None:
-        """Raise CommandError, without the URL's password, where it is none."""
-        if self.analytics_url is not None and not _is_url(self.analytics_url):
-            raise CommandError(
-                "--analytics-url is no URL such as http://user:password@127.0.0.1:8123."
-            )
 
-    def _check_redis(self) -> None:
-        """Raise CommandError, without the URL's password, where it is none."""
-        if self.redis_url is not None and not _is_redis_url(self.redis_url):
-            raise CommandError(
-                "--redis-url is no URL such as redis://127.0.0.1:6379/0, rediss://host:6379 or "
-                "unix:///run/redis.sock."
-            )
+def _is_url(text: str) -> bool:
+    parts = _split(text)
+    return parts.scheme in {"http", "https"} and bool(parts.hostname)
 
-    @property
-    def live(self) -> bool:
-        """Whether clients may subscribe: several workers hear of each other's writes by Redis."""
-        return self.workers == 1 or self.redis_url is not None
 
-    @property
-    def ends_when_blocked(self) -> bool:
-        """Whether a process ends when its event loop is blocked."""
-        return self.workers > 1 if self.exit_when_blocked is None else self.exit_when_blocked
-
-    @property
-    def embedded(self) -> bool:
-        """Whether the store is an engine of our own over a file in ``data_dir``."""
-        return not self.aws and self.endpoint_url is None
+def _is_redis_url(text: str) -> bool:
+    parts = _split(text)
+    path = parts.path.strip("/")
+    if parts.scheme == "unix":
+        return bool(path)
+    database = not path or path.isdecimal()
+    return parts.scheme in {"redis", "rediss"} and bool(parts.hostname) and database
 
 
 def _is_origin(text: str) -> bool:
     return _is_url(text) and text == "{0.scheme}://{0.netloc}".format(urlsplit(text))
-
-
-def _is_host(pattern: str) -> bool:
-    """Return whether a pattern is a name, an address, ``*.`` with a name, or ``*``."""
-    name = pattern.removeprefix("*.")
-    return pattern == "*" or _is_network(name.strip("[]")) or _HOST_NAME.fullmatch(name) is not None
 
 
 def _is_network(text: str) -> bool:
@@ -206,32 +91,271 @@ def _is_network(text: str) -> bool:
     return True
 
 
+def _is_host(pattern: str) -> bool:
+    """Return whether a pattern is a name, an address, ``*.`` with a name, or ``*``."""
+    name = pattern.removeprefix("*.")
+    return pattern == "*" or _is_network(name.strip("[]")) or _HOST_NAME.fullmatch(name) is not None
+
+
 def _is_rate(text: str) -> bool:
     try:
-        return len(parse(text)) == 1
+        return text == NO_RATE_LIMIT or len(parse(text)) == 1
     except DataError:
         return False
 
 
-def _is_redis_url(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        if parts.scheme == "unix":
-            return bool(parts.path.strip("/"))
-        database = parts.path.strip("/")
-        return (
-            parts.scheme in {"redis", "rediss"}
-            and bool(parts.hostname)
-            and parts.port != 0
-            and (not database or database.isdecimal())
-        )
-    except ValueError:  # a port beyond 65535
-        return False
+_URL = (_is_url, "is not a URL such as http://127.0.0.1:8001.")
+_CLICKHOUSE_URL = (_is_url, "is not a URL such as http://user:password@127.0.0.1:8123.")
+_REDIS_URL = (
+    _is_redis_url,
+    "is not a URL such as redis://127.0.0.1:6379/0, rediss://host:6379 or unix:///run/redis.sock.",
+)
+_PUBLIC_URL = (
+    _is_origin,
+    "is not scheme, host and port alone: give it as https://shop.example, without a path.",
+)
+_HOST = (
+    _is_host,
+    "is not a host: give it as shop.example, *.shop.example or '*', without scheme, port and path.",
+)
+_CORS_ORIGIN = (
+    lambda text: text == ANY_ORIGIN or _is_origin(text),
+    "is neither an origin such as https://shop.example nor '*'.",
+)
+_PICTURE_ORIGIN = (
+    lambda text: _is_origin(text) and text.startswith("https:"),
+    "is not an origin such as https://cdn.shop.example.",
+)
+_PROXY = (_is_network, "is neither an address nor a network such as 10.0.0.0/8.")
+_RATE = (_is_rate, "is neither a rate such as 100/s or 600/min nor 'off'.")
+
+_documents = partial(_setting, panel="Documents")
+_store = partial(_setting, panel="Store")
+_authentication = partial(_setting, panel="Authentication")
+_observability = partial(_setting, panel="Observability")
+_limits = partial(_setting, panel="Processes and limits")
 
 
-def _is_url(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port beyond 65535
-        return False
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The settings of one command; CommandError for values that are wrong or exclude each other.
+
+    The store is the embedded engine over ``data_dir``, unless ``endpoint_url`` names a DynamoDB API
+    or ``aws`` selects Amazon DynamoDB.
+    """
+
+    host: str = _setting("127.0.0.1", "Address to listen on.")
+    port: int = _setting(8000, "Port to listen on; 0 takes any free port.", bounds=(0, 65535))
+    public_url: str | None = _setting(
+        None,
+        "Scheme, host and port at which browsers reach the server, such as https://shop.example. "
+        "Canonical links, the sitemap, robots.txt and JSON-LD use it. Default: the request's host.",
+        check=_PUBLIC_URL,
+    )
+    allowed_hosts: Sequence[str] = _setting(
+        (),
+        "Host that requests may name: shop.example, *.shop.example for each host below it, or '*' "
+        "for any host. Requests that name another host get status 421. Repeatable. The host of "
+        "--public-url and this machine's loopback names are always allowed.",
+        name="allowed-host",
+        check=_HOST,
+    )
+    demo: bool = _setting(
+        False,
+        "Load demo data once, and let every visitor write as one user: by the JWT that the server "
+        "prints, or by one click on the pages.",
+    )
+    explain: bool = _setting(False, "Serve the field 'plan': what a page read and what it cost.")
+    introspection: bool = _setting(
+        True, "Let clients query the schema; if off, errors hide it too."
+    )
+    known_products_only: bool = _setting(
+        False,
+        "Refuse comments on products that have no title, picture or address stored.",
+        off="any-product",
+    )
+    cors_origins: Sequence[str] = _setting(
+        (),
+        "Origin of pages that may call the API from a browser, such as https://shop.example; '*' "
+        "is any origin. Repeatable. --demo allows this machine's origins too.",
+        name="cors-origin",
+        check=_CORS_ORIGIN,
+    )
+    picture_origins: Sequence[str] = _setting(
+        (),
+        "Origin of product pictures that the pages show, such as https://cdn.shop.example. It sees "
+        "who views them. Repeatable.",
+        name="picture-origin",
+        check=_PICTURE_ORIGIN,
+    )
+    deadline: float = _setting(
+        10.0,
+        "Seconds that a request may take after it has arrived, all calls of the store included. "
+        "A request that takes longer fails with UNAVAILABLE.",
+        bounds=(1, None),
+    )
+    log_format: LogFormat = _documents("text", "Format of the log on standard error.")
+
+    documents: Sequence[Path] = _setting(
+        (),
+        "Manifest of documents that clients request by id: Relay's persisted queries or Apollo's "
+        "manifest. Repeatable. 'marginalia documents add' keeps documents in the table instead.",
+    )
+    documents_only: bool = _documents(False, "Run registered documents and refuse all others.")
+    apq: bool = _documents(
+        False,
+        "Automatic persisted queries: clients of Apollo and urql register a text by its hash, and "
+        "send the hash alone afterwards. The server keeps 16 MB of texts.",
+    )
+    s_maxage: int = _documents(
+        10,
+        "Seconds for which a CDN may keep the public answer to a GET with a registered document's "
+        "id; 0 means not at all.",
+        bounds=(0, None),
+    )
+    stale_while_revalidate: int = _documents(
+        30,
+        "Seconds after --s-maxage in which a CDN may show the old answer while it fetches the new.",
+        bounds=(0, None),
+    )
+
+    data_dir: Path = _store(Path("data"), "Directory in which the embedded engine keeps its data.")
+    endpoint_url: str | None = _store(
+        None,
+        "Use the DynamoDB API at this URL instead of the embedded engine, with the AWS credentials "
+        "and region of the environment.",
+        check=_URL,
+    )
+    aws: bool = _store(
+        False, "Use Amazon DynamoDB, with the usual AWS variables and files.", off=""
+    )
+    table: str = _store("marginalia", "Name of the table.")
+    redis_url: str | None = _setting(
+        None,
+        "Redis by which workers and servers over one table announce changes to each other's "
+        "subscribers, such as redis://127.0.0.1:6379/0. Several workers without Redis refuse "
+        "subscriptions. The variable keeps a password out of the list of processes.",
+        check=_REDIS_URL,
+        secret=True,
+    )
+    analytics_url: str | None = _store(
+        None,
+        "HTTP interface of the ClickHouse that answers trends and movers, such as "
+        "http://127.0.0.1:8123. Without it, DuckDB answers from files in the data directory.",
+        check=_CLICKHOUSE_URL,
+        secret=True,
+    )
+
+    jwt_secret: str | None = _authentication(
+        None,
+        "Secret that signs and verifies HS256 JWTs, of 32 bytes or more. The variable keeps it out "
+        "of the list of processes. Without it, the data directory's own secret is used.",
+        secret=True,
+    )
+    jwks_url: str | None = _authentication(
+        None, "Key set that verifies RS256, ES256 and EdDSA JWTs.", check=_URL
+    )
+    jwt_audience: str | None = _authentication(
+        None, "Audience that 'aud' of the key set's JWTs must name."
+    )
+
+    access_log: bool = _observability(
+        False,
+        "Log a line for each request: its operation, time and cost, without addresses and names.",
+    )
+    metrics_port: int | None = _observability(
+        None,
+        "Port on which Prometheus reads metrics; 0 takes any free port. Default: no metrics.",
+        bounds=(0, 65535),
+    )
+    metrics_host: str = _observability(
+        "127.0.0.1", "Address of the metrics port. Clients that reach it see the metrics."
+    )
+    trace_url: str | None = _observability(
+        None,
+        "OpenTelemetry collector that receives traces by OTLP over HTTP, such as "
+        "http://127.0.0.1:4318.",
+        check=_URL,
+    )
+    trace_sample: float = _observability(
+        0.01,
+        "Share of requests that get a trace, in addition to requests that their caller traces. At "
+        "most 20 requests a second of a process get one.",
+        bounds=(0, 1),
+    )
+
+    keep_alive: int = _limits(
+        75,
+        "Seconds that a connection may be idle. Keep it above the load balancer's own limit, which "
+        "is 60 as a rule: the balancer must close first.",
+        bounds=(1, None),
+    )
+    # The largest request takes 8 seconds at 1 Mbit/s.
+    request_timeout: int = _limits(
+        20, "Seconds in which a request must arrive, head and body.", bounds=(1, None)
+    )
+    workers: int = _limits(
+        1, "Processes that serve the port. Each takes one core at most.", bounds=(1, None)
+    )
+    exit_when_blocked: bool | None = _limits(
+        None,
+        "End the process when its event loop is blocked for 15 seconds, so that a supervisor "
+        "restarts it. Default: on with --workers 2 or more.",
+    )
+    max_connections: int | None = _limits(
+        None,
+        "Connections at once. Default: as many as the system has file descriptors for.",
+        bounds=(1, None),
+    )
+    # With more, all wait for longer: the event loop runs them before it accepts the next client.
+    max_concurrency: int = _limits(
+        8,
+        "Requests that run at once in a process. Further ones wait, or get status 503 if they "
+        "would wait for more than six seconds.",
+        bounds=(1, None),
+    )
+    # A person stays far below, and a storefront's server below what one process can answer.
+    rate_limit: str = _limits(
+        "100/s",
+        "Requests of one client, such as 100/s or 600/min. Further ones get status 429. 'off' sets "
+        "no limit.",
+        check=_RATE,
+    )
+    trusted_proxies: Sequence[str] = _limits(
+        ("127.0.0.1", "::1"),
+        "Address or network of a proxy. Its X-Forwarded-For names the client; without this header "
+        "the proxy's requests are not limited. Repeatable.",
+        name="trusted-proxy",
+        check=_PROXY,
+    )
+
+    def __post_init__(self) -> None:
+        if self.aws and self.endpoint_url is not None:
+            raise CommandError("--aws and --endpoint-url exclude each other: give one of them.")
+        if self.apq and self.documents_only:
+            raise CommandError("--apq and --documents-only exclude each other: give one of them.")
+        for setting in fields(self):
+            option: Option = setting.metadata["option"]
+            given = getattr(self, setting.name)
+            if option.check is None or given is None:
+                continue
+            accepts, message = option.check
+            for value in [given] if isinstance(given, str) else given:
+                if not accepts(value):
+                    shown = "" if option.secret else f" {value}"
+                    raise CommandError(f"{option_name(setting)}{shown} {message}")
+
+    @property
+    def live(self) -> bool:
+        """Whether clients may subscribe. Several workers announce writes to each other by Redis."""
+        return self.workers == 1 or self.redis_url is not None
+
+    @property
+    def ends_when_blocked(self) -> bool:
+        """Whether a process ends when its event loop is blocked."""
+        return self.workers > 1 if self.exit_when_blocked is None else self.exit_when_blocked
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the store is our own engine over a file in ``data_dir``."""
+        return not self.aws and self.endpoint_url is None

@@ -1,4 +1,4 @@
-"""``marginalia``: the command line, and how its faults are told."""
+"""``marginalia``: the command line, its commands, and the messages and exit codes of errors."""
 
 import gc
 import logging
@@ -7,9 +7,10 @@ import sys
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
 from dal.errors import DalError
 from server.errors import INTERRUPTED, CommandError, exit_code
@@ -19,12 +20,13 @@ _NOWHERE = logging.NullHandler()
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command: what it does, an example of it, and the module of the same name.
+    """A command: what it does, an example, and the module that has its function of the same name.
 
-    With ``actions`` it is a group, and each of these functions one of its commands; an underscore
-    at the end of a name keeps it apart from Python's own.
+    With ``actions`` it is a group, and each of these functions is one of its commands; an
+    underscore at the end of a name distinguishes it from Python's own.
     """
 
+    module: str
     summary: str
     example: str
     actions: tuple[str, ...] = ()
@@ -32,62 +34,101 @@ class Command:
 
 COMMANDS = {
     "serve": Command(
-        "Serve GraphQL and GraphiQL, with storage of its own or over any DynamoDB API.",
+        "serve",
+        "Serve GraphQL, GraphiQL and pages, over an embedded engine or any DynamoDB API.",
         "marginalia serve --demo --explain",
     ),
     "load": Command(
+        "load",
         "Load comments, products, orders, organisations, tickets or profiles from a file.",
         "marginalia load reviews.csv --map product_id=ProductId --set language=en",
     ),
     "export": Command(
-        "Export what is stored to JSONL, CSV or Parquet, which load takes as they are.",
+        "export",
+        "Export rows to JSONL, CSV or Parquet files, which load reads.",
         "marginalia export --output shop-monday",
     ),
     "explain": Command(
-        "Show how a page would be read: index, key ranges, cost.",
+        "explain",
+        "Read a page of comments and print its plan: index, key ranges, cost.",
         "marginalia explain B000G6RYNE --rating 4 --rating 5 --language en",
     ),
     "token": Command(
-        "Print a JWT to write with.",
+        "token",
+        "Print a JWT, which writing needs.",
         "marginalia token --user ana --role moderator",
     ),
     "documents": Command(
-        "Register documents that clients ask for by id, or list them.",
+        "documents",
+        "Register documents that clients request by id, or list them.",
         "marginalia documents add persisted_queries.json",
         ("add", "list_"),
     ),
     "table": Command(
+        "table",
         "Create, upgrade or describe the table, or print its data model.",
         "marginalia table workbench > marginalia.json",
         ("create", "upgrade", "describe", "workbench"),
     ),
     "stats": Command(
-        "Rebuild, verify or follow the counts by rating and language.",
+        "stats",
+        "Rebuild or verify the statistics, or update them from the table's stream.",
         "marginalia stats verify",
         ("rebuild", "verify", "follow"),
     ),
     "analytics": Command(
-        "Fill the store of trends and movers, or print what it answers.",
+        "analytics",
+        "Fill the analytics store, or print trends and movers from it.",
         "marginalia analytics trend B000G6RYNE --interval month",
         ("refresh", "trend", "movers"),
     ),
     "backup": Command(
-        "Write the embedded engine's data to one file, also while a server runs.",
+        "backup",
+        "Write the embedded engine's data to one file; servers may run meanwhile.",
         "marginalia backup marginalia-monday.db",
     ),
     "restore": Command(
-        "Put a backup in the place of the embedded engine's data.",
+        "backup",
+        "Replace the embedded engine's data by a backup.",
         "marginalia restore marginalia-monday.db",
     ),
     "schema": Command(
+        "serve",
         "Print the GraphQL schema.",
         "marginalia schema > schema.graphql",
     ),
 }
 
 
+class ListedCommand(TyperCommand):
+    """A command that reads each option from the environment too, and lists options by panel.
+
+    Typer's own panels cut off long options and variables at 80 columns. Its plain lists cut nothing
+    off, but have no panels.
+    """
+
+    def __init__(self, *args: Any, **given: Any) -> None:
+        super().__init__(*args, **given)
+        for one in self.params:
+            if isinstance(one, TyperOption):
+                one.envvar = "MARGINALIA_" + one.opts[0].strip("-").replace("-", "_").upper()
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write each panel of arguments and options as a list below its heading."""
+        panels: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for one in self.get_params(ctx):
+            usual = "Options" if isinstance(one, TyperOption) else "Arguments"
+            if record := one.get_help_record(ctx):
+                panels.setdefault(getattr(one, "rich_help_panel", None) or usual, []).append(record)
+        for heading, records in panels.items():
+            if not records:
+                continue
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
 def build(arguments: list[str]) -> typer.Typer:
-    """Return the application; only the modules of commands among ``arguments`` are imported.
+    """Return the application. It imports only the modules of commands among ``arguments``.
 
     The SDK and the GraphQL engine take most of a second to import, and ``--help`` needs neither.
     """
@@ -96,9 +137,10 @@ def build(arguments: list[str]) -> typer.Typer:
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
-        epilog="'marginalia COMMAND --help' shows more; each option is also a variable, "
-        "such as MARGINALIA_PORT. Exit codes: 0 done, 1 something differs or was not loaded, "
-        "2 usage, 3 the store cannot be used, 130 Ctrl-C.",
+        rich_markup_mode=None,
+        epilog="'marginalia COMMAND --help' lists a command's options. Each option is also an "
+        "environment variable, such as MARGINALIA_PORT. Exit codes: 0 done, 1 differences or rows "
+        "not loaded, 2 wrong usage, 3 the store cannot be used, 130 Ctrl-C.",
     )
     for name, command in COMMANDS.items():
         _register(app, name, command, wanted=name in arguments)
@@ -106,16 +148,22 @@ def build(arguments: list[str]) -> typer.Typer:
 
 
 def main() -> None:
-    """Run the command line; expected faults end it with one sentence and an exit code.
+    """Run the command line; an expected error ends it with one sentence and an exit code.
 
-    The files of all commands and of the processes that they start hold customers' data: their owner
-    alone may read them.
+    All commands and the processes that they start write customers' data to files, which their owner
+    alone may read.
     """
     os.umask(0o077)
-    # What failed on the way is for a server's log, which takes it from here all the same.
+    # Without a handler, Python would print the warnings of ``dal`` among a command's output. A
+    # server's log has its own handler and takes them all the same.
     logging.getLogger("dal").addHandler(_NOWHERE)
     try:
-        _built(sys.argv[1:])()
+        # Imports leave no garbage, and collections during them would take a sixth of the time.
+        gc.disable()
+        app = build(sys.argv[1:])
+        gc.freeze()
+        gc.enable()
+        app()
     except (CommandError, DalError) as error:
         sentence = " ".join(str(error).split())
         print(f"marginalia: {sentence}", file=sys.stderr)  # noqa: T201 - a command's output
@@ -124,33 +172,24 @@ def main() -> None:
         sys.exit(INTERRUPTED)
 
 
-def _built(arguments: list[str]) -> typer.Typer:
-    """Build without collecting garbage, and never look through what was imported for any again.
-
-    There is none, and to look takes a sixth of the time.
-    """
-    gc.disable()
-    app = build(arguments)
-    gc.freeze()
-    gc.enable()
-    return app
-
-
 def _register(app: typer.Typer, name: str, command: Command, *, wanted: bool) -> None:
     example = f"Example: {command.example}"
-    module = import_module(f"server.cli.commands.{name}") if wanted else None
+    module = import_module(f"server.cli.commands.{command.module}") if wanted else None
     if module is not None and command.actions:
-        group = typer.Typer(no_args_is_help=True)
+        group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
         for action in command.actions:
-            group.command(action.rstrip("_"))(getattr(module, action))
-        app.add_typer(group, name=name, help=command.summary, epilog=example)
+            act = getattr(module, action)
+            first_line = (act.__doc__ or "").partition("\n")[0]  # whole, as Typer would cut it
+            group.command(action.rstrip("_"), short_help=first_line, cls=ListedCommand)(act)
+        summary = command.summary
+        app.add_typer(group, name=name, help=summary, short_help=summary, epilog=example)
     else:
         act = getattr(module, name, _not_wanted)
-        app.command(name, short_help=command.summary, epilog=example)(act)
+        app.command(name, short_help=command.summary, epilog=example, cls=ListedCommand)(act)
 
 
 def _not_wanted() -> None:
-    """Stand in a list of commands for one that is not run."""
+    """Take the place of a command that ``--help`` lists and that does not run."""
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - Typer calls it with the flag alone

@@ -1,152 +1,66 @@
-"""Options that several commands share; each can be set as MARGINALIA_<OPTION> as well."""
+"""Options of the settings, which commands share."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import Field, fields
 from functools import wraps
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
-from server.settings import Settings
+from server.settings import Option, Settings, option_name
 
-DEFAULTS = Settings()
-
-_STORE = "Store"
-
-DataDir = Annotated[
-    Path,
-    typer.Option(
-        "--data-dir",
-        envvar="MARGINALIA_DATA_DIR",
-        rich_help_panel=_STORE,
-        help="Where the embedded engine keeps its data.",
-    ),
-]
-
-EndpointUrl = Annotated[
-    str | None,
-    typer.Option(
-        "--endpoint-url",
-        envvar="MARGINALIA_ENDPOINT_URL",
-        rich_help_panel=_STORE,
-        help="Use the DynamoDB API at this URL instead of the embedded engine, with the AWS "
-        "credentials and region of the environment.",
-        show_default=False,
-    ),
-]
-
-Aws = Annotated[
-    bool,
-    typer.Option(
-        "--aws",
-        envvar="MARGINALIA_AWS",
-        rich_help_panel=_STORE,
-        help="Use Amazon DynamoDB, with the usual AWS variables and files.",
-    ),
-]
-
-TableName = Annotated[
-    str,
-    typer.Option(
-        "--table",
-        envvar="MARGINALIA_TABLE",
-        rich_help_panel=_STORE,
-        help="The name of the table.",
-    ),
-]
-
-AnalyticsUrl = Annotated[
-    str | None,
-    typer.Option(
-        "--analytics-url",
-        envvar="MARGINALIA_ANALYTICS_URL",
-        rich_help_panel=_STORE,
-        help="Ask the ClickHouse whose HTTP interface is here for trends and movers, instead of "
-        "DuckDB over files in the data directory.",
-        show_default=False,
-    ),
-]
-
-WriteUnits = Annotated[
-    float | None,
-    typer.Option(
-        "--write-units",
-        envvar="MARGINALIA_WRITE_UNITS",
-        min=1,
-        metavar="N",
-        help="Consume at most so many WCU a second, by what DynamoDB tells of each write; no limit "
-        "if not given.",
-        show_default=False,
-    ),
-]
-
-ReadUnits = Annotated[
-    float | None,
-    typer.Option(
-        "--read-units",
-        envvar="MARGINALIA_READ_UNITS",
-        min=1,
-        metavar="N",
-        help="Let the scan of the table consume at most so many RCU a second, by what DynamoDB "
-        "tells of each answer; no limit if not given.",
-        show_default=False,
-    ),
-]
-
-MetricsPort = Annotated[
-    int | None,
-    typer.Option(
-        "--metrics-port",
-        envvar="MARGINALIA_METRICS_PORT",
-        min=0,
-        max=65535,
-        rich_help_panel="How it is seen from outside",
-        help="Show metrics to Prometheus on this port, apart from the API; 0 takes any free one.",
-        show_default=False,
-    ),
-]
-
-MetricsHost = Annotated[
-    str,
-    typer.Option(
-        "--metrics-host",
-        envvar="MARGINALIA_METRICS_HOST",
-        rich_help_panel="How it is seen from outside",
-        help="The address of that port: whoever reaches it sees the metrics.",
-    ),
-]
-
-_STORE_OPTIONS = {"data_dir": DataDir, "endpoint_url": EndpointUrl, "aws": Aws, "table": TableName}
-
-JwtSecret = Annotated[
-    str | None,
-    typer.Option(
-        "--jwt-secret",
-        envvar="MARGINALIA_JWT_SECRET",
-        rich_help_panel="Who may write",
-        help="Signs and verifies HS256 JWTs; 32 bytes or more. In the environment it stays out "
-        "of the list of processes. Without it the data directory's own secret counts.",
-        show_default=False,
-    ),
-]
+ALL = tuple(setting.name for setting in fields(Settings))
+STORE = ("data_dir", "endpoint_url", "aws", "table")
+"""The settings that say where the data is."""
 
 
-def of_store(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say where the store is; it takes them as ``settings``."""
+def takes(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of these settings after its own; it takes one ``settings``."""
+    types = get_type_hints(Settings)
+    by_name = {setting.name: setting for setting in fields(Settings)}
+    offered = [_parameter(by_name[name], types[name]) for name in names]
 
-    @wraps(command)
-    def with_options(**given: Any) -> None:
-        settings = Settings(**{name: given.pop(name) for name in _STORE_OPTIONS})
-        command(settings=settings, **given)
+    def with_settings(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def with_options(**given: Any) -> None:
+            values = {name: given.pop(name) for name in names}
+            # Typer gives None for a repeatable option without a value.
+            known = {name: value for name, value in values.items() if value is not None}
+            command(settings=Settings(**known), **given)
 
-    parameters = dict(inspect.signature(command).parameters)
-    taken = parameters.pop("settings")
-    offered = [
-        taken.replace(name=name, default=getattr(DEFAULTS, name), annotation=option)
-        for name, option in _STORE_OPTIONS.items()
-    ]
-    signature = inspect.Signature([*parameters.values(), *offered])
-    with_options.__signature__ = signature  # type: ignore[attr-defined]
-    with_options.__annotations__ = command.__annotations__ | _STORE_OPTIONS
-    return with_options
+        own = dict(inspect.signature(command).parameters)
+        del own["settings"]
+        signature = inspect.Signature([*own.values(), *offered])
+        with_options.__signature__ = signature  # type: ignore[attr-defined]
+        with_options.__annotations__ = {
+            one.name: one.annotation for one in signature.parameters.values()
+        }
+        return with_options
+
+    return with_settings
+
+
+def _parameter(setting: Field[Any], kind: Any) -> inspect.Parameter:
+    """Return the parameter of which Typer makes a setting's option."""
+    option: Option = setting.metadata["option"]
+    default: Any = setting.default
+    name = option_name(setting)
+    if get_origin(kind) is Sequence:
+        kind, default = list[get_args(kind)[0]] | None, list(default) or None  # type: ignore[misc]
+    elif bool in {kind, *get_args(kind)} and option.off != "":
+        name += f"/--{option.off or name.replace('--', 'no-')}"
+    declared = typer.Option(
+        name,
+        help=option.help,
+        rich_help_panel=option.panel,
+        min=option.bounds[0],
+        max=option.bounds[1],
+        show_default=default is not None,
+    )
+    return inspect.Parameter(
+        setting.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind, declared],
+    )

@@ -1,7 +1,7 @@
 """The table as a data model of NoSQL Workbench for DynamoDB, made from its one definition.
 
-The format knows no local indexes. They stand among the global ones, with the table's own partition
-key: the pictures are right, but a table must not be made from the model.
+The format has no local indexes. The model lists them with the global ones, with the table's own
+partition key: its pictures are right, but do not create a table from it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

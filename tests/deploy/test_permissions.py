@@ -100,8 +100,7 @@ def settings(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -
     """A table as servers and commands find it on AWS."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
         monkeypatch.setenv(name, "test")
-    monkeypatch.setattr("server.cli.commands.stats.SETTLE_SECONDS", 0)
-    monkeypatch.setattr("server.cli.commands.table.SETTLE_SECONDS", 0)
+    monkeypatch.setattr("server.cli.long_running.SETTLE_SECONDS", 0)
     monkeypatch.setattr("dal.maintenance.verify.PAUSE_SECONDS", 0)
     return Settings(endpoint_url=dynoxide_url, table=table.name)
 

@@ -31,8 +31,8 @@ def test_a_url_that_leads_nowhere_is_refused_without_its_password(url: str) -> N
     outcome = called("serve", "--endpoint-url", ENDPOINT, "--redis-url", url)
     assert outcome.returncode == 2
     assert outcome.stderr == (
-        "marginalia: --redis-url is no URL such as redis://127.0.0.1:6379/0, rediss://host:6379 or "
-        "unix:///run/redis.sock.\n"
+        "marginalia: --redis-url is not a URL such as redis://127.0.0.1:6379/0, rediss://host:6379 "
+        "or unix:///run/redis.sock.\n"
     )
 
 

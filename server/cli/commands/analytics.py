@@ -1,8 +1,7 @@
-"""``marginalia analytics``: fills the analytics store, and prints what it answers."""
+"""``marginalia analytics``: fills the analytics store, and prints trends and movers from it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, TypeVar
 
@@ -25,53 +24,52 @@ from dal.analytics.questions import (
 )
 from dal.analytics.service import Analytics
 from dal.analytics.store import Export
-from dal.client import admin
 from dal.model import rules
 from server.analytics.asking import analytics_of
-from server.cli import options
-from server.cli.patience import maintenance
+from server.cli.long_running import long_running, scanning
+from server.cli.options import STORE, takes
 from server.engine.storage import open_store
-from server.progress import ProgressBar
 from server.settings import Settings
 
 _BAR = 30
 _SHOWN = {Interval.DAY: "%Y-%m-%d", Interval.WEEK: "%G-W%V", Interval.MONTH: "%Y-%m"}
 
-Answer = TypeVar("Answer")
+_DATE = "A time in UTC, such as 2024-04-01 or 2024-04-01T12:00:00."
+
+Found = TypeVar("Found")
 
 From = Annotated[
     datetime | None,
-    typer.Option("--from", envvar="MARGINALIA_FROM", help="UTC.", show_default=False),
+    typer.Option("--from", metavar="DATE", help=_DATE, show_default=False),
 ]
 To = Annotated[
     datetime | None,
-    typer.Option("--to", envvar="MARGINALIA_TO", help="UTC.", show_default=False),
+    typer.Option("--to", metavar="DATE", help=_DATE, show_default=False),
 ]
 Every = Annotated[
     Interval,
     typer.Option(
-        envvar="MARGINALIA_INTERVAL",
         case_sensitive=False,
-        help="How long a period is; weeks start on Monday.",
+        help="Length of a period. Weeks start on Monday.",
     ),
 ]
 
 
-@maintenance
-@options.of_store
-def refresh(*, analytics_url: options.AnalyticsUrl = None, settings: Settings) -> None:
-    """Export all comments and answer from them from now on, also while servers run.
+@long_running
+@takes("analytics_url", *STORE)
+def refresh(settings: Settings) -> None:
+    """Copy all comments into the analytics store; servers may run meanwhile.
 
-    Later changes are in the answers after the next refresh: run it from a timer.
+    Trends and movers show later changes only after the next refresh: run it from a timer.
     """
-    export = asyncio.run(_refresh(replace(settings, analytics_url=analytics_url)))
+    export = asyncio.run(_refresh(settings))
     typer.echo(
         f"Table {settings.table}: analytics has {export.rows:,} comments as of "
         f"{export.began:%Y-%m-%d %H:%M:%S} UTC."
     )
 
 
-@options.of_store
+@takes("analytics_url", *STORE)
 def trend(
     *,
     product: Annotated[str, typer.Argument(help="The product's id.", show_default=False)],
@@ -79,68 +77,60 @@ def trend(
     language: Annotated[
         list[str] | None,
         typer.Option(
-            envvar="MARGINALIA_LANGUAGE",
             help="Only comments in this language, such as en. Repeatable.",
             show_default=False,
         ),
     ] = None,
     from_: From = None,
     to: To = None,
-    analytics_url: options.AnalyticsUrl = None,
     settings: Settings,
 ) -> None:
-    """Print how many comments a product got over time, and their ratings.
+    """Print a product's number of comments and average rating in each period.
 
-    From the first comment to the last, or the periods from --from and before --to.
+    The first row is the period of the first comment, or of --from. The last row is the period of
+    the last comment, or the one before --to.
     """
     question = TrendQuestion(
         rules.identifier("product", product),
         Span.of(interval, *rules.period(from_, to, ("from", "to"))),
         rules.languages("language", language) if language else None,
     )
-    settings = replace(settings, analytics_url=analytics_url)
     found = asyncio.run(_asked(settings, lambda analytics: analytics.trend(question)))
     if not found.points:
-        typer.echo(f"Product {product} has no comments as of {_told(found.as_of)}.")
+        typer.echo(f"Product {product} has no comments as of {_utc(found.as_of)}.")
         return
     Console().print(_trend_grid(product, found))
 
 
-@options.of_store
+@takes("analytics_url", *STORE)
 def movers(
     *,
     interval: Every = Interval.MONTH,
     by: Annotated[
         MovedBy,
         typer.Option(
-            envvar="MARGINALIA_BY",
             case_sensitive=False,
-            help="What moved: the mean rating, or the number of comments.",
+            help="Order by the change of the average rating, or of the number of comments.",
         ),
     ] = MovedBy.VOLUME,
     from_: From = None,
     to: To = None,
-    first: Annotated[
-        int, typer.Option(envvar="MARGINALIA_FIRST", min=1, max=100, help="How many to print.")
-    ] = 20,
+    first: Annotated[int, typer.Option(min=1, max=100, help="Number of products to print.")] = 20,
     at_least: Annotated[
         int,
         typer.Option(
-            envvar="MARGINALIA_AT_LEAST",
             min=1,
-            help="Comments in both periods that a mean rating needs.",
+            help="Comments that a product needs in each of the two periods with --by average.",
         ),
     ] = AT_LEAST,
-    analytics_url: options.AnalyticsUrl = None,
     settings: Settings,
 ) -> None:
-    """Print the products that moved most between two periods.
+    """Print the products that changed most between two periods.
 
-    These are the period of --from and that of --to: the last two that are over if none is given.
+    The two periods contain --from and --to. Default: the last two periods that have ended.
     """
     earlier, later = rules.period(from_, to, ("from", "to"))
     question = MoversQuestion(interval, by, earlier, later, first, at_least)
-    settings = replace(settings, analytics_url=analytics_url)
     found = asyncio.run(_asked(settings, lambda analytics: analytics.movers(question)))
     Console().print(_movers_grid(interval, found))
 
@@ -148,15 +138,11 @@ def movers(
 async def _refresh(settings: Settings) -> Export:
     from server.analytics.refresh import refresh  # noqa: PLC0415 - imports DuckDB
 
-    async with open_store(settings, share=True) as store:
-        total = (await admin.describe(store.table))["ItemCount"] or None
-        with ProgressBar(store.table.name, total) as progress:
-            return await refresh(
-                settings, store, lambda items: progress.update(items, f"{items:,} items seen")
-            )
+    async with open_store(settings, share=True) as store, scanning(store) as (_, seen):
+        return await refresh(settings, store, seen)
 
 
-async def _asked(settings: Settings, ask: Callable[[Analytics], Awaitable[Answer]]) -> Answer:
+async def _asked(settings: Settings, ask: Callable[[Analytics], Awaitable[Found]]) -> Found:
     analytics = analytics_of(settings)
     try:
         return await ask(analytics)
@@ -166,7 +152,7 @@ async def _asked(settings: Settings, ask: Callable[[Analytics], Awaitable[Answer
 
 def _trend_grid(product: str, found: Trend) -> Grid:
     title = Text(f"Comments on {product} by {found.interval.lower()}")
-    grid = Grid(title=title, title_justify="left", caption=f"As of {_told(found.as_of)}")
+    grid = Grid(title=title, title_justify="left", caption=f"As of {_utc(found.as_of)}")
     grid.add_column(found.interval.capitalize())
     for heading in ("Comments", "Average"):
         grid.add_column(heading, justify="right")
@@ -185,19 +171,19 @@ def _trend_grid(product: str, found: Trend) -> Grid:
 
 def _movers_grid(interval: Interval, found: Movers) -> Grid:
     names = [period.start.strftime(_SHOWN[interval]) for period in (found.earlier, found.later)]
-    title = f"What moved most from {names[0]} to {names[1]}"
-    grid = Grid(title=title, title_justify="left", caption=f"As of {_told(found.as_of)}")
+    title = f"Products that changed most from {names[0]} to {names[1]}"
+    grid = Grid(title=title, title_justify="left", caption=f"As of {_utc(found.as_of)}")
     grid.add_column("Product", overflow="fold")
     for name in names:
         grid.add_column(name, justify="right")
-    grid.add_column("Moved", justify="right")
+    grid.add_column("Change", justify="right")
     for mover in found.products:
-        grid.add_row(Text(mover.product.product_id), *map(_totals, _both(mover)), _move(mover))
+        grid.add_row(
+            Text(mover.product.product_id),
+            *map(_totals, (mover.earlier, mover.later)),
+            _move(mover),
+        )
     return grid
-
-
-def _both(mover: Mover) -> tuple[Totals, Totals]:
-    return mover.earlier, mover.later
 
 
 def _totals(totals: Totals) -> str:
@@ -215,5 +201,5 @@ def _average(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
 
 
-def _told(instant: datetime) -> str:
+def _utc(instant: datetime) -> str:
     return f"{instant:%Y-%m-%d %H:%M:%S} UTC"

@@ -1,48 +1,65 @@
-"""``marginalia backup``: the embedded engine's data in one file, while servers go on."""
+"""``marginalia backup`` and ``marginalia restore``: the embedded engine's data in one file."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from server.cli import options
-from server.engine.backup import back_up
+from server.cli.options import takes
+from server.engine import backup as engine_backup
 from server.engine.data_directory import DataDirectory
 from server.errors import CommandError
 from server.settings import Settings
 
+_PLACE = ("data_dir", "endpoint_url", "aws")
 
+
+@takes(*_PLACE)
 def backup(
-    file: Annotated[Path, typer.Argument(help="Where the backup goes.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="File to write.", show_default=False)],
     *,
-    force: Annotated[
-        bool,
-        typer.Option(
-            "--force", envvar="MARGINALIA_FORCE", help="Replace a file that is there already."
-        ),
-    ] = False,
-    data_dir: options.DataDir = options.DEFAULTS.data_dir,
-    endpoint_url: options.EndpointUrl = None,
-    aws: options.Aws = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    settings: Settings,
 ) -> None:
     """Write the embedded engine's data to one file, as it is at this moment.
 
     Servers may run and write meanwhile. The file holds every write that was acknowledged before
-    the command began. It appears once it is whole, checked and on the disk.
+    the command started. It appears when it is complete, checked and on the disk.
 
-    Copying the data file by hand loses or damages rows. The secret that signs JWTs is not in the
-    backup.
+    Do not copy the data file by hand: the copy would lose or damage rows. The backup does not hold
+    the secret that signs JWTs.
     """
-    check_embedded(Settings(data_dir=data_dir, endpoint_url=endpoint_url, aws=aws))
-    directory = DataDirectory(data_dir)
-    items = back_up(directory, file, force=force)
+    directory = _embedded(settings)
+    items = engine_backup.back_up(directory, file, force=force)
     typer.echo(f"{file}: {items:,} items of {directory.database}.")
 
 
-def check_embedded(settings: Settings) -> None:
-    """Raise CommandError unless the store is the embedded engine's file."""
+@takes(*_PLACE)
+def restore(
+    file: Annotated[
+        Path, typer.Argument(help="File that 'marginalia backup' wrote.", show_default=False)
+    ],
+    *,
+    settings: Settings,
+) -> None:
+    """Replace the embedded engine's data by a backup.
+
+    Stop the server of the data directory first. The command checks the backup before it changes
+    anything, and keeps the previous data next to the new, from where you can restore it. If the
+    command is interrupted, run it again.
+    """
+    directory = _embedded(settings)
+    items, kept = engine_backup.restore(directory, file)
+    typer.echo(f"{directory.database}: {items:,} items of {file}.")
+    if kept is not None:
+        typer.echo(f"The previous data is in {kept}.")
+
+
+def _embedded(settings: Settings) -> DataDirectory:
+    """Return the embedded engine's directory; CommandError where the store is DynamoDB."""
     if not settings.embedded:
         raise CommandError(
-            "Only the embedded engine's data is backed up and restored here: DynamoDB has backups "
-            "of its own, on demand and to any point in time."
+            "Only the embedded engine's data is backed up and restored here: use DynamoDB's own "
+            "backups, on demand or to a point in time."
         )
+    return DataDirectory(settings.data_dir)

@@ -1,4 +1,4 @@
-"""``marginalia documents``: GraphQL documents that clients ask for by id."""
+"""``marginalia documents``: GraphQL documents that clients request by id."""
 
 import asyncio
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from graphql import OperationDefinitionNode, parse
+from graphql import parse
 from rich.console import Console
 from rich.table import Table as Grid
 
@@ -14,44 +14,46 @@ from dal.stores import Stores
 from schema.build import build_schema
 from schema.execution.selections import operations_of
 from schema.execution.trusted_documents import TrustedDocuments
-from server.cli import options
+from server.cli.options import STORE, takes
 from server.engine.storage import open_table
 from server.errors import CommandError
 from server.manifests import read_manifests
 from server.settings import Settings
 
 
-@options.of_store
+@takes(*STORE)
 def add(
     files: Annotated[
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="Relay's persisted queries, {id: text}, or Apollo's manifest.",
+            help="Manifests: Relay's persisted queries, {id: text}, or Apollo's manifest.",
             show_default=False,
         ),
     ],
     *,
     settings: Settings,
 ) -> None:
-    """Keep the documents of manifests in the table, for every server over it.
+    """Store the documents of manifests in the table, for every server over the table.
 
-    Servers that run have them at once. Nothing is kept unless all of them fit the schema and its
-    limits. What is under an id never changes: documents that are there already stay as they are.
+    Running servers serve them at once. If a document does not fit the schema or its limits, the
+    command stores none. Stored documents never change: an id keeps the document that it has.
     """
     texts = read_manifests(files)
     new = asyncio.run(_add(settings, texts))
-    typer.echo(f"{new:,} of {len(texts):,} documents are new; all can be asked for by their ids.")
+    typer.echo(
+        f"{new:,} of {len(texts):,} documents are new; clients can request all by their ids."
+    )
 
 
-@options.of_store
+@takes(*STORE)
 def list_(*, settings: Settings) -> None:
-    """List the documents that the table keeps."""
+    """List the documents that the table holds."""
     Console().print(_grid(asyncio.run(_kept(settings))))
 
 
 async def _add(settings: Settings, texts: Mapping[str, str]) -> int:
-    """Keep what is not there; return how many that were, CommandError where any is broken."""
+    """Store new documents and return their number; CommandError if any document is invalid."""
     async with open_table(settings, share=True) as table:
         documents = Stores(table).documents
         kept = await documents.all()
@@ -76,10 +78,9 @@ def _grid(texts: Mapping[str, str]) -> Grid:
     grid.add_column("Operations")
     grid.add_column("Characters", justify="right")
     for document_id, text in texts.items():
-        operations = ", ".join(map(_shown, operations_of(parse(text))))
+        operations = ", ".join(
+            " ".join([one.operation.value, *([one.name.value] if one.name else [])])
+            for one in operations_of(parse(text))
+        )
         grid.add_row(document_id, operations, f"{len(text):,}")
     return grid
-
-
-def _shown(operation: OperationDefinitionNode) -> str:
-    return f"{operation.operation.value} {operation.name.value if operation.name else ''}".strip()

@@ -1,4 +1,4 @@
-"""``marginalia explain``: how a page of comments is read, and what it costs."""
+"""``marginalia explain``: reads a page of comments and prints its plan and cost."""
 
 import asyncio
 from dataclasses import replace
@@ -17,63 +17,51 @@ from dal.query.trace import ExecutionStatistics, Trace
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from resolvers.selection import DEFAULT_SIZE, DateOrder, plain_slice
-from server.cli import options
+from server.cli.options import STORE, takes
 from server.engine.storage import open_table
 from server.importer.instants import instant
 from server.settings import Settings
 
 
-@options.of_store
+@takes(*STORE)
 def explain(
-    product: Annotated[str, typer.Argument(help="The product whose comments are read.")],
+    product: Annotated[str, typer.Argument(help="Id of the product.")],
     *,
     rating: Annotated[
         list[int] | None,
-        typer.Option(envvar="MARGINALIA_RATING", help="Only this rating; repeat it for several."),
+        typer.Option(help="Only comments with this rating, 1 to 5. Repeatable."),
     ] = None,
     language: Annotated[
         list[str] | None,
-        typer.Option(
-            envvar="MARGINALIA_LANGUAGE", help="Only this language; repeat it for several."
-        ),
+        typer.Option(help="Only comments in this language, such as en. Repeatable."),
     ] = None,
     created_from: Annotated[
         str | None,
-        typer.Option(
-            envvar="MARGINALIA_CREATED_FROM", help="Only what was made then or later: 2024-12-01."
-        ),
+        typer.Option(help="Only comments created at or after this time, such as 2024-12-01."),
     ] = None,
     created_before: Annotated[
         str | None,
-        typer.Option(
-            envvar="MARGINALIA_CREATED_BEFORE", help="Only what was made before then: 2025-01-01."
-        ),
+        typer.Option(help="Only comments created before this time, such as 2025-01-01."),
     ] = None,
     order_by: Annotated[
         DateOrder,
-        typer.Option(
-            envvar="MARGINALIA_ORDER_BY", case_sensitive=False, help="Which end comes first."
-        ),
+        typer.Option(case_sensitive=False, help="Which comments come first."),
     ] = DateOrder.NEWEST,
     first: Annotated[
         int | None,
         typer.Option(
-            envvar="MARGINALIA_FIRST",
-            help=f"Rows from the first on, up to {MAX_ROWS}; default {DEFAULT_SIZE}.",
+            help="Number of rows from the start, or after --after. "
+            f"Default {DEFAULT_SIZE}, maximum {MAX_ROWS}.",
         ),
     ] = None,
     last: Annotated[
-        int | None, typer.Option(envvar="MARGINALIA_LAST", help="Rows up to the last instead.")
+        int | None, typer.Option(help="Number of rows from the end instead, or before --before.")
     ] = None,
-    after: Annotated[
-        str | None, typer.Option(envvar="MARGINALIA_AFTER", help="Start behind this cursor.")
-    ] = None,
-    before: Annotated[
-        str | None, typer.Option(envvar="MARGINALIA_BEFORE", help="Stop before this cursor.")
-    ] = None,
+    after: Annotated[str | None, typer.Option(help="Cursor after which the page starts.")] = None,
+    before: Annotated[str | None, typer.Option(help="Cursor before which the page ends.")] = None,
     settings: Settings,
 ) -> None:
-    """Read one page as the API would, and show what was read: index, key ranges, capacity."""
+    """Read one page as the API does, and print its index, key ranges and read capacity."""
     selection = Selection(
         rules.identifier("PRODUCT", product),
         rules.ratings("--rating", rating) if rating else None,
@@ -98,7 +86,7 @@ def explain(
         console.print(_alternatives(page.stats.trace))
         console.print(_compared(page.stats.trace))
     if page.edges:
-        console.print(f"To go on: --after {page.edges[-1].cursor}")
+        console.print(f"Next page: --after {page.edges[-1].cursor}")
 
 
 def _period(*bounds: str | None) -> tuple[datetime | None, datetime | None]:
@@ -113,7 +101,7 @@ def _period(*bounds: str | None) -> tuple[datetime | None, datetime | None]:
 def _grid(stats: ExecutionStatistics) -> Grid:
     title = f"{stats.access_pattern} on index {stats.index or 'none'}"
     if stats.residual:
-        title += f", keeping the rows of the asked-for {' and '.join(stats.residual)}"
+        title += f", filtered by {' and '.join(stats.residual)} after reading"
     grid = Grid(title=title, title_justify="left")
     grid.add_column("Partition key", overflow="fold")
     grid.add_column("Range", overflow="fold")
@@ -127,26 +115,26 @@ def _grid(stats: ExecutionStatistics) -> Grid:
     return grid
 
 
-def _told(capacity: float) -> str:
-    return "not told by this endpoint" if isnan(capacity) else f"{capacity:g}"
+def _units(capacity: float) -> str:
+    return "not reported by this endpoint" if isnan(capacity) else f"{capacity:g}"
 
 
 def _summary(page: Page[Comment]) -> str:
     stats = page.stats
     read = (
         f"Rows: {len(page.edges)}. Requests: {stats.requests}. "
-        f"Items read: {stats.items_read:,}. Read capacity units: {_told(stats.consumed_capacity)}."
+        f"Items read: {stats.items_read:,}. Read capacity units: {_units(stats.consumed_capacity)}."
     )
     if stats.estimated_capacity is not None:
         read += (
             f" Expected: {stats.estimated_capacity:.2f}, from statistics that took "
-            f"{_told(stats.planning_capacity)} more."
+            f"{_units(stats.planning_capacity)} more."
         )
     return read
 
 
 def _alternatives(trace: Trace) -> Grid:
-    grid = Grid(title="What the optimizer weighed", title_justify="left")
+    grid = Grid(title="Plans that the optimizer compared", title_justify="left")
     grid.add_column("Index", overflow="fold")
     for heading in ("Key ranges", "Rows", "RCU", "Cost"):
         grid.add_column(heading, justify="right")

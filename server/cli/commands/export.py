@@ -1,4 +1,4 @@
-"""``marginalia export``: the store as files that ``load`` takes as they are."""
+"""``marginalia export``: writes the stored rows to files that ``marginalia load`` reads."""
 
 import asyncio
 import sys
@@ -9,11 +9,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from dal.client import admin
 from dal.client.concurrency import Pace
 from dal.client.scan import Progress
-from server.cli import options
-from server.cli.patience import maintenance
+from server.cli.long_running import ReadUnits, long_running, scanning
+from server.cli.options import STORE, takes
 from server.engine.storage import Store, open_store
 from server.errors import DIFFERS, CommandError
 from server.exporter.export_files import export as export_to
@@ -21,7 +20,6 @@ from server.exporter.export_files import export_to_stdout
 from server.exporter.manifest import Manifest, Target, directory_of, single_file
 from server.exporter.row_kinds import ROW_KINDS, ExportKind, Format
 from server.importer.losses import counted
-from server.progress import ProgressBar
 from server.settings import Settings
 
 KindName = Literal["all", "comments", "orders", "organizations", "tickets", "profiles", "products"]
@@ -35,8 +33,8 @@ _SUFFIXES: dict[str, Format] = {
 }
 
 
-@maintenance
-@options.of_store
+@long_running
+@takes(*STORE)
 def export(
     *,
     output: Annotated[
@@ -44,39 +42,38 @@ def export(
         typer.Option(
             "--output",
             "-o",
-            envvar="MARGINALIA_OUTPUT",
-            help="A directory, which gets a file of each kind; the file of one kind; or - for "
-            "standard output.",
+            help="Directory for a file of each kind, file for one kind, or - for standard output.",
         ),
     ],
-    kind: Annotated[
-        KindName, typer.Option(envvar="MARGINALIA_KIND", help="What to export.")
-    ] = "all",
+    kind: Annotated[KindName, typer.Option(help="Kind of rows to export.")] = "all",
     format_: Annotated[
         Format | None,
         typer.Option(
             "--format",
-            envvar="MARGINALIA_FORMAT",
-            help="Where the file's name does not tell; JSONL if nothing does. Parquet needs "
-            "`.venv/bin/pip install -c constraints.txt -e '.\\[analytics]'`.",
+            help="Format of the files. Default: by the ending of the file's name, else jsonl. "
+            "Parquet needs `.venv/bin/pip install -c constraints.txt -e '.[analytics]'`.",
         ),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", envvar="MARGINALIA_FORCE", help="Replace what is there.")
-    ] = False,
-    read_units: options.ReadUnits = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
+    read_units: ReadUnits = None,
     settings: Settings,
 ) -> None:
-    """Export what is stored to files that `marginalia load` takes as they are.
+    """Export rows to files that 'marginalia load' reads without further options.
 
-    Servers may go on writing: what was there all the time is in the files exactly once, what
-    changed meanwhile in a state that it had. The files appear when all of them are whole.
+    Servers may write meanwhile. A row that exists during the whole export is in the files exactly
+    once. A row that changes is there in one of its states, or missing if it was added or deleted.
+    The files appear when all of them are complete.
 
     Exit code 1 if an item could not be read.
     """
     if output == _STDOUT:
-        rows_of = _rows_of(kind, format_ or "jsonl")
-        manifest = asyncio.run(_streamed(settings, rows_of, read_units))
+        if kind == "all":
+            raise CommandError("Standard output takes one kind: choose it with --kind.")
+        if format_ == "parquet":
+            raise CommandError(
+                "Parquet cannot be streamed to standard output: name a file with --output."
+            )
+        manifest = asyncio.run(_streamed(settings, (kind, format_ or "jsonl"), read_units))
     else:
         target = _target(output, kind, format_)
         manifest = asyncio.run(_exported(settings, target, read_units, force=force))
@@ -84,25 +81,17 @@ def export(
 
 
 def _target(output: Path, kind: KindName, format_: Format | None) -> Target:
-    """Return the files to write: one in a directory for each kind, or the file of one kind."""
+    """Return the files to write: one for each kind in a directory, or the file of one kind."""
     if kind == "all":
         if output.suffix.lower() in _SUFFIXES and not output.is_dir():
             raise CommandError(
-                f"{output} is called as one file, and all kinds need a directory: name one, or "
-                "one kind with --kind."
+                f"{output} is the name of one file, and all kinds need a directory: name a "
+                "directory, or one kind with --kind."
             )
         return directory_of(output, list(ROW_KINDS), format_ or "jsonl")
     if output.is_dir():
         output /= f"{kind}.{format_ or 'jsonl'}"
     return single_file(output, kind, format_ or _SUFFIXES.get(output.suffix.lower(), "jsonl"))
-
-
-def _rows_of(kind: KindName, format_: Format) -> tuple[ExportKind, Format]:
-    if kind == "all":
-        raise CommandError("Standard output takes one kind: name it with --kind.")
-    if format_ == "parquet":
-        raise CommandError("Parquet cannot be streamed: name a file with --output.")
-    return kind, format_
 
 
 async def _exported(
@@ -123,24 +112,22 @@ async def _streamed(
 async def _opened(
     settings: Settings, read_units: float | None
 ) -> AsyncIterator[tuple[Store, Progress]]:
-    """Open the store, and show how far its scan is, which keeps to some RCU a second."""
+    """Open the store for a scan that shows its progress and keeps to ``read_units`` a second."""
     # An export needs no index: it also reads a table that `table upgrade` cannot upgrade.
     async with open_store(settings, share=True, usable=False) as store:
         store.table.read_pace = Pace(read_units, reads=True)
-        total = (await admin.describe(store.table))["ItemCount"] or None
-        with ProgressBar(store.table.name, total) as progress:
-            yield store, lambda items: progress.update(items, f"{items:,} items read")
+        async with scanning(store, "read") as (_, seen):
+            yield store, seen
 
 
 def _report(manifest: Manifest, output: Path) -> None:
     counts = ", ".join(f"{one.rows:,} {kind}" for kind, one in manifest.files.items())
     place = "standard output" if output == _STDOUT else output
     period = f"from {manifest.begun} to {manifest.ended}"
-    typer.echo(f"{place}: {counts}, as they were in the time {period}.", err=output == _STDOUT)
+    typer.echo(f"{place}: {counts}, as they were {period}.", err=output == _STDOUT)
     if manifest.unreadable:
-        hold = "holds" if manifest.unreadable == 1 else "hold"
         raise CommandError(
-            f"{counted(manifest.unreadable, 'item')} under keys of ours {hold} nothing that can be "
-            "read: not exported.",
+            f"{counted(manifest.unreadable, 'item')} with keys of this program could not be read: "
+            "not exported.",
             DIFFERS,
         )

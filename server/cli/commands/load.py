@@ -1,48 +1,57 @@
-"""``marginalia load``: rows of a file, of any format, into the table."""
+"""``marginalia load``: writes the rows of a file, of any format, to the table, or checks them."""
 
-from dataclasses import replace
+import asyncio
+from contextlib import AsyncExitStack, closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from dal.client.concurrency import Pace
-from server.cli import options
-from server.cli.loading import Loading
-from server.cli.patience import maintenance
-from server.errors import CommandError
-from server.importer.column_mapping import make_column_mapping
-from server.importer.file_kinds import FILE_KINDS, FileKindName
+from dal.errors import DalError
+from server.cli.long_running import WriteUnits, long_running
+from server.cli.options import STORE, takes
+from server.engine.storage import open_store
+from server.errors import INTERRUPTED, CommandError, exit_code
+from server.importer.column_mapping import ColumnMapping, listed, make_column_mapping
+from server.importer.dry_run import DryRun
+from server.importer.file_kinds import FILE_KINDS, FileKindName, Put
 from server.importer.formats import FormatName
 from server.importer.instants import DateUnit
-from server.importer.opening import open_file
+from server.importer.losses import Losses, counted
+from server.importer.opening import Opened, open_file
 from server.importer.presets import Preset, find_preset, preset_names
+from server.importer.rejects import RejectsFile, rejects_file
+from server.importer.run import SHOWN_REJECTS, Load, Tally
+from server.progress import ProgressBar
 from server.settings import Settings
 
-_LAYOUT = "How the file is written"
+_LAYOUT = "Layout of the file"
+_NO_REJECTS = Path("/dev/null")
 
 
-@maintenance
-@options.of_store
+@long_running
+@takes(*STORE)
 def load(
     file: Annotated[
         Path,
         typer.Argument(
-            help="JSONL, CSV or XML, also packed by gzip or zstd, or Parquet; - is standard input."
+            help="JSONL, CSV, XML or Parquet file. All but Parquet may be packed by gzip or zstd, "
+            "or come from standard input as -."
         ),
     ],
     *,
     kind: Annotated[
         FileKindName | None,
-        typer.Option(envvar="MARGINALIA_KIND", help="What the rows are; comments if not given."),
+        typer.Option(help="Kind of the rows. Default: comments."),
     ] = None,
     preset: Annotated[
         str | None,
         typer.Option(
-            envvar="MARGINALIA_PRESET",
             metavar="NAME|FILE.toml",
-            help=f"An export that is known: {', '.join(preset_names())}; or a file of your own. "
-            "The other options come before what it says.",
+            help=f"Options for a known export: {', '.join(preset_names())}; or a file of your own. "
+            "Options that you give as well take precedence.",
         ),
     ] = None,
     map_: Annotated[
@@ -50,8 +59,7 @@ def load(
         typer.Option(
             "--map",
             metavar="FIELD=COLUMN",
-            envvar="MARGINALIA_MAP",
-            help="The column that holds a field, where their names differ; repeatable.",
+            help="Column that holds a field, where their names differ. Repeatable.",
         ),
     ] = None,
     set_: Annotated[
@@ -59,85 +67,76 @@ def load(
         typer.Option(
             "--set",
             metavar="FIELD=VALUE",
-            envvar="MARGINALIA_SET",
-            help="The value of a field in every row; repeatable.",
+            help="Value of a field in every row. Repeatable.",
         ),
     ] = None,
     id_from: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN,COLUMN…",
-            envvar="MARGINALIA_ID_FROM",
-            help="Columns whose hash is the id, where no column is one.",
+            help="Columns that are hashed into an id, for files without a column of ids.",
         ),
     ] = None,
     dry_run: Annotated[
         bool,
         typer.Option(
             "--dry-run",
-            envvar="MARGINALIA_DRY_RUN",
-            help="Read all of the file and say what would be loaded, lost and rejected; "
-            "write nothing.",
+            help="Read the whole file and report what a load would write, lose and reject; write "
+            "nothing.",
         ),
     ] = False,
     rejects: Annotated[
         Path | None,
         typer.Option(
-            envvar="MARGINALIA_REJECTS",
-            help="Where bad rows go, with line and reason; FILE.rejects.jsonl if not given. "
-            "Mended, this file loads itself, with the same options.",
+            help="File for rejected rows, with line and reason. Fix the rows there, then load this "
+            "file with the same options. Default: FILE.rejects.jsonl.",
         ),
     ] = None,
-    write_units: options.WriteUnits = None,
+    write_units: WriteUnits = None,
     format_: Annotated[
         FormatName | None,
         typer.Option(
             "--format",
-            envvar="MARGINALIA_FORMAT",
             rich_help_panel=_LAYOUT,
-            help="Where the file's name does not tell.",
+            help="Format of the file. Default: by the ending of its name.",
         ),
     ] = None,
     delimiter: Annotated[
         str | None,
         typer.Option(
-            envvar="MARGINALIA_DELIMITER",
             rich_help_panel=_LAYOUT,
-            help="Between cells of CSV: a character or tab; what the header uses if not given.",
+            help="Character between the cells of CSV, or tab. Default: that of the header.",
         ),
     ] = None,
     encoding: Annotated[
         str | None,
         typer.Option(
-            envvar="MARGINALIA_ENCODING",
             rich_help_panel=_LAYOUT,
-            help="Such as latin-1, cp1252 or utf-16; UTF-8 if not given.",
+            help="Encoding of the text, such as latin-1, cp1252 or utf-16. Default: UTF-8.",
         ),
     ] = None,
     date_unit: Annotated[
         DateUnit | None,
         typer.Option(
-            envvar="MARGINALIA_DATE_UNIT",
             rich_help_panel=_LAYOUT,
-            help="Of dates that are numbers; s if not given.",
+            help="Unit of dates that are numbers. Default: s.",
         ),
     ] = None,
     date_format: Annotated[
         str | None,
         typer.Option(
-            envvar="MARGINALIA_DATE_FORMAT",
             rich_help_panel=_LAYOUT,
-            help="Such as %m/%d/%Y; ISO 8601 and unix time if not given.",
+            help="Format of dates, such as %m/%d/%Y. Default: ISO 8601 and Unix time.",
         ),
     ] = None,
     settings: Settings,
 ) -> None:
-    """Load the rows of a file; rows of an id that is there already replace it.
+    """Load the rows of a file. A row replaces the stored row with the same id.
 
-    Bad rows are set aside while the good ones load, and the exit code is 1, as where rows that
-    differ have one id.
+    The command writes rejected rows to another file and loads the others. Its exit code is then 1,
+    also if different rows of the file have one id.
 
-    Loading the same file again changes nothing.
+    You may load a file again: rows that are stored already stay unchanged.
     """
     given: dict[str, Any] = {
         "kind": kind,
@@ -150,21 +149,92 @@ def load(
         find_preset(preset), **{name: one for name, one in given.items() if one is not None}
     )
     maps, sets = map_ or [], set_ or []
-    chosen = _identified(chosen, id_from, maps)
+    if id_from is not None:  # in place of the preset's column of ids
+        columns = [column.strip() for column in id_from.split(",")]
+        if not all(columns):
+            raise CommandError(f"--id-from {id_from!r} has an empty name: write it as a,b,c.")
+        if any(pair.startswith("id=") for pair in maps):
+            raise CommandError("--map and --id-from both give the id: leave one of them out.")
+        others = {name: column for name, column in chosen.map.items() if name != "id"}
+        chosen = replace(chosen, id_from=columns, map=others)
     mapping = make_column_mapping(FILE_KINDS[chosen.kind or "comments"], maps, sets, chosen)
-    loading = Loading(settings, Pace(write_units), chosen, mapping, rejects, dry_run=dry_run)
     with open_file(file, chosen, mapping, format_) as opened:
-        loading.load_file(file, opened)
+        if opened.empty:
+            typer.echo(f"{opened.source.name} is empty: 0 rows loaded.")
+            return
+        _Loading(settings, Pace(write_units), chosen, mapping, rejects, dry_run=dry_run).run(
+            file, opened
+        )
 
 
-def _identified(preset: Preset, id_from: str | None, maps: list[str]) -> Preset:
-    """Return the preset with the columns of --id-from, in place of a column that is the id."""
-    if id_from is None:
-        return preset
-    columns = [column.strip() for column in id_from.split(",")]
-    if not all(columns):
-        raise CommandError(f"--id-from {id_from!r} has an empty name: write it as a,b,c.")
-    if any(pair.startswith("id=") for pair in maps):
-        raise CommandError("id is given by --map and by --id-from: leave one of them out.")
-    others = {name: column for name, column in preset.map.items() if name != "id"}
-    return replace(preset, id_from=columns, map=others)
+@dataclass(frozen=True, slots=True)
+class _Loading:
+    """A load or a dry run. Exits with 1 if a row was rejected or different rows have one id."""
+
+    settings: Settings
+    pace: Pace
+    preset: Preset
+    mapping: ColumnMapping[Any]
+    rejects: Path | None
+    dry_run: bool
+
+    def run(self, file: Path, opened: Opened) -> None:
+        """Load the rows of a file and print a summary."""
+        rejects = RejectsFile(_NO_REJECTS) if self.dry_run else rejects_file(self.rejects, file)
+        with closing(Losses(self.preset, self.mapping)) as losses:
+            rows = losses.kept(opened.rows)
+            work = Load(opened.source, rows, self.mapping, rejects, note=losses.loaded)
+            self._report(work, losses, self._load_all(work))
+
+    def _load_all(self, work: Load[Any]) -> DryRun:
+        """Load all rows; return the dry run, which is empty if rows were written."""
+        rehearsal = DryRun()
+        try:
+            asyncio.run(self._load(work, rehearsal))
+        except (DalError, CommandError) as error:
+            if not work.tally.read or self.dry_run:
+                raise
+            sentence = str(error).removesuffix(".")
+            raise CommandError(f"{sentence}; {_written(work.tally)}", exit_code(error)) from error
+        except KeyboardInterrupt:
+            written = "" if self.dry_run else f"; {_written(work.tally)}"
+            typer.echo(f"marginalia: stopped{written}", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+        return rehearsal
+
+    async def _load(self, work: Load[Any], rehearsal: DryRun) -> None:
+        async with AsyncExitStack() as opened:
+            put: Put[Any] = rehearsal.put
+            if not self.dry_run:
+                store = await opened.enter_async_context(open_store(self.settings, share=True))
+                store.table.pace = self.pace
+                put = self.mapping.kind.put(store.table)
+            with ProgressBar(work.source.name, work.source.size) as progress:
+                await work.run(put, progress)
+
+    def _report(self, work: Load[Any], losses: Losses, rehearsal: DryRun) -> None:
+        tally = work.tally
+        if more := max(tally.rejected - SHOWN_REJECTS, 0):
+            typer.echo(f"… and {counted(more, 'row')} more.", err=True)
+        for line in rehearsal.first():
+            typer.echo(line)
+        if self.dry_run:
+            rows = counted(tally.written, "row")
+            summary = f"{rows} would load, {tally.rejected:,} would be rejected"
+        else:
+            see = f", see {work.rejects.path}" if tally.rejected else ""
+            summary = (
+                f"{tally.new:,} new, {tally.changed:,} changed, {tally.unchanged:,} unchanged, "
+                f"{tally.rejected:,} rejected{see}"
+            )
+        unused = f"; columns not used: {listed(losses.unused)}" if losses.unused else ""
+        typer.echo(f"{work.source.name}: {summary}{unused}.")
+        for sentence in losses.sentences():
+            typer.echo(sentence)
+        if tally.rejected or losses.shared:
+            raise typer.Exit(1)
+
+
+def _written(tally: Tally) -> str:
+    rows = counted(tally.written, "row")
+    return f"at least {rows} written. You can run the same command again."

@@ -1,14 +1,11 @@
 """``marginalia stats``: rebuilds and verifies the statistics, and follows the table's stream.
 
-``stream`` is imported only by what needs it.
+Functions import ``stream`` where they need it: other commands start without it.
 """
 
 import asyncio
 import logging
 import signal
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -17,24 +14,22 @@ from rich.table import Table as Grid
 
 from dal.client import admin
 from dal.client.concurrency import Pace
-from dal.client.scan import Progress
 from dal.client.streams import latest_stream
 from dal.client.table import connect_streams
 from dal.maintenance.rebuild import rebuild as rebuild_transactional
 from dal.maintenance.verify import Difference
 from dal.maintenance.verify import verify as verify_table
 from dal.statistics.boards import Boards
-from dal.statistics.mode import SETTLE_SECONDS, MaintenanceMode, MaintenanceStore
-from server.cli import options
-from server.cli.patience import maintenance
+from dal.statistics.mode import MaintenanceMode, MaintenanceStore
+from server.cli.long_running import ReadUnits, long_running, scanning, writers_settled
+from server.cli.options import STORE, takes
 from server.engine.storage import Store, open_store
 from server.errors import DIFFERS, UNAVAILABLE, CommandError
 from server.observability.exposition import followed
-from server.progress import ProgressBar
 from server.settings import Settings
 
 SHOWN = 100
-"""Differences in the table of them."""
+"""Differences that ``verify`` prints."""
 
 _NEXT = {
     MaintenanceMode.TRANSACTIONAL: "run `marginalia stats rebuild`, which is safe while servers "
@@ -48,40 +43,42 @@ _KEPT_BY = {
 }
 
 
-@maintenance
-@options.of_store
+@long_running
+@takes(*STORE)
 def rebuild(
     *,
     mode: Annotated[
         MaintenanceMode | None,
         typer.Option(
-            envvar="MARGINALIA_MODE",
-            help="How the counters are kept from now on: by this program's own writes, or from the "
-            "table's stream, for tables that other programs write to. As it is, if not given.",
+            help="Who updates the counters from now on: transactional, the servers' own writes; or "
+            "stream, 'marginalia stats follow' or the Lambda function, for tables that other "
+            "programs write to. Default: no change.",
             show_default=False,
         ),
     ] = None,
-    read_units: options.ReadUnits = None,
+    read_units: ReadUnits = None,
     settings: Settings,
 ) -> None:
-    """Count all comments anew and make the statistics exact, while servers go on writing.
+    """Count all comments and make the statistics exact, while servers write.
 
-    Interrupted, it is begun again with the same command.
+    If the command is interrupted, run it again.
     """
     kept = asyncio.run(_rebuild(settings, mode, read_units))
     typer.echo(f"Table {settings.table}: the statistics are exact; {_KEPT_BY[kept]}.")
 
 
-@maintenance
-@options.of_store
-def verify(*, read_units: options.ReadUnits = None, settings: Settings) -> None:
-    """Compare the statistics with all comments, counted anew; exit code 1 if any differs.
+@long_running
+@takes(*STORE)
+def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
+    """Count all comments and compare the statistics; exit code 1 if any differs.
 
-    Products that are behind on a leaderboard are moved.
+    The command also corrects the places of products on leaderboards.
     """
     mode, found, moved = asyncio.run(_verify(settings, read_units))
     if moved:
-        typer.echo(f"{moved:,} places on leaderboards were behind their counts, and are moved now.")
+        typer.echo(
+            f"{moved:,} places on leaderboards were behind their counts; they are corrected."
+        )
     if not found:
         typer.echo(f"Table {settings.table}: the statistics equal a recount.")
         return
@@ -91,25 +88,13 @@ def verify(*, read_units: options.ReadUnits = None, settings: Settings) -> None:
     )
 
 
-@options.of_store
-def follow(
-    *,
-    analytics_url: options.AnalyticsUrl = None,
-    metrics_port: options.MetricsPort = None,
-    metrics_host: options.MetricsHost = options.DEFAULTS.metrics_host,
-    settings: Settings,
-) -> None:
-    """Keep the statistics up with the table's stream until Ctrl-C; several may run.
+@takes(*STORE, "metrics_port", "metrics_host")
+def follow(settings: Settings) -> None:
+    """Update the statistics from the table's stream until Ctrl-C; several may run.
 
-    What 'marginalia analytics refresh' has filled is kept up too.
+    Run 'marginalia stats rebuild --mode stream' once before.
     """
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
-    settings = replace(
-        settings,
-        analytics_url=analytics_url,
-        metrics_port=metrics_port,
-        metrics_host=metrics_host,
-    )
     with followed(settings) as metrics:
         asyncio.run(_follow(settings, metrics))
 
@@ -120,30 +105,22 @@ async def _rebuild(
     async with open_store(settings, share=True) as store:
         store.table.read_pace = Pace(read_units, reads=True)
         wanted = mode or (await MaintenanceStore(store.table).read()).mode
-        async with _scanning(store) as (progress, seen):
-
-            async def wait_for_writers() -> None:
-                if not store.alone:
-                    progress.say(f"Waiting {SETTLE_SECONDS:.0f} s until running servers take part.")
-                    await asyncio.sleep(SETTLE_SECONDS)
-
+        async with scanning(store) as (progress, seen):
+            wait_for_writers = writers_settled(store, progress)
             if wanted is MaintenanceMode.TRANSACTIONAL:
                 await rebuild_transactional(store.table, wait_for_writers, seen)
-                await _end_stream(store)
+                if latest_stream(await admin.describe(store.table)) is not None:
+                    from dal.maintenance.stream_rebuild import end  # noqa: PLC0415 - see above
+
+                    await end(store.table)
             else:
-                from dal.maintenance.stream_rebuild import rebuild as rebuild_stream  # noqa: PLC0415 - see above
+                from dal.maintenance.stream_rebuild import (  # noqa: PLC0415 - see above
+                    rebuild as rebuild_stream,
+                )
 
                 async with connect_streams(store.connection) as streams:
                     await rebuild_stream(store.table, streams, wait_for_writers, seen)
     return wanted
-
-
-async def _end_stream(store: Store) -> None:
-    """Switch off the stream that was followed until now."""
-    if latest_stream(await admin.describe(store.table)) is not None:
-        from dal.maintenance.stream_rebuild import end  # noqa: PLC0415 - see above
-
-        await end(store.table)
 
 
 async def _verify(
@@ -152,18 +129,10 @@ async def _verify(
     async with open_store(settings, share=True) as store:
         store.table.read_pace = Pace(read_units, reads=True)
         maintenance = await MaintenanceStore(store.table).read()
-        async with _scanning(store) as (_, seen):
+        async with scanning(store) as (_, seen):
             boards = Boards(store.table)
             found = await verify_table(store.table, seen, boards)
     return maintenance.mode, found, boards.moved
-
-
-@asynccontextmanager
-async def _scanning(store: Store) -> AsyncIterator[tuple[ProgressBar, Progress]]:
-    """Show how far a scan of the table is; the second takes note of how many items it has seen."""
-    total = (await admin.describe(store.table))["ItemCount"] or None
-    with ProgressBar(store.table.name, total) as progress:
-        yield progress, lambda items: progress.update(items, f"{items:,} items seen")
 
 
 async def _follow(settings: Settings, metrics: str | None) -> None:
@@ -183,8 +152,8 @@ async def _follow_store(store: Store, metrics: str | None) -> None:
 
     if (await MaintenanceStore(store.table).read()).mode is MaintenanceMode.TRANSACTIONAL:
         raise CommandError(
-            "The counters of this table are kept by the writes themselves: run `marginalia stats "
-            "rebuild --mode stream` first if other programs write to it."
+            "The servers' own writes update the counters of this table: if other programs write to "
+            "it, run `marginalia stats rebuild --mode stream` first."
         )
     async with connect_streams(store.connection) as streams:
         reached = await caught_up(store.table)

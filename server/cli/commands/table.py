@@ -1,4 +1,4 @@
-"""``marginalia table``: makes the table, and shows what there is of it."""
+"""``marginalia table``: creates, upgrades and describes the table, and prints its data model."""
 
 import asyncio
 import json
@@ -15,14 +15,10 @@ from dal.client.streams import latest_stream
 from dal.entities import INDEXES
 from dal.maintenance.tables import IndexProgress, Upgraded, create_table
 from dal.maintenance.tables import upgrade as upgrade_table
-from dal.statistics.mode import (
-    SETTLE_SECONDS,
-    Maintenance,
-    MaintenanceStore,
-)
+from dal.statistics.mode import Maintenance, MaintenanceStore
 from dal.table.definition import differences, listed
-from server.cli import options
-from server.cli.patience import maintenance
+from server.cli.long_running import WriteUnits, long_running, scanning, writers_settled
+from server.cli.options import STORE, takes
 from server.cli.workbench import sample_items, workbench_model
 from server.engine.storage import open_store
 from server.progress import ProgressBar
@@ -30,28 +26,24 @@ from server.settings import Settings
 
 __all__ = ["create", "describe", "upgrade", "workbench"]
 
-_EXPIRES = "Expiry is on: DynamoDB deletes records whose time is over."
-_KEPT = "Expiry is off, so records of requests pile up: run `marginalia table create`."
-_UPGRADING = "An upgrade is not done: `marginalia table upgrade` goes on with it."
+_EXPIRES = "Expiry is on: DynamoDB deletes expired records of requests."
+_KEPT = "Expiry is off: records of requests pile up. Run `marginalia table create`."
+_UPGRADING = "An upgrade is not finished: run `marginalia table upgrade` again."
 _STREAM = "The stream of changes is on."
 _COPIED = (
-    "It is a copy (a restored backup, an import) of the table whose comments were counted: no "
-    "count is certain before `marginalia stats rebuild`."
+    "The table is a copy (a restored backup, an import) of a counted table: no count is certain. "
+    "Run `marginalia stats rebuild`."
 )
-_NO_STREAM = "The stream of changes is off; only counts in stream mode need it."
+_NO_STREAM = "The stream of changes is off. Only counting in stream mode needs it."
 
 
-@maintenance
-@options.of_store
-def create(
-    *,
-    settings: Settings,
-) -> None:
-    """Create the table with its indexes; an existing one is left as it is.
+@long_running
+@takes(*STORE)
+def create(settings: Settings) -> None:
+    """Create the table with its indexes; an existing table stays as it is.
 
-    What an interrupted command left undone is done when it is run again.
-
-    The embedded engine's table needs no such step: it is created when it is first opened.
+    If the command is interrupted, run it again. The embedded engine does not need the command: it
+    creates its table when it is first opened.
     """
     made = asyncio.run(_create(settings))
     typer.echo(
@@ -61,46 +53,39 @@ def create(
     )
 
 
-@maintenance
-@options.of_store
+@long_running
+@takes(*STORE)
 def upgrade(
     *,
-    write_units: options.WriteUnits = None,
+    write_units: WriteUnits = None,
     settings: Settings,
 ) -> None:
-    """Bring the table of an older version up to this one; servers of that version may go on.
+    """Upgrade a table of an older version while servers of that version run.
 
-    Adds the indexes that it lacks, one at a time, lets records expire, and gives items the keys
-    that they lack. Interrupted, it is begun again with the same command. Where DynamoDB cannot
-    change what would have to be changed it says so, and changes nothing.
+    The command adds missing indexes, one at a time, lets records expire, and adds missing keys to
+    items. If it is interrupted, run it again. If DynamoDB cannot make a change that the upgrade
+    needs, the command names it and changes nothing.
     """
-    done = asyncio.run(
-        _upgrade(
-            settings,
-            write_units,
-        )
-    )
+    done = asyncio.run(_upgrade(settings, write_units))
     typer.echo(
-        f"Table {settings.table} is what this version reads: {len(done.indexes)} indexes added, "
-        f"{done.items:,} items given keys."
+        f"Table {settings.table} fits this version: {len(done.indexes)} indexes added, keys added "
+        f"to {done.items:,} items."
     )
     if done.uncounted:
-        typer.echo("Its comments are not all counted: run `marginalia stats rebuild`.")
+        typer.echo("Not all of its comments are counted: run `marginalia stats rebuild`.")
 
 
-@maintenance
-@options.of_store
+@long_running
+@takes(*STORE)
 def describe(
     *,
     as_json: Annotated[
         bool,
-        typer.Option(
-            "--json", envvar="MARGINALIA_JSON", help="Print DescribeTable's answer as JSON."
-        ),
+        typer.Option("--json", help="Print DescribeTable's answer as JSON."),
     ] = False,
     settings: Settings,
 ) -> None:
-    """Show the table's keys and indexes and how many items it holds."""
+    """Show the table's keys and indexes and its number of items."""
     description, expires, maintenance = asyncio.run(_describe(settings))
     if as_json:
         typer.echo(json.dumps(description, indent=2, default=str))
@@ -109,19 +94,21 @@ def describe(
     typer.echo(_EXPIRES if expires else _KEPT)
     typer.echo(_STREAM if latest_stream(description) else _NO_STREAM)
     if lacking := differences(description, INDEXES).lacking:
-        typer.echo(f"It lacks {listed(lacking)}: run `marginalia table upgrade`.")
+        typer.echo(f"The table lacks {listed(lacking)}: run `marginalia table upgrade`.")
     if maintenance.upgrading:
         typer.echo(_UPGRADING)
     if maintenance.copied:
         typer.echo(_COPIED)
 
 
-def workbench(*, table: options.TableName = options.DEFAULTS.table) -> None:
+@takes("table")
+def workbench(settings: Settings) -> None:
     """Print the table's data model for NoSQL Workbench, with samples of each kind of item.
 
-    Import the file there to see the table and its indexes; it asks no engine and no AWS account.
+    Import the file there to see the table and its indexes. The command needs neither an engine nor
+    an AWS account.
     """
-    model = workbench_model(table, sample_items(), datetime.now(UTC))
+    model = workbench_model(settings.table, sample_items(), datetime.now(UTC))
     typer.echo(json.dumps(model, indent=2, ensure_ascii=False))
 
 
@@ -133,30 +120,23 @@ async def _create(settings: Settings) -> bool:
 async def _upgrade(settings: Settings, write_units: float | None) -> Upgraded:
     async with open_store(settings, share=True, usable=False) as store:
         store.table.pace = Pace(write_units)
-        total = (await admin.describe(store.table))["ItemCount"] or None
-        with ProgressBar(store.table.name, total) as progress:
-
-            async def wait_for_writers() -> None:
-                if not store.alone:
-                    progress.say(f"Waiting {SETTLE_SECONDS:.0f} s until running servers take part.")
-                    await asyncio.sleep(SETTLE_SECONDS)
-
+        async with scanning(store) as (progress, seen):
             return await upgrade_table(
                 store.table,
                 index_progress=_changes_of(progress),
-                scan_progress=lambda items: progress.update(items, f"{items:,} items seen"),
-                wait_for_writers=wait_for_writers,
+                scan_progress=seen,
+                wait_for_writers=writers_settled(store, progress),
             )
 
 
 def _changes_of(progress: ProgressBar) -> IndexProgress:
-    """Return what prints how far each index is, whenever that is something new."""
-    told: dict[str, str] = {}
+    """Return a function that prints the state of an index whenever the state changes."""
+    printed: dict[str, str] = {}
 
     def tell(name: str, words: str) -> None:
-        if told.get(name) != words:
+        if printed.get(name) != words:
             progress.say(f"{name}: {words}")
-        told[name] = words
+        printed[name] = words
 
     return tell
 
@@ -177,7 +157,7 @@ def _grid(description: dict[str, Any]) -> Grid:
         f"{description['ItemCount']:,} items",
         caption="Amazon DynamoDB counts items about every six hours.",
     )
-    for heading in ("Index", "Partition key", "Sort key", "Shows"):
+    for heading in ("Index", "Partition key", "Sort key", "Projects"):
         grid.add_column(heading)
     grid.add_row("(table)", *_keys(description), "everything")
     for index in indexes:

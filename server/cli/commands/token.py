@@ -9,31 +9,28 @@ import typer
 from dal.model import rules
 from server.auth.authenticator import make_token
 from server.auth.secret import ensure_secret, secret_source
-from server.cli import options
+from server.cli.options import takes
+from server.settings import Settings
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def parse_lifetime(text: str) -> timedelta:
-    """Return what ``90s``, ``30m``, ``12h`` or ``7d`` stand for; BadParameter for other texts."""
+    """Return the duration of ``90s``, ``30m``, ``12h`` or ``7d``; BadParameter for other texts."""
     match = re.fullmatch(r"([1-9][0-9]{0,4})([smhd])", text)
     if match is None:
         raise typer.BadParameter("give a number and a unit, such as 30m, 12h or 7d.")
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
+@takes("data_dir", "jwt_secret")
 def token(
     *,
-    user: Annotated[
-        str,
-        typer.Option("--user", envvar="MARGINALIA_USER", help="The name that comments will carry."),
-    ],
+    user: Annotated[str, typer.Option(help="User name that the user's comments show.")],
     role: Annotated[
         list[str] | None,
         typer.Option(
-            "--role",
-            envvar="MARGINALIA_ROLE",
-            help="What the user may do besides, such as moderator; repeatable.",
+            help="Role that gives the user further rights, such as moderator. Repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -42,18 +39,17 @@ def token(
         typer.Option(
             parser=parse_lifetime,
             metavar="DURATION",
-            envvar="MARGINALIA_LIFETIME",
-            help="How long it is valid: 30m, 12h, 7d.",
+            help="Time until the JWT expires, such as 90s, 30m, 12h or 7d.",
         ),
     ] = "1d",  # type: ignore[assignment]  # Typer parses the default as it does the option
-    data_dir: options.DataDir = options.DEFAULTS.data_dir,
-    jwt_secret: options.JwtSecret = None,
+    settings: Settings,
 ) -> None:
     """Print a JWT that names a user, for the header 'Authorization: Bearer <JWT>'.
 
-    It is signed with MARGINALIA_JWT_SECRET, or else with the secret that the
-    data directory keeps; one is made where there is none.
+    The secret that signs it is --jwt-secret, or else the one in the data directory. The command
+    creates the latter where none exists.
     """
     username = rules.identifier("user", user)
-    secret = secret_source(jwt_secret, data_dir)() or ensure_secret(data_dir)
+    find_secret = secret_source(settings.jwt_secret, settings.data_dir)
+    secret = find_secret() or ensure_secret(settings.data_dir)
     typer.echo(make_token(secret, username=username, roles=role or [], lifetime=lifetime))

@@ -136,7 +136,7 @@ async def test_what_was_there_is_kept_and_can_be_restored_in_turn(
     first, second = outcome.stdout.splitlines()
     assert first == f"{database}: {ITEMS + 1} items of {backup}."
     assert list(backup.parent.glob("backup.db*")) == [backup], "a backup is one file, without a log"
-    kept = Path(second.removeprefix("What was there before is kept in ").removesuffix("."))
+    kept = Path(second.removeprefix("The previous data is in ").removesuffix("."))
     assert not holds(data, "second")
     assert holds(data, "first 7")
     assert (await command("restore", kept, "--data-dir", data)).returncode == 0

@@ -182,5 +182,5 @@ async def test_a_site_below_a_path_is_open_too(table: Table) -> None:
     "origin", ["shop.example", "https://shop.example/", "https://shop.example/path", "", "null"]
 )
 def test_what_is_no_origin_is_refused_with_a_sentence(origin: str) -> None:
-    with pytest.raises(CommandError, match="is no origin such as"):
+    with pytest.raises(CommandError, match="is neither an origin such as"):
         Settings(cors_origins=[origin])

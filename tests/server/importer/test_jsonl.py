@@ -49,7 +49,9 @@ def test_an_overlong_line_keeps_its_head_only() -> None:
 
 
 def test_a_json_array_is_refused_as_a_whole() -> None:
-    with pytest.raises(CommandError, match="one JSON array: write one object a line"):
+    with pytest.raises(
+        CommandError, match=r"one JSON array: write one object a line, with `jq -c '\.\[\]'`"
+    ):
         read_json_lines('[\n{"id": 1}\n]\n')
 
 

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.errors import StoreUnavailableError
 from dal.model import Comment
 from dal.repositories.bulk_write import Outcome
 from dal.repositories.comments import CommentRepository
@@ -26,7 +25,7 @@ from server.importer.run import Load
 from server.importer.source import open_source, source_of
 from server.importer.streams import Counted
 from server.progress import ProgressBar
-from tests.server.importer.reading import HEADER, RecordingStore, jsonl, row, source
+from tests.server.importer.reading import RecordingStore, jsonl, row, source
 
 
 def make_load(content: bytes | str, rejects: Path, maps: Sequence[str] = ()) -> Load[Comment]:
@@ -42,40 +41,6 @@ async def run(load: Load[Comment], put: Put[Comment]) -> Load[Comment]:
     return load
 
 
-async def test_good_rows_load_while_bad_ones_are_set_aside(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "rejects.jsonl"
-    content = jsonl([row("1"), row("2", rating=9), row("3")]) + "{broken\n"
-    store = RecordingStore()
-    load = await run(make_load(content, path), store.put_many)
-    assert sorted(store.comments) == ["1", "3"]
-    assert (load.tally.read, load.tally.written, load.tally.rejected) == (4, 2, 2)
-    entries = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [(entry["line"], entry["reason"]) for entry in entries] == [
-        (2, "rating is 9; it goes from 1 to 5."),
-        (
-            4,
-            "broken JSON at column 2: Expecting property name enclosed in double quotes",
-        ),
-    ]
-    assert entries[0]["row"] == row("2", rating=9)
-    assert entries[1]["raw"] == "{broken"
-    assert capsys.readouterr().err.splitlines() == [
-        f"sample:{entry['line']}: {entry['reason']}" for entry in entries
-    ]
-
-
-async def test_only_the_first_rejects_are_printed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "rejects.jsonl"
-    load = await run(make_load("{broken\n" * 1_000, path), RecordingStore().put_many)
-    assert load.tally.rejected == 1_000
-    assert len(path.read_text().splitlines()) == 1_000
-    assert len(capsys.readouterr().err.splitlines()) == 20
-
-
 async def test_the_last_of_several_rows_with_one_id_stays(
     tmp_path: Path, comments: CommentRepository
 ) -> None:
@@ -86,53 +51,6 @@ async def test_the_last_of_several_rows_with_one_id_stays(
         stored = await comments.get(str(number % 7))
         assert stored is not None
         assert stored.text == str(number)
-
-
-async def test_a_file_loaded_twice_leaves_the_same_comments(
-    tmp_path: Path, comments: CommentRepository
-) -> None:
-    ids = [str(number) for number in range(100)]
-    content = jsonl([row(one) for one in ids])
-    for expected in ((100, 0, 0), (0, 0, 100)):
-        tally = (await run(make_load(content, tmp_path / "r"), comments.put_many)).tally
-        assert (tally.new, tally.changed, tally.unchanged) == expected
-    assert sorted(await comments.get_many(ids)) == sorted(ids)
-
-
-async def test_mended_rejects_load(tmp_path: Path, comments: CommentRepository) -> None:
-    path = tmp_path / "rejects.jsonl"
-    content = f'{HEADER}\n1,p,ada,9,en,t,x,2020-01-01\n2,p,ada,5,en,t,"x,2020-01-01\n'
-    await run(make_load(content, path), comments.put_many)
-    mended = path.read_text().replace('"9"', '"4"').replace('\\"x', "x")
-    load = await run(make_load(mended, tmp_path / "again"), comments.put_many)
-    assert load.tally.rejected == 0
-    assert sorted(await comments.get_many(["1", "2"])) == ["1", "2"]
-
-
-async def test_a_store_that_fails_midway_leaves_a_tally_of_what_is_certain(tmp_path: Path) -> None:
-    store = RecordingStore()
-
-    async def put(comments: Sequence[Comment]) -> Outcome:
-        await asyncio.sleep(0.001)
-        if any(comment.comment_id == "3000" for comment in comments):
-            raise StoreUnavailableError("DynamoDB does not answer.")
-        return await store.put_many(comments)
-
-    load = make_load(jsonl([row(str(number)) for number in range(10_000)]), tmp_path / "r")
-    with pytest.raises(StoreUnavailableError):
-        await run(load, put)
-    assert load.tally.written == len(store.comments)
-    assert 0 < load.tally.written < 10_000
-
-
-async def test_a_disk_without_room_for_the_rejects_ends_the_load() -> None:
-    load = make_load("{broken\n" * 10, Path("/dev/full"))
-    with pytest.raises(CommandError) as caught:
-        await run(load, RecordingStore().put_many)
-    assert str(caught.value) == (
-        "/dev/full cannot take the rejected rows (No space left on device): "
-        "name another file with --rejects."
-    )
 
 
 async def test_a_file_that_fails_midway_ends_the_load(tmp_path: Path) -> None:

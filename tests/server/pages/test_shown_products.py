@@ -83,7 +83,7 @@ def test_an_origin_is_the_same_however_it_is_spelt(origin: str, address: str, sh
 
 @pytest.mark.parametrize("origin", ["http://cdn.example", "https://cdn.example/a", "*", "cdn"])
 def test_an_origin_that_is_none_is_refused(origin: str) -> None:
-    with pytest.raises(CommandError, match="is no origin such as"):
+    with pytest.raises(CommandError, match="is not an origin such as"):
         Settings(picture_origins=[origin])
 
 

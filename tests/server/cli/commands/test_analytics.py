@@ -82,7 +82,7 @@ def test_movers_are_a_table(store: tuple[str, str], capsys: pytest.CaptureFixtur
 
 
 def test_the_password_of_a_server_is_not_printed() -> None:
-    with pytest.raises(CommandError, match="--analytics-url is no URL such as") as refused:
+    with pytest.raises(CommandError, match="--analytics-url is not a URL such as") as refused:
         Settings(analytics_url="clickhouse://me:hush@127.0.0.1")
     assert "hush" not in str(refused.value)
     assert "hush" not in repr(Settings(analytics_url="http://me:hush@127.0.0.1"))
@@ -95,7 +95,7 @@ def test_the_password_of_a_server_is_not_printed() -> None:
         (("trend", "42", "--from", "2020-01-01", "--to", "2020-01-01"), "must be earlier than"),
         (("trend", "42", "--language", "no language"), "BCP 47"),
         (("movers", "--from", "2020-01-01", "--to", "2020-01-02"), "earlier MONTH"),
-        (("trend", "42", "--analytics-url", "nowhere"), "is no URL"),
+        (("trend", "42", "--analytics-url", "nowhere"), "is not a URL"),
         (("trend", "42", "--analytics-url", "http://127.0.0.1:1"), "cannot be reached"),
     ],
 )

@@ -22,7 +22,7 @@ def test_documents_are_added_and_listed(tmp_path: Path, manifest: Path) -> None:
     store = {"MARGINALIA_DATA_DIR": str(tmp_path / "data")}
     added = called("documents", "add", manifest, **store)
     assert (added.returncode, added.stderr) == (0, "")
-    assert added.stdout == "1 of 1 documents are new; all can be asked for by their ids.\n"
+    assert added.stdout == "1 of 1 documents are new; clients can request all by their ids.\n"
     assert called("documents", "add", manifest, **store).stdout.startswith("0 of 1")
     listed = called("documents", "list", **store).stdout
     assert "1 documents" in listed

@@ -44,7 +44,7 @@ def test_a_directory_gets_a_file_of_each_kind(tmp_path: Path, store: list[str]) 
     assert said.startswith(
         f"{out}: 30 comments, 0 orders, 2 organizations, {len(TICKETS)} tickets, 0 profiles, "
         "0 products, "
-        "as they were in the time from 2"
+        "as they were from 2"
     )
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["begun"] < manifest["ended"]
@@ -102,7 +102,7 @@ def test_a_full_disk_is_told_once(store: list[str]) -> None:
 def test_help_names_what_parquet_needs() -> None:
     ended = called("export", "--help")
     assert ended.returncode == 0
-    assert "[analytics]'" in " ".join(ended.stdout.replace("│", "").split())
+    assert "[analytics]'" in " ".join(ended.stdout.split())
 
 
 async def test_what_cannot_be_done_is_told_in_a_sentence(
@@ -111,9 +111,9 @@ async def test_what_cannot_be_done_is_told_in_a_sentence(
     for arguments, sentence in (
         (
             ("-o", tmp_path / "reviews.csv"),
-            f"{tmp_path / 'reviews.csv'} is called as one file, and all kinds need a directory: ",
+            f"{tmp_path / 'reviews.csv'} is the name of one file, and all kinds need a directory: ",
         ),
-        (("-o", "-"), "Standard output takes one kind: name it with --kind."),
+        (("-o", "-"), "Standard output takes one kind: choose it with --kind."),
         (("-o", "-", "--kind", "orders", "--format", "parquet"), "Parquet cannot be streamed"),
         (("-o", tmp_path / "no", "--table", "none"), "The table does not exist"),
     ):
@@ -135,4 +135,4 @@ async def test_what_cannot_be_done_is_told_in_a_sentence(
     await table.put_many([primary_key("COMMENT#x")])
     code, said, errors = export("-o", tmp_path / "out", *store)
     assert (code, said.startswith(f"{tmp_path}/out: 30 comments")) == (1, True)
-    assert errors.startswith("marginalia: 1 item under keys of ours holds nothing that can be read")
+    assert errors.startswith("marginalia: 1 item with keys of this program could not be read")

@@ -101,7 +101,7 @@ def test_where_writers_count_no_code_of_streams_runs(tmp_path: Path) -> None:
 @pytest.fixture
 def beside(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
     """The options of a table that servers may use, which take a moment to settle."""
-    monkeypatch.setattr("server.cli.commands.stats.SETTLE_SECONDS", 0.2)
+    monkeypatch.setattr("server.cli.long_running.SETTLE_SECONDS", 0.2)
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
         monkeypatch.setenv(name, "test")
     return "--endpoint-url", dynoxide_url, "--table", table.name

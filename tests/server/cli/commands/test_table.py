@@ -44,18 +44,18 @@ def of(settings: Settings) -> tuple[str, ...]:
 async def test_a_table_of_the_first_release_is_upgraded_and_served(
     settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.cli.commands.stats.SETTLE_SECONDS", 0)
+    monkeypatch.setattr("server.cli.long_running.SETTLE_SECONDS", 0)
     with pytest.raises(StoreRefusedError, match="run `marginalia table upgrade`"):
         await asyncio.to_thread(run, "explain", "42", *of(settings))
     await asyncio.to_thread(run, "table", "describe", *of(settings))
     said = capsys.readouterr().out
-    assert "It lacks the indexes byAuthor, GSI1, openOrders: run" in said
+    assert "The table lacks the indexes byAuthor, GSI1, openOrders: run" in said
     options = ("--write-units", "500", *of(settings))
     await asyncio.to_thread(run, "table", "upgrade", *options)
     said = capsys.readouterr().out
     assert said.splitlines() == [
-        f"Table {settings.table} is what this version reads: 3 indexes added, 30 items given keys.",
-        "Its comments are not all counted: run `marginalia stats rebuild`.",
+        f"Table {settings.table} fits this version: 3 indexes added, keys added to 30 items.",
+        "Not all of its comments are counted: run `marginalia stats rebuild`.",
     ]
     await asyncio.to_thread(run, "stats", "rebuild", *of(settings))
     await asyncio.to_thread(run, "stats", "verify", *of(settings))
@@ -112,7 +112,7 @@ async def test_the_restore_drill(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A restored copy has the items, and here not all counts; no expiry, and an id of its own."""
-    monkeypatch.setattr("server.cli.commands.stats.SETTLE_SECONDS", 0)
+    monkeypatch.setattr("server.cli.long_running.SETTLE_SECONDS", 0)
     await Stores(table).comments.put_many(oracle.make_comments("42", 30, seed=1))
     items = (await table.scan(0, 1, None)).items
     copy = Table(table.service, f"{table.name}-copy")

@@ -9,6 +9,7 @@ from typer.testing import CliRunner, Result
 from dal.errors import InvalidArgumentError
 from server.auth.secret import FILE_NAME, ensure_secret, read_secret
 from server.cli.commands.token import token
+from server.cli.main import ListedCommand
 from server.errors import CommandError
 
 DAY = 86_400
@@ -21,7 +22,7 @@ def no_secret_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(*arguments: str | Path) -> Result:
     app = typer.Typer()
-    app.command()(token)
+    app.command(cls=ListedCommand)(token)
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 

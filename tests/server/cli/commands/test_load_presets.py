@@ -1,17 +1,18 @@
 """Each preset's sample by the command of ``docs/loading.md``, and what that page says of it."""
 
+import gzip
 import re
 import shlex
 from pathlib import Path
 
 import pytest
 
-from dal.client.table import Table
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
+from server.importer.column_mapping import hashed_id
 from server.importer.presets import preset_names
 from tests.engines import ROOT
-from tests.server.cli.test_load import load
+from tests.server.cli.commands.loading import load
 from tests.server.importer.samples import SAMPLES
 
 PAGE = ROOT / "docs" / "loading.md"
@@ -41,9 +42,8 @@ def test_each_preset_has_a_sample() -> None:
 
 @pytest.mark.parametrize("preset", SAMPLES)
 def test_a_sample_loads_by_the_command_of_the_page(
-    tmp_path: Path, table: Table, dynoxide_url: str, preset: str
+    tmp_path: Path, store: list[str], preset: str
 ) -> None:
-    store = ["--endpoint-url", dynoxide_url, "--table", table.name]
     path = written(preset, tmp_path)
     options = f"--preset {preset}"
     _, said, _ = load(path, store, *shlex.split(options))
@@ -76,11 +76,6 @@ async def loaded(
     return comment
 
 
-@pytest.fixture
-def store(table: Table, dynoxide_url: str) -> list[str]:
-    return ["--endpoint-url", dynoxide_url, "--table", table.name]
-
-
 async def test_what_becomes_of_a_review_of_yotpo(
     tmp_path: Path, store: list[str], comments: CommentRepository
 ) -> None:
@@ -107,3 +102,43 @@ async def test_what_becomes_of_a_review_of_bazaarvoice(
     assert rated is not None
     assert rated.text == ""
     assert (await comments.get("60003"), await comments.get("60009")) == (None, None)
+
+
+async def test_the_preset_of_ones_own_that_the_page_shows(
+    tmp_path: Path, store: list[str], comments: CommentRepository
+) -> None:
+    preset = tmp_path / "shop.toml"
+    preset.write_text(PAGE.read_text().partition("```toml\n")[2].partition("```")[0])
+    path = tmp_path / "bewertungen.txt.gz"
+    lines = [
+        "Kunde;Artikel;Sterne;Text;Datum;Status;Hilfreich;Herkunft;Filiale",
+        "Jörg;42;5,0;Schön;01.02.2023;frei;3;Einladung;Köln",
+        "Anna;42;4;Gut;02.02.2023;;0;;",
+        "Spam;42;1;Kauft!;02.02.2023;gesperrt;;;",
+    ]
+    path.write_bytes(gzip.compress("\r\n".join(lines).encode("cp1252"), mtime=0))
+    code, said, errors = load(path, store, "--preset", preset)
+    rejects = tmp_path / "bewertungen.txt.gz.rejects.jsonl"
+    assert (code, errors) == (
+        1,
+        f"{path}:2: rating is '5,0'; it must be a whole number from 1 to 5.\n",
+    )
+    assert said.splitlines() == [
+        f"{path}: 1 new, 0 changed, 0 unchanged, 1 rejected, see {rejects}.",
+        "1 row left out: Status is gesperrt.",
+    ]
+    rejects.write_text(rejects.read_text().replace("5,0", "5"))
+    code, said, errors = load(rejects, store, "--preset", preset)
+    assert (code, errors) == (0, "")
+    assert said.splitlines() == [
+        f"{rejects}: 1 new, 0 changed, 0 unchanged, 0 rejected; columns not used: Filiale.",
+        "votes: 1 value has no place yet.",
+    ]
+    comment = await comments.get(hashed_id(["Jörg", "42"]))
+    assert comment is not None
+    assert comment.verified_purchase
+    assert (comment.username, comment.text, comment.created_at.isoformat()) == (
+        "Jörg",
+        "Schön",
+        "2023-02-01T00:00:00+00:00",
+    )

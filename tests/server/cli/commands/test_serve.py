@@ -204,9 +204,13 @@ def test_a_host_that_is_not_here_is_told(tmp_path: Path, host: str, sentence: st
 @pytest.mark.parametrize(
     ("option", "value", "sentence"),
     [
-        ("--rate-limit", "often", "is no rate such as 100/s or 600/min, nor 'off'."),
-        ("--rate-limit", "1/s, 9/min", "is no rate such as 100/s or 600/min, nor 'off'."),
-        ("--trusted-proxy", "shop.example", "is no address and no network such as 10.0.0.0/8."),
+        ("--rate-limit", "often", "is neither a rate such as 100/s or 600/min nor 'off'."),
+        ("--rate-limit", "1/s, 9/min", "is neither a rate such as 100/s or 600/min nor 'off'."),
+        (
+            "--trusted-proxy",
+            "shop.example",
+            "is neither an address nor a network such as 10.0.0.0/8.",
+        ),
     ],
 )
 def test_limits_that_make_no_sense_are_told(option: str, value: str, sentence: str) -> None:

@@ -40,7 +40,7 @@ async def test_a_stall_within_the_work_is_waited_for(table: Table) -> None:
     assert done.returncode == 0, done.stderr
     assert "equal a recount" in done.stdout
     assert "Waiting for the store for" in done.stderr
-    assert "Ctrl-C ends the wait; run the same command again later." in done.stderr
+    assert "Press Ctrl-C to stop; run the same command again later." in done.stderr
 
 
 def test_what_cannot_begin_says_nothing_of_what_it_does(tmp_path: Path) -> None:

@@ -1,0 +1,9 @@
+import pytest
+
+from dal.client.table import Table
+
+
+@pytest.fixture
+def store(table: Table, dynoxide_url: str) -> list[str]:
+    """The options that lead to the fresh table of this test."""
+    return ["--endpoint-url", dynoxide_url, "--table", table.name]

@@ -1,0 +1,122 @@
+"""Options of settings: each reaches its setting, from the command line and the environment."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from server.cli.main import ListedCommand
+from server.cli.options import ALL, takes
+from server.settings import Settings, option_name
+
+TEXTS = {
+    "public_url": ("https://shop.example", "https://shop.example"),
+    "allowed_hosts": ("a.example *.b.example", ["a.example", "*.b.example"]),
+    "cors_origins": ("https://a.example *", ["https://a.example", "*"]),
+    "picture_origins": ("https://cdn.example", ["https://cdn.example"]),
+    "log_format": ("json", "json"),
+    "documents": ("one.json:two.json", [Path("one.json"), Path("two.json")]),
+    "data_dir": ("elsewhere", Path("elsewhere")),
+    "endpoint_url": ("http://127.0.0.1:1", "http://127.0.0.1:1"),
+    "redis_url": ("redis://:secret@127.0.0.1/0", "redis://:secret@127.0.0.1/0"),
+    "analytics_url": ("http://u:secret@127.0.0.1:8123", "http://u:secret@127.0.0.1:8123"),
+    "jwks_url": ("https://keys.example", "https://keys.example"),
+    "metrics_host": ("0.0.0.0", "0.0.0.0"),
+    "trace_url": ("http://127.0.0.1:4318", "http://127.0.0.1:4318"),
+    "trace_sample": ("0.5", 0.5),
+    "rate_limit": ("off", "off"),
+    "trusted_proxies": ("10.0.0.0/8 ::1", ["10.0.0.0/8", "::1"]),
+}
+"""What the environment says of a setting, and the setting; others are flags, numbers and names."""
+
+EXCLUDED = {"aws", "apq"}
+"""Flags that exclude others."""
+
+
+def settings_of(arguments: Sequence[str] = (), **variables: str) -> Settings:
+    app, found = typer.Typer(), []
+
+    @app.command(cls=ListedCommand)
+    @takes(*ALL)
+    def command(settings: Settings) -> None:
+        found.append(settings)
+
+    result = CliRunner().invoke(app, arguments, env=variables, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return found[0]
+
+
+def other_than_default(name: str, default: Any) -> tuple[str, Any]:
+    """Return the text of a setting that is not its default, and its value."""
+    if name in TEXTS:
+        return TEXTS[name]
+    if isinstance(default, bool) or name == "exit_when_blocked":
+        return ("false", False) if default else ("true", True)
+    if isinstance(default, int | float) or name in {"metrics_port", "max_connections"}:
+        return "77", 77
+    return f"my-{name}", f"my-{name}"
+
+
+CHANGED = {
+    setting: other_than_default(setting.name, setting.default)
+    for setting in fields(Settings)
+    if setting.name not in EXCLUDED
+}
+
+
+def test_nothing_given_is_every_default() -> None:
+    assert asdict(settings_of()) == asdict(
+        Settings(trusted_proxies=["127.0.0.1", "::1"])  # Typer makes a list of them
+    )
+
+
+def test_each_setting_comes_from_its_variable() -> None:
+    variables = {
+        "MARGINALIA_" + option_name(one).removeprefix("--").replace("-", "_").upper(): text
+        for one, (text, _) in CHANGED.items()
+    }
+    found = asdict(settings_of(**variables))
+    expected = {one.name: value for one, (_, value) in CHANGED.items()}
+    assert {name: found[name] for name in expected} == expected
+
+
+def test_each_setting_comes_from_its_option() -> None:
+    arguments = []
+    for setting, (text, value) in CHANGED.items():
+        option = setting.metadata["option"]
+        name = option_name(setting)
+        if isinstance(value, bool):
+            off = option.off or name.replace("--", "no-")
+            arguments.append(name if value else f"--{off}")
+        else:
+            given = value if isinstance(value, list) else [text]
+            arguments += [word for one in given for word in (name, str(one))]
+    found = asdict(settings_of(arguments))
+    expected = {one.name: value for one, (_, value) in CHANGED.items()}
+    assert {name: found[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("name", sorted(EXCLUDED))
+def test_a_flag_is_set(name: str) -> None:
+    assert getattr(settings_of([f"--{name}"]), name)
+
+
+def test_a_second_name_switches_a_flag_off() -> None:
+    given = {"MARGINALIA_KNOWN_PRODUCTS_ONLY": "true", "MARGINALIA_DEMO": "true"}
+    assert settings_of(**given).demo
+    off = settings_of(["--any-product", "--no-demo"], **given)
+    assert not off.known_products_only
+    assert not off.demo
+
+
+def test_secrets_are_not_shown() -> None:
+    given = Settings(
+        redis_url="redis://:secret@127.0.0.1/0",
+        analytics_url="http://u:secret@127.0.0.1:8123",
+        jwt_secret="secret",
+    )
+    assert "secret" not in repr(given)
