@@ -177,7 +177,7 @@ def demo_data(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 def _loaded(server: Served) -> bool:
     """Wait until pages do not say any more that the demo's data is being loaded."""
     until = time.monotonic() + 120
-    while "demo data is being loaded" in httpx.get(server.url, timeout=60).text:
+    while "Loading demo data" in httpx.get(server.url, timeout=60).text:
         time.sleep(0.05)
         assert time.monotonic() < until
     return True

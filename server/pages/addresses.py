@@ -174,7 +174,7 @@ def local(address: str) -> str:
 def _rating(value: str) -> int:
     if value not in map(str, RATINGS):
         message = gettext(
-            "A rating goes from 1 to 5, and %(value)s does not.", value=_quoted(value)
+            "%(value)s is not a rating. Ratings go from 1 to 5.", value=_quoted(value)
         )
         raise PageFault(400, message)
     return int(value)
@@ -187,7 +187,7 @@ def _day(value: str) -> date | None:
         day = None
     if str(day or "") != value:  # Python reads more spellings than one
         message = gettext(
-            "A day is written as 2020-11-20, and %(value)s is none.", value=_quoted(value)
+            "%(value)s is not a date. Write dates like 2020-11-20.", value=_quoted(value)
         )
         raise PageFault(400, message)
     return day
@@ -200,7 +200,7 @@ def _midnight(day: date | None) -> str | None:
 def _oldest(value: str) -> bool:
     if value not in {"", "newest", "oldest"}:
         message = gettext(
-            "The order is newest or oldest, and %(value)s is neither.", value=_quoted(value)
+            "%(value)s is not an order. Choose newest or oldest.", value=_quoted(value)
         )
         raise PageFault(400, message)
     return value == "oldest"

@@ -31,20 +31,21 @@ _MOST: Mapping[str, int] = {"title": 200, "text": 10_000}
 """The API's limits in characters. A refused field within its limit is blank."""
 
 UNLISTED = gettext_noop(
-    "This shop has no product of this number, so it takes no comments here: check the number."
+    "We do not have a product with this number, so you cannot comment on it. Please"
+    " check the number."
 )
 
 _MESSAGES: Mapping[str, str] = {
     "IDEMPOTENCY_KEY_REUSED": gettext_noop(
-        "This form was sent before, with other words. Send it again if these are a new comment."
+        "You already sent this form with a different text. To add a second comment, send it again."
     ),
-    "NOT_FOUND": gettext_noop("This comment is gone: it may have been deleted."),
-    "CONFLICT": gettext_noop("Somebody else changed this meanwhile: look at it again."),
+    "NOT_FOUND": gettext_noop("This comment no longer exists. It may have been deleted."),
+    "CONFLICT": gettext_noop("This comment was changed in the meantime. Check it and try again."),
 }
 """The form's message for a user error without a field of the form, by its code."""
 
 _REFUSED = gettext_noop(
-    "This cannot be stored. Copy your text, load the page again and send it once more."
+    "Your comment could not be saved. Copy your text, reload the page and try again."
 )
 
 
@@ -97,7 +98,7 @@ class CommentForm:
         """Return why the form cannot be sent to the API, by field; empty when it can."""
         if session.username is None:
             ended = session.ended and flaw_message(session.ended)
-            return {"": ended or gettext("Sign in first: your text stays here.")}
+            return {"": ended or gettext("Please sign in. Your text stays here.")}
         if not session.made(fields.get("form_key", "")):
             return {"": gettext(OTHER_SESSION)}
         return {}
@@ -118,15 +119,17 @@ class CommentForm:
         if name == "rating":
             return gettext("Choose from one to five stars.")
         if name == "language":
-            return gettext("Choose the language, or give its tag, such as en or pt-BR.")
+            return gettext(
+                "Choose the language of your comment, or enter its code, such as en or pt-BR."
+            )
         if not name:
             return gettext(_MESSAGES.get(code, _REFUSED))
         size = len(self.input()[name])
         if size <= _MOST[name]:
             return gettext("Write a few words.")
         return ngettext(
-            "This is %(count)s character long: too much.",
-            "This is %(count)s characters long: too much.",
+            "This has %(count)s character. Please shorten it.",
+            "This has %(count)s characters. Please shorten it.",
             size,
             count=number(size),
         )
@@ -151,7 +154,10 @@ async def change(request: PageRequest) -> Response:
     if fields.get("action") == "delete":
         require_own(request.session, fields)
         if user_errors(await request.run("comment.delete", input={"id": comment["id"]})):
-            raise PageFault(409, gettext("It cannot be deleted now: somebody else changed it."))
+            raise PageFault(
+                409,
+                gettext("This comment was changed in the meantime. Check it before you delete it."),
+            )
         return request.to(product_path(comment["product"]["productId"]) + "?notice=deleted")
     form = CommentForm.typed(fields)
     errors = form.check(request.session, fields)
@@ -168,7 +174,7 @@ async def _comment(request: PageRequest) -> dict[str, Any]:
     result = await request.run("comment", commentId=comment_id)
     comment: dict[str, Any] | None = result.data["comment"]
     if comment is None:
-        raise PageFault(404, gettext("There is no such comment: it may have been deleted."))
+        raise PageFault(404, gettext("This comment does not exist. It may have been deleted."))
     return comment
 
 
@@ -202,7 +208,7 @@ async def show_author(request: PageRequest) -> Response:
     connection = result.data["author"]["comments"]
     comments, info = connection["nodes"], connection["pageInfo"]
     if not comments:
-        message = gettext("There are no comments here any more. Start from the beginning.")
+        message = gettext("There are no more comments here. Go back to the first page.")
         if not (after or before):
             message = gettext("There are no comments by %(author)s.", author=username)
         raise PageFault(404, message)

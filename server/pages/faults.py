@@ -20,52 +20,46 @@ _STATUSES = {
 
 _CODES = {
     "BAD_CURSOR": gettext_noop(
-        "This link leads to a place in a list that is not there. Start from the beginning."
+        "This link does not lead to a page of the list. Go back to the first page."
     ),
-    "UNSUPPORTED_FILTER": gettext_noop("No list is kept that is filtered like this."),
+    "UNSUPPORTED_FILTER": gettext_noop("This combination of filters is not available."),
     "QUERY_TOO_COSTLY": gettext_noop(
-        "This is too much at once: choose fewer languages, ratings or rows."
+        "This is too much for one page. Choose fewer languages, ratings or rows."
     ),
-    "NOT_FOUND": gettext_noop("What you look for is not there: it may have been deleted."),
-    "UNAUTHENTICATED": gettext_noop("Sign in first."),
-    "FORBIDDEN": gettext_noop("This is not yours to see or to change."),
-    "THROTTLED": gettext_noop("Too many ask at once: try again in a moment."),
-    "UNAVAILABLE": gettext_noop(
-        "What is stored cannot be reached at the moment: try again in a while."
-    ),
+    "NOT_FOUND": gettext_noop("We could not find this. It may have been deleted."),
+    "UNAUTHENTICATED": gettext_noop("Please sign in."),
+    "FORBIDDEN": gettext_noop("You do not have permission for this."),
+    "THROTTLED": gettext_noop("We are very busy right now. Please try again in a moment."),
+    "UNAVAILABLE": gettext_noop("Comments are temporarily unavailable. Please try again later."),
 }
 """What a person is told of an error, by its code."""
 
 _ARGUMENTS = {
-    "language": gettext_noop("This is no language: its tag is written as en or pt-BR."),
-    "productId": gettext_noop("No product has such an id."),
-    "commentId": gettext_noop("No comment has such an id."),
-    "username": gettext_noop("Nobody has such a name."),
+    "language": gettext_noop("This language code is not valid. Codes look like en or pt-BR."),
+    "productId": gettext_noop("This product number is not valid."),
+    "commentId": gettext_noop("This comment number is not valid."),
+    "username": gettext_noop("This user name is not valid."),
 }
 """What is wrong with an address, by the argument that its part became."""
 
-_OTHERWISE = gettext_noop("This address cannot be understood. Start from the beginning.")
+_OTHERWISE = gettext_noop("This address is not valid. Start again from the home page.")
 
 _FLAWS = {
-    TokenFlaw.UNREADABLE: gettext_noop("The JWT cannot be read: give the whole of it."),
-    TokenFlaw.EXPIRED: gettext_noop("The JWT has expired: get a new one."),
-    TokenFlaw.EARLY: gettext_noop(
-        "The JWT is not valid yet: the clock of whoever made it may be fast."
-    ),
-    TokenFlaw.UNKNOWN_KEY: gettext_noop(
-        "The JWT was signed with a key that is unknown here: get a new one."
-    ),
+    TokenFlaw.UNREADABLE: gettext_noop("This JWT cannot be read. Check that it is complete."),
+    TokenFlaw.EXPIRED: gettext_noop("Your session has expired. Sign in again."),
+    TokenFlaw.EARLY: gettext_noop("This JWT is not valid yet. Try again in a few minutes."),
+    TokenFlaw.UNKNOWN_KEY: gettext_noop("This JWT is signed with an unknown key. Get a new one."),
     TokenFlaw.UNVERIFIABLE: gettext_noop(
-        "This server is not set up to verify a JWT that is signed like this one."
+        "This server cannot verify JWTs that are signed this way."
     ),
-    TokenFlaw.AUDIENCE: gettext_noop("The JWT is meant for another server: get one for this one."),
+    TokenFlaw.AUDIENCE: gettext_noop("This JWT is for another server. Get one for this server."),
     TokenFlaw.CLAIMS: gettext_noop(
-        "The JWT does not say rightly who you are and until when: get a new one."
+        "This JWT has no valid user name or expiry time. Get a new one."
     ),
 }
 """What a person is told of a JWT that proves nothing."""
 
-KEYS_AWAY = gettext_noop("Who you are cannot be checked at the moment: try again in a while.")
+KEYS_AWAY = gettext_noop("We cannot check your sign-in at the moment. Please try again later.")
 
 
 class PageFault(Exception):  # noqa: N818 - it is a page's ending, not always an error
@@ -82,7 +76,8 @@ def fault_of(error: GraphQLError) -> PageFault:
     code = str(extensions.get("code"))
     if "requestId" in extensions:
         message = gettext(
-            "The server failed; its log says more at request %(id)s.", id=extensions["requestId"]
+            "Something went wrong on our side. If you contact us, please give this number: %(id)s.",
+            id=extensions["requestId"],
         )
     else:
         message = gettext(_words(code, str(extensions.get("argument"))))

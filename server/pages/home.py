@@ -51,7 +51,7 @@ async def find(request: PageRequest) -> Response:
 async def nothing_here(request: PageRequest) -> Response:
     """Say that no page has this address."""
     path = request.http.url.path[:200]
-    raise PageFault(404, gettext("There is nothing at %(path)s.", path=path))
+    raise PageFault(404, gettext("There is no page at %(path)s.", path=path))
 
 
 def _languages(ranks: list[dict[str, Any]]) -> list[str]:

@@ -25,9 +25,13 @@ LANGUAGES = [(tag, formats.LANGUAGES[tag]) for tag in i18n.LOCALES]
 """The languages that pages are written in, by tag, with what they call themselves."""
 
 NOTICES = {
-    "added": gettext_noop("Your comment is stored. Lists may show it a moment later."),
-    "changed": gettext_noop("Your changes are stored. Lists may show them a moment later."),
-    "deleted": gettext_noop("The comment is deleted. Lists may show it a moment longer."),
+    "added": gettext_noop(
+        "Thank you, your comment is published. It may take a moment to appear in lists."
+    ),
+    "changed": gettext_noop("Your changes are saved. They may take a moment to appear in lists."),
+    "deleted": gettext_noop(
+        "The comment is deleted. It may take a moment to disappear from lists."
+    ),
 }
 """What the page after a form says, by the address's ``notice``."""
 
@@ -81,7 +85,8 @@ class PageRequest:
         """
         if not sessions.from_here(self.http):
             raise PageFault(
-                403, gettext("This form was sent from another site: open its page here.")
+                403,
+                gettext("This form was sent from another site. Open the page here and try again."),
             )
         try:
             body = await read_body(self.http.receive)
@@ -92,10 +97,10 @@ class PageRequest:
                 max_num_fields=MAX_FORM_FIELDS,
             )
         except HTTPException as error:
-            message = gettext("This form is larger than the server takes: write less.")
+            message = gettext("Your text is too long. Please shorten it.")
             raise PageFault(error.status_code, message) from None
         except ValueError:  # also of UnicodeDecodeError
-            message = gettext("This form cannot be read: send it from its page.")
+            message = gettext("This form could not be read. Reload the page and try again.")
             raise PageFault(400, message) from None
         return {name: value.replace("\r\n", "\n") for name, value in pairs}
 

@@ -230,8 +230,8 @@ SKIPPED = (gettext_noop("No key lies in the range."), gettext_noop("The counts s
 """Why a key range was not read, in the API's words, which are the ids of their translations."""
 
 _HEADINGS: Mapping[str, str] = {
-    "REST": gettext_noop("Planned anew for the rest: %(index)s"),
-    "FLAGS": gettext_noop("What lies around the page: %(index)s"),
+    "REST": gettext_noop("Second plan, for the rest of the page: %(index)s"),
+    "FLAGS": gettext_noop("Next and previous page: %(index)s"),
 }
 
 

@@ -58,7 +58,7 @@ class Choice:
         """Return the choice of an address; PageFault for what is none."""
         by = given.get("by") or "all"
         if by not in BASES:
-            sentence = gettext("A plan goes by %(names)s.", names=", ".join(BASES))
+            sentence = gettext("Choose what the plan may use: %(names)s.", names=", ".join(BASES))
             raise PageFault(400, sentence)
         after = given.get("after", "").strip()
         size = _number(given.get("size", ""), SIZE, LARGEST)
@@ -116,10 +116,10 @@ def examples(choice: Choice, languages: Sequence[str]) -> list[tuple[str, Choice
         (gettext("Three ratings of a language"), of((1, 4, 5), *first)),
         (gettext("Four ratings of any language"), of((1, 2, 3, 4))),
         (gettext("Two ratings of three languages"), of((1, 2), *languages[:3])),
-        (gettext("Languages that nobody wrote in"), of((1, 2), *first, "eo", "tlh", "vo")),
+        (gettext("Languages without comments"), of((1, 2), *first, "eo", "tlh", "vo")),
         (gettext("Oldest first"), of((2, 3), oldest=True)),
         (gettext("Page 8"), replace(of((1, 4, 5), *first), page=8)),
-        (gettext("Nothing known"), replace(of((1, 4, 5), *first), by="nothing")),
+        (gettext("Without statistics"), replace(of((1, 4, 5), *first), by="nothing")),
         (gettext("All ratings"), of(RATINGS, *first)),
     ]
 
@@ -130,8 +130,8 @@ def _number(value: str, usual: int, most: int) -> int:
         return usual
     if value not in map(str, range(1, most + 1)):
         sentence = gettext(
-            "%(value)s is out of reach here: choose a number from 1 to %(most)s, or go on from a "
-            "cursor.",
+            "%(value)s is not possible here. Choose a number from 1 to %(most)s, or "
+            "continue from a cursor.",
             value=repr(value[:20]),
             most=most,
         )

@@ -107,7 +107,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     connection = result.data["product"]["comments"]
     comments = connection["nodes"]
     if shown.after and not comments:
-        message = gettext("There are no comments here any more. Start from the beginning.")
+        message = gettext("There are no more comments here. Go back to the first page.")
         raise PageFault(404, message)
     # With known_products_only, the server refuses comments on products without details.
     listed = product["title"] or product["pictureUrl"] or product["url"]

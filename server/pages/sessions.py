@@ -26,7 +26,7 @@ COOKIE = "marginalia_jwt"
 LANGUAGE_COOKIE = "marginalia_lang"
 
 OTHER_SESSION = gettext_noop(
-    "This form was made before you signed in here: look it over and send it again."
+    "You signed in after you opened this form. Check your text and send it again."
 )
 
 _YEAR = 365 * 86_400
@@ -153,7 +153,7 @@ def require_own(session: Session, fields: dict[str, str]) -> None:
     """Raise PageFault unless a form without typed fields is this session's own."""
     if session.username is None:
         ended = session.ended and flaw_message(session.ended)
-        raise PageFault(401, ended or gettext("Sign in first."))
+        raise PageFault(401, ended or gettext("Please sign in."))
     if not session.made(fields.get("form_key", "")):
         raise PageFault(403, gettext(OTHER_SESSION))
 

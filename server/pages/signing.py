@@ -28,7 +28,7 @@ async def sign_in(request: PageRequest) -> Response:
     following = fields.get("next", "/")
     if len(fields.get("jwt", "")) > MAX_JWT:
         message = gettext(
-            "This is too long: browsers keep a JWT of at most %(count)s characters.",
+            "This JWT is too long. Browsers store at most %(count)s characters.",
             count=number(MAX_JWT),
         )
         return _form(request, following, message)
@@ -49,7 +49,7 @@ def _jwt(request: PageRequest, fields: dict[str, str]) -> str:
         return sessions.pasted_jwt(fields.get("jwt", ""))
     jwt = request.demo.jwt() if request.demo else None
     if jwt is None:
-        raise PageFault(404, gettext("This server has no account to try it with: it is no demo."))
+        raise PageFault(404, gettext("This server has no demo account."))
     return jwt
 
 

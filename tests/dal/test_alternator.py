@@ -129,7 +129,7 @@ async def test_statistics_are_null_and_pages_leave_them_out(each_table: Table) -
     assert 'class="count"' not in page
     assert "<small>0" not in page
     assert "noindex" not in page
-    assert ">All comments of this product<" in comment
+    assert ">All comments on this product<" in comment
 
 
 def _app(table: Table, *, explain: bool = False) -> ASGIApp:

@@ -19,7 +19,7 @@ from server.demo.demo_data import DemoLoad, demo_comments, is_loaded
 from server.serving import application
 from server.settings import Settings
 
-LOADING = "The demo data is being loaded: {} of 5,000 comments are there."
+LOADING = "Loading demo data: {} of 5,000 comments."
 
 
 @pytest.fixture(scope="module")

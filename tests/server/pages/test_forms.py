@@ -33,7 +33,7 @@ async def test_a_comment_is_written_and_shown(ann: httpx.AsyncClient, table: Tab
     answer = await ann.post("/products/w1", data=hidden | TYPED)
     assert answer.status_code == 303
     page = await opened(ann, answer.headers["location"])
-    assert "Your comment is stored." in page.text
+    assert "your comment is published." in page.text
     assert page.linked["reviewBody"] == "Typed\ntext"
     assert page.linked["author"]["name"] == "ann"
     assert await titles(table, "w1") == ["Typed title"]
@@ -72,8 +72,12 @@ def hidden_of(page: Parsed) -> dict[str, str]:
         ({"rating": "6"}, "rating", "one to five stars"),
         ({"text": " "}, "text", "a few words"),
         ({"text": "\u200b\u200b"}, "text", "a few words"),
-        ({"language": "not a tag"}, "language", "Choose the language, or give its tag"),
-        ({"language": "*", "another": "not a tag"}, "language", "or give its tag"),
+        (
+            {"language": "not a tag"},
+            "language",
+            "Choose the language of your comment, or enter its code",
+        ),
+        ({"language": "*", "another": "not a tag"}, "language", "or enter its code"),
         ({"language": ""}, "language", "Choose the language"),
         ({"title": "x" * 201}, "title", "201 characters"),
         ({"text": "x" * 10_001}, "text", "10,001 characters"),
@@ -149,7 +153,7 @@ async def test_whoever_is_signed_out_keeps_the_text(app: ASGIApp, table: Table) 
         answer = await client.post("/products/w7", data=TYPED)
         page = Parsed(answer.text)
         assert answer.status_code == 422
-        assert "The JWT has expired" in page.text
+        assert "Your session has expired" in page.text
         assert "Sign in in another tab" in page.text
         assert page.fields()["title"] == "Typed title"
         assert "marginalia_jwt" not in client.cookies
@@ -167,7 +171,7 @@ async def test_the_author_edits_and_deletes(ann: httpx.AsyncClient, table: Table
     answer = await ann.post("/comments/e1", data=body)
     assert answer.headers["location"] == "/comments/e1?notice=changed"
     page = await opened(ann, "/comments/e1?notice=changed")
-    assert "Your changes are stored." in page.text
+    assert "Your changes are saved." in page.text
     assert page.linked["name"] == "Typed title"
 
     answer = await ann.post("/comments/e1", data=body | {"action": "delete", "form_key": "x"})
@@ -194,7 +198,7 @@ async def test_others_have_no_forms_and_cannot_post_them(
         assert forged.status_code == 403
     async with client_of(app, jwt_of("mo", "moderator")) as moderator:
         page = await opened(moderator, "/comments/e2")
-        assert "Delete for good" in page.text
+        assert "Delete permanently" in page.text
         body = delete | {"form_key": page.fields()["form_key"]}
         assert (await moderator.post("/comments/e2", data=body)).status_code == 303
 
@@ -259,6 +263,6 @@ async def test_no_error_speaks_of_the_api(ann: httpx.AsyncClient) -> None:
     wrong = {"rating": "", "language": "not a tag", "title": "x" * 201, "text": "x" * 10_001}
     body = await form_of(ann, "/products/words") | wrong
     shown = Parsed((await ann.post("/products/words", data=body)).text).text
-    assert "This is 201 characters long: too much." in shown
-    assert "This is 10,001 characters long: too much." in shown
+    assert "This has 201 characters. Please shorten it." in shown
+    assert "This has 10,001 characters. Please shorten it." in shown
     assert not re.search(r"argument|cursor|BCP|idempotency|\b(text|title|language) is", shown)

@@ -159,7 +159,7 @@ async def test_addresses_follow_the_place_where_a_proxy_serves(table: Table) -> 
 async def test_a_browser_gets_a_page_for_what_is_not_there(client: httpx.AsyncClient) -> None:
     answer = await client.get("/nowhere", headers={"Accept": "text/html"})
     assert answer.status_code == 404
-    assert "There is nothing at /nowhere." in Parsed(answer.text).text
+    assert "There is no page at /nowhere." in Parsed(answer.text).text
 
 
 async def test_the_html_is_valid(client: httpx.AsyncClient, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ async def test_the_api_refuses_a_comment_on_others(
 
 
 async def test_a_page_says_so_instead_of_its_form(shopper: httpx.AsyncClient) -> None:
-    sentence = "This shop has no product of this number, so it takes no comments here"
+    sentence = "We do not have a product with this number, so you cannot comment on it."
     page = await opened(shopper, "/products/known")
     assert sentence not in page.text
     fields = page.fields()

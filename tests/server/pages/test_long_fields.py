@@ -126,4 +126,4 @@ async def test_a_jwt_that_no_cookie_holds_is_refused_with_the_limit(
     client.cookies.clear()
     answer = await client.post("/sign-in", data={"jwt": longest + " "})
     assert answer.status_code == 422
-    assert "browsers keep a JWT of at most 4,000 characters" in Parsed(answer.text).text
+    assert "Browsers store at most 4,000 characters" in Parsed(answer.text).text

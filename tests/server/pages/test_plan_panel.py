@@ -217,7 +217,7 @@ def test_a_skipped_range_takes_less_room_and_a_second_plan_has_a_heading() -> No
     again = draw_plan(plan_of(row("a"), rest=1))
     assert [lane["heading"] for lane in again["lanes"]] == [
         "",
-        "Planned anew for the rest: byLangAndRating",
+        "Second plan, for the rest of the page: byLangAndRating",
     ]
 
 

@@ -130,15 +130,15 @@ async def test_a_products_plan_leads_to_the_same_list(
 @pytest.mark.parametrize(
     ("chosen", "sentence"),
     [
-        ("&rating=6", "A rating goes from 1 to 5"),
-        ("&size=101", "'101' is out of reach here: choose a number from 1 to 100"),
-        ("&page=12", "choose a number from 1 to 11, or go on from a cursor."),
-        ("&by=magic", "A plan goes by all, counts, nothing."),
-        ("&after=nonsense", "This link leads to a place in a list that is not there."),
+        ("&rating=6", "Ratings go from 1 to 5."),
+        ("&size=101", "'101' is not possible here. Choose a number from 1 to 100"),
+        ("&page=12", "Choose a number from 1 to 11, or continue from a cursor."),
+        ("&by=magic", "Choose what the plan may use: all, counts, nothing."),
+        ("&after=nonsense", "This link does not lead to a page of the list."),
         (
             "&size=100&rating=1&rating=2&rating=3"
             + "&language=".join(["", *(f"a{n}" for n in "abcdefghijkl")]),
-            "choose fewer languages, ratings or rows",
+            "Choose fewer languages, ratings or rows",
         ),
     ],
 )

@@ -59,7 +59,7 @@ async def test_a_bad_jwt_is_told_beside_the_field(client: httpx.AsyncClient) -> 
     answer = await client.post("/sign-in", data=FORM | {"jwt": "a.b.c"})
     assert answer.status_code == 422
     page = Parsed(answer.text)
-    assert "The JWT cannot be read" in page.text
+    assert "This JWT cannot be read" in page.text
     assert page.fields()["next"] == FORM["next"]
     assert "set-cookie" not in answer.headers
 
@@ -106,7 +106,7 @@ async def test_a_site_on_a_port_signs_its_own_visitors_in(app: ASGIApp) -> None:
 
 async def test_a_cookie_that_counts_no_more_is_told_once(app: ASGIApp) -> None:
     async with client_of(app, jwt_of("ann", lifetime=-60)) as client:
-        assert "You are signed out. The JWT has expired" in (await opened(client, "/")).text
+        assert "You are signed out. Your session has expired" in (await opened(client, "/")).text
         assert "You are signed out" not in (await opened(client, "/")).text
 
 
@@ -115,7 +115,7 @@ async def test_the_header_signs_in_too(client: httpx.AsyncClient) -> None:
     page = Parsed((await client.get("/", headers=headers)).text)
     assert "Signed in as ann" in page.text
     answer = await client.get("/", headers={"Authorization": "Bearer x"})
-    assert (answer.status_code, "give the whole of it" in answer.text) == (401, True)
+    assert (answer.status_code, "Check that it is complete." in answer.text) == (401, True)
 
 
 async def test_graphql_takes_no_cookie(ann: httpx.AsyncClient) -> None:

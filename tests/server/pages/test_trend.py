@@ -72,7 +72,7 @@ async def test_a_line_for_months_in_a_row_a_bar_for_each_and_a_table(
     assert "As of 1 January 2026, 12:05 UTC" in found.text
     texts = [text.strip() for text in found.texts if text.strip()]
     table_of = texts[texts.index("As a table") + 1 :]
-    assert table_of[:3] == ["Month", "Comments", "Mean rating"]
+    assert table_of[:3] == ["Month", "Comments", "Average rating"]
     assert table_of[3:11] == ["May 2024", "1", "3.0", "April 2024", "1", "3.0", "March 2024", "0"]
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "trend.html").write_text(answer.text)
