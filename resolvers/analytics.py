@@ -1,4 +1,4 @@
-"""Questions about all comments at once, which the analytics store answers."""
+"""Trends of a product and movers between two periods, from the analytics store."""
 
 from datetime import datetime
 from typing import Annotated
@@ -46,7 +46,7 @@ async def trend(
     ] = None,
     language: list[str] | None = None,
 ) -> Trend:
-    """Return the product's comments over time."""
+    """Return the product's comments per period."""
     span = Span.of(interval, _instant("from", from_), _instant("to", to))
     languages = None if language is None else rules.languages("language", language)
     return await info.context.analytics.trend(TrendQuestion(root.product_id, span, languages))
@@ -85,8 +85,8 @@ async def movers(
         strawberry.argument(description="Number of products to return. Default 20, maximum 100."),
     ] = DEFAULT_SIZE,
 ) -> Movers:
-    """Return the products that moved most between two periods; for staff."""
-    require_staff(require_viewer(info.context), "see what moves")
+    """Return the products with the largest changes between two periods; for staff."""
+    require_staff(require_viewer(info.context), "see movers")
     return await info.context.analytics.movers(
         MoversQuestion(
             interval,
@@ -100,7 +100,7 @@ async def movers(
 
 
 def source(root: strawberry.Parent[Trend | Movers], info: Info) -> Source | None:
-    """Return where the answer comes from; None unless the server explains."""
+    """Return how the result was computed; None unless the server explains its answers."""
     return root.source if info.context.explain else None
 
 

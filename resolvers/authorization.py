@@ -1,7 +1,7 @@
-"""Who may do what; a ``require_`` or ``may_`` raises, so that no caller overlooks its answer.
+"""Authorization: which users may see and change which objects.
 
-What somebody may not even see is as good as missing: look-ups are null, mutations are NOT_FOUND,
-whether it is there or not.
+A ``require_`` or ``may_`` raises, so no caller can overlook a refusal. An object that the viewer
+may not see looks missing: look-ups return null and mutations NOT_FOUND, whether it exists or not.
 """
 
 from dal.errors import NotFoundError
@@ -14,18 +14,18 @@ STAFF = "staff"
 
 
 class UnauthenticatedError(Exception):
-    """The request names no user and needs one."""
+    """The request needs a user and has no JWT."""
 
 
 class ForbiddenError(Exception):
-    """The request's user may not do this."""
+    """The viewer may not do this."""
 
 
 def require_viewer(context: Context) -> Viewer:
     """Return the user of the JWT; UnauthenticatedError without a JWT."""
     if context.viewer is None:
         raise UnauthenticatedError(
-            "This needs a user: send the header 'Authorization: Bearer <JWT>'."
+            "This field needs a user: send the header 'Authorization: Bearer <JWT>'."
         )
     return context.viewer
 
@@ -47,7 +47,7 @@ def sees_own(viewer: Viewer, username: str) -> bool:
 
 
 def can_change(viewer: Viewer, username: str) -> bool:
-    """Return whether ``viewer`` may change what ``username`` wrote."""
+    """Return whether ``viewer`` may change the comments of ``username``."""
     return viewer.username == username or MODERATOR in viewer.roles
 
 
@@ -58,41 +58,44 @@ def may_change(viewer: Viewer, comment: Comment) -> None:
 
 
 def may_set_status(viewer: Viewer, status: OrderStatus) -> None:
-    """Raise ForbiddenError unless ``viewer`` is staff, or would cancel an order."""
+    """Raise ForbiddenError unless ``viewer`` is staff or cancels an order."""
     if not is_staff(viewer) and status is not OrderStatus.CANCELLED:
-        raise ForbiddenError("Customers may cancel their own orders; the rest is up to staff.")
+        raise ForbiddenError("Only staff may set this status. You may cancel your own orders.")
 
 
 async def organization_user(
     context: Context, organization: str, username: str
 ) -> OrganizationUser | None:
-    """Return a user of an organisation, read once a request; None for no user of it."""
+    """Return a user of an organisation, read once a request; None if it has no such user."""
     return await context.cache.read(context.stores.organizations.get_user, organization, username)
 
 
 async def membership(context: Context, organization: str) -> OrganizationUser | None:
-    """Return what the viewer is in an organisation; None for no user of it."""
+    """Return the viewer as a user of an organisation; None if the viewer does not belong to it."""
     return await organization_user(context, organization, require_viewer(context).username)
 
 
 async def sees_organization(context: Context, organization: str) -> bool:
-    """Return whether the viewer may see an organisation, if there is one."""
+    """Return whether the viewer may see an organisation, if it exists."""
     viewer = require_viewer(context)
     return is_staff(viewer) or await membership(context, organization) is not None
 
 
 async def require_user(context: Context, organization: str) -> None:
-    """Let users of the organisation pass, but staff only if they are."""
+    """Raise NotFoundError unless the viewer belongs to the organisation, even for staff."""
     if await membership(context, organization) is None:
-        raise NotFoundError("You are a user of no such organisation.")
+        raise NotFoundError("You do not belong to an organisation of this name.")
 
 
 async def require_admin(context: Context, organization: str) -> None:
-    """Let admins of the organisation pass, and staff; to strangers it is not there."""
+    """Raise an error unless the viewer is staff or an admin of the organisation.
+
+    NotFoundError if the viewer may not see the organisation, else ForbiddenError.
+    """
     if not await sees_organization(context, organization):
         raise NotFoundError("There is no such organisation.")
     if not await _sees_all(context, organization):
-        raise ForbiddenError("Only admins of an organisation and staff add users to it.")
+        raise ForbiddenError("Only an organisation's admins and staff may add users to it.")
 
 
 async def sees_tickets(context: Context, organization: str, username: str) -> bool:
@@ -104,10 +107,10 @@ async def sees_tickets(context: Context, organization: str, username: str) -> bo
 
 
 async def require_tickets(context: Context, organization: str, username: str) -> None:
-    """Let whoever ``sees_tickets`` pass."""
+    """Raise ForbiddenError unless the viewer ``sees_tickets`` of a user."""
     if not await sees_tickets(context, organization, username):
         raise ForbiddenError(
-            "Only who opened a ticket, admins of the organisation and staff see it."
+            "Only the user who opened a ticket, the organisation's admins and staff may see it."
         )
 
 

@@ -34,7 +34,7 @@ _CHANGES = {**_WHICH, **_STATED}
 
 @strawberry.input(description="A new comment. Its author is the JWT's user.")
 class AddCommentInput:
-    """A comment as its author states it."""
+    """A comment as its author writes it."""
 
     product_id: str = strawberry.field(description="The shop's product id.")
     rating: int = strawberry.field(description="Rating from 1 to 5.")
@@ -71,7 +71,7 @@ class DeleteCommentInput:
 
 @dataclass(frozen=True, slots=True)
 class CommentPayload:
-    """A stored comment with its edge, ready to be inserted in a list."""
+    """A stored comment with its edge, to insert into a list."""
 
     comment_edge: Edge[Comment] | None = None
     user_errors: list[UserError] = field(default_factory=list)
@@ -97,13 +97,13 @@ async def load(info: Info, comment_ids: Sequence[str]) -> list[Comment | None]:
 
 
 async def comment(info: Info, comment_id: str) -> Comment | None:
-    """Return a comment by its own id."""
+    """Return a comment by comment id."""
     return await info.context.comments.load(rules.identifier("commentId", comment_id))
 
 
 @reported(CommentPayload)
 async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # noqa: A002 - Relay's name
-    """Store the viewer's comment, a verified one of a product that the viewer has received."""
+    """Store the viewer's comment; it is verified if the product was delivered to the viewer."""
     viewer = require_viewer(info.context)
     stated = checked(input, _NEW)
     if info.context.known_products_only:
@@ -132,7 +132,7 @@ async def _require_known(info: Info, product_id: str) -> None:
 
 @reported(CommentPayload)
 async def update_comment(info: Info, input: UpdateCommentInput) -> CommentPayload:  # noqa: A002
-    """Change a comment of the viewer's, or any as a moderator."""
+    """Change a comment of the viewer, or any comment as a moderator."""
     check = partial(may_change, require_viewer(info.context))
     changes = checked(input, _CHANGES)
     edge: Edge[Comment] = await info.context.stores.comments.update(
@@ -143,7 +143,7 @@ async def update_comment(info: Info, input: UpdateCommentInput) -> CommentPayloa
 
 @reported(DeletePayload)
 async def delete_comment(info: Info, input: DeleteCommentInput) -> DeletePayload:  # noqa: A002
-    """Delete a comment of the viewer's, or any as a moderator."""
+    """Delete a comment of the viewer, or any comment as a moderator."""
     check = partial(may_change, require_viewer(info.context))
     gone = await info.context.stores.comments.delete(checked(input, _WHICH)["id"], check)
     return DeletePayload(input.id, Product(gone.product_id))

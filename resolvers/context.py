@@ -1,4 +1,4 @@
-"""The context of one request: its user, the stores, and what was read for it."""
+"""The context of one request: its user, the stores, and its cached reads."""
 
 import asyncio
 from collections import Counter

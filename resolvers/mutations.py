@@ -1,4 +1,4 @@
-"""What all mutations share: checked inputs, user errors, and ids for attempts made twice."""
+"""Mutations: rules for their inputs, user errors, and ids from idempotency keys."""
 
 import hashlib
 import uuid
@@ -26,12 +26,12 @@ Rule: TypeAlias = Callable[[str, Any], Any]
 """Returns a value in canonical form, or raises InvalidArgumentError with the argument's name."""
 
 _INPUT = "input"
-"""The one argument of every mutation."""
+"""The only argument of every mutation."""
 
 
 @strawberry.enum(description="Kinds of errors in a mutation's input.")
 class UserErrorCode(Enum):
-    """What clients branch on; messages are for people."""
+    """Codes for clients to branch on; messages are for people."""
 
     BAD_ARGUMENT = strawberry.enum_value(
         "BAD_ARGUMENT", description="A field is invalid; `field` names it."
@@ -53,9 +53,9 @@ class UserErrorCode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class UserError:
-    """An error of an input field; ``field`` is None if no field is invalid.
+    """An error of an input; ``field`` is the path of the invalid field, list indexes as digits.
 
-    It is the path of the field from the mutation's argument on, indexes of lists as digits.
+    The path begins with the mutation's argument. It is None if the error is not about a field.
     """
 
     message: str
@@ -64,7 +64,7 @@ class UserError:
 
 
 class InvalidInputError(Exception):
-    """An input breaks rules; ``faults`` are all of them."""
+    """An input breaks rules; ``faults`` lists every broken one."""
 
     def __init__(self, faults: Sequence[errors.InvalidArgumentError]) -> None:
         super().__init__("The input breaks rules.")
@@ -78,13 +78,13 @@ _CODES: dict[type[errors.DalError], UserErrorCode] = {
     errors.IdempotencyKeyReusedError: UserErrorCode.IDEMPOTENCY_KEY_REUSED,
     errors.ConflictError: UserErrorCode.CONFLICT,
 }
-"""Faults that the user can fix in the form."""
+"""Errors that the user can fix in the form."""
 
 
 def reported(
     payload: Callable[..., Payload],
 ) -> Callable[[Mutation[Arguments, Payload]], Mutation[Arguments, Payload]]:
-    """Make a mutation return all faults of its input as its payload's user errors."""
+    """Return the errors of a mutation's input as its payload's user errors."""
 
     def decorated(mutation: Mutation[Arguments, Payload]) -> Mutation[Arguments, Payload]:
         @wraps(mutation)
@@ -102,9 +102,9 @@ def reported(
 
 
 def checked(given: object, rules: Mapping[str, Rule], within: str = "") -> dict[str, Any]:
-    """Return the fields of an input that say something, by name and in canonical form.
+    """Return the fields of an input that are not null, in canonical form by name.
 
-    Raises InvalidInputError with the faults of all fields. ``within`` is what precedes their names.
+    Raises InvalidInputError with the errors of all fields. ``within`` is a prefix of their names.
     """
     stated = {name: getattr(given, name) for name in rules}
     return _collected(
@@ -126,7 +126,7 @@ def checked_each(
 
 
 def _collected(work: Iterable[tuple[Name, Callable[[], Any]]]) -> dict[Name, Any]:
-    """Return what each step returns; InvalidInputError with the faults of all that fail."""
+    """Return the result of each step; InvalidInputError has the errors of all that fail."""
     done: dict[Name, Any] = {}
     faults: list[errors.InvalidArgumentError] = []
     for name, step in work:
@@ -142,7 +142,7 @@ def _collected(work: Iterable[tuple[Name, Callable[[], Any]]]) -> dict[Name, Any
 
 
 def new_id(key: str | None, *owner: str) -> str:
-    """Return the id of something new; every attempt under one key of its owner's gives the same."""
+    """Return the id of a new object; an owner's requests with the same key get the same id."""
     if key is None:
         return uuid.uuid4().hex
     return hashlib.sha256(orjson.dumps([*owner, key])).hexdigest()[:32]

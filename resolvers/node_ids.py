@@ -1,4 +1,4 @@
-"""Global object ids: the base64 of ``<Type>:<own id>``."""
+"""Global object ids: the base64 of ``<Type>:<own id>``, as Relay's ids usually are."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +30,9 @@ def node_id(root: strawberry.Parent[Any]) -> strawberry.ID:
 def parse_node_id(argument: str, node_id: str, *types: str) -> tuple[str, str]:
     """Return the type and the own id of a global id that names one of ``types``."""
     try:
-        type_name, own_id = from_base64(node_id[: MAX_OPAQUE + 1])  # cut, it names nothing
+        type_name, own_id = from_base64(
+            node_id[: MAX_OPAQUE + 1]
+        )  # a longer id is invalid once cut
         names = user_names(own_id) if type_name == "OrganizationUser" else (own_id,)
     except ValueError:
         type_name, own_id, names = "", "", ("",)
@@ -44,7 +46,7 @@ def parse_node_id(argument: str, node_id: str, *types: str) -> tuple[str, str]:
 
 
 def own_id_of(type_name: str) -> Callable[[str, str], str]:
-    """Return the rule of global ids of one type; it returns the own id."""
+    """Return a rule that takes a global id of one type and returns the own id."""
 
     def own_id(argument: str, node_id: str) -> str:
         return parse_node_id(argument, node_id, type_name)[1]
@@ -53,11 +55,11 @@ def own_id_of(type_name: str) -> Callable[[str, str], str]:
 
 
 def user_names(own_id: str) -> tuple[str, str]:
-    """Return organisation and username of the own id of an organisation's user, or ValueError."""
+    """Return organisation and username of an OrganizationUser's own id, or raise ValueError."""
     organization, _, username = own_id.partition("/")
     names = unescape(organization), unescape(username)
     if _user_id(*names) != own_id:
-        raise ValueError(f"{own_id!r} holds no organisation and username as they stand in keys.")
+        raise ValueError(f"{own_id!r} is not an organisation and a username, each percent-encoded.")
     return names
 
 

@@ -1,7 +1,8 @@
-"""Relay's ``Node`` interface over the domain objects: any object by its global id.
+"""Relay's ``node`` and ``nodes``: any object by its global id.
 
-What may not be seen by its own field may not be seen by its id either: each type is loaded by
-the rule of its own module.
+https://relay.dev/graphql/objectidentification.htm
+
+The module of each type loads its objects, so its authorization holds for global ids as well.
 """
 
 from collections import defaultdict
@@ -24,13 +25,13 @@ NodeId = Annotated[strawberry.ID, strawberry.argument(name="id")]
 NodeIds = Annotated[list[strawberry.ID], strawberry.argument(name="ids")]
 
 Found: TypeAlias = AnyNode | UnauthenticatedError | InvalidArgumentError | None
-"""A fault takes the place of its object, and other objects are returned."""
+"""An error takes the place of its object; the other objects are returned."""
 
 Loader = Callable[[Info, Sequence[str]], Coroutine[Any, Any, Sequence[Found]]]
 
 
 def _one_by_one(load: Callable[[Info, str], Coroutine[Any, Any, AnyNode | None]]) -> Loader:
-    """Return a loader that loads each id for itself, all at once."""
+    """Return a loader that loads all ids at once, each by its own read."""
 
     async def outcome(info: Info, own_id: str) -> Found:
         try:
@@ -56,7 +57,7 @@ LOADERS: dict[str, Loader] = {
 
 
 async def node(info: Info, node_id: NodeId) -> AnyNode | None:
-    """Return the object under a global id; None when it is missing or not the viewer's to see."""
+    """Return the object of a global id; None if it is missing or the viewer may not see it."""
     (found,) = await _load(info, [parse_node_id("id", node_id, *LOADERS)])
     if isinstance(found, Exception):
         raise found
@@ -64,15 +65,15 @@ async def node(info: Info, node_id: NodeId) -> AnyNode | None:
 
 
 async def nodes(info: Info, node_ids: NodeIds) -> list[Found]:
-    """Return the objects of global ids in the same order; a refused object fails alone."""
+    """Return the objects of global ids in the same order; an error affects its own object only."""
     if len(node_ids) > MAX_NODES:
         raise InvalidArgumentError("ids", f"ids lists {len(node_ids)}; the most is {MAX_NODES}.")
-    parsed = [_parsed_or_fault(one) for one in node_ids]
+    parsed = [_parsed_or_error(one) for one in node_ids]
     found = iter(await _load(info, [one for one in parsed if isinstance(one, tuple)]))
     return [next(found) if isinstance(one, tuple) else one for one in parsed]
 
 
-def _parsed_or_fault(node_id: str) -> tuple[str, str] | InvalidArgumentError:
+def _parsed_or_error(node_id: str) -> tuple[str, str] | InvalidArgumentError:
     try:
         return parse_node_id("ids", node_id, *LOADERS)
     except InvalidArgumentError as fault:
@@ -80,7 +81,7 @@ def _parsed_or_fault(node_id: str) -> tuple[str, str] | InvalidArgumentError:
 
 
 async def _load(info: Info, parsed: Sequence[tuple[str, str]]) -> list[Found]:
-    """Return the objects of ``(type, own id)`` pairs; each type is loaded at once."""
+    """Return the objects of ``(type, own id)`` pairs; the objects of a type are loaded together."""
     own_ids: defaultdict[str, list[str]] = defaultdict(list)
     for type_name, own_id in parsed:
         own_ids[type_name].append(own_id)

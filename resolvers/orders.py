@@ -1,4 +1,4 @@
-"""Orders: the lists of a user's and of open ones, a look-up by id, and the two mutations."""
+"""Orders: a user's and all open ones, a look-up by id, and the mutations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ CurrencyCode = NewType("CurrencyCode", str)
 
 @strawberry.input(description="An amount of money in a currency.")
 class MoneyInput:
-    """What something costs."""
+    """An amount of money in a currency."""
 
     amount: Decimal = strawberry.field(
         description="Zero or more, with no more decimal places than the currency has."
@@ -47,7 +47,7 @@ class OrderLineInput:
 
 @strawberry.input(description="A new order, sent by the shop's server.")
 class PlaceOrderInput:
-    """An order of a user, at the prices that the shop asks."""
+    """An order of a user, with the shop's prices."""
 
     username: str = strawberry.field(description="User name of the user who orders.")
     lines: list[OrderLineInput] = strawberry.field(
@@ -61,7 +61,7 @@ class PlaceOrderInput:
 
 @strawberry.input(description="A change of an order's status.")
 class SetOrderStatusInput:
-    """Which order becomes what."""
+    """An order and its new status."""
 
     id: strawberry.ID = strawberry.field(description="Global `id` of the order.")
     status: OrderStatus = strawberry.field(description="New status.")
@@ -132,9 +132,9 @@ async def open_orders(
 
 @reported(OrderPayload)
 async def place_order(info: Info, input: PlaceOrderInput) -> OrderPayload:  # noqa: A002
-    """Store an order of a user, with the prices that the shop's server sends."""
+    """Store an order of a user, with the prices that the shop's server sends; for staff."""
     require_staff(
-        require_viewer(info.context), "place orders: the shop's own server does, for its customers"
+        require_viewer(info.context), "place orders: the shop's server does so for its customers"
     )
     stated = checked(input, _NEW)
     key = stated.pop("idempotency_key", None)
@@ -149,7 +149,7 @@ async def place_order(info: Info, input: PlaceOrderInput) -> OrderPayload:  # no
 
 @reported(OrderPayload)
 async def set_order_status(info: Info, input: SetOrderStatusInput) -> OrderPayload:  # noqa: A002
-    """Take an order a step further: any legal one as staff, or to cancel the viewer's own."""
+    """Set the next status of an order as staff, or cancel an order of the viewer."""
     viewer = require_viewer(info.context)
     may_set_status(viewer, input.status)
     order_id = checked(input, {"id": own_id_of("Order")})["id"]

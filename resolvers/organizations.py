@@ -1,4 +1,4 @@
-"""Organisations and their users: look-ups, the list of users, and the two mutations."""
+"""Organisations and their users: look-ups, the list of users, and the mutations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -70,7 +70,7 @@ class OrganizationPayload:
 
 @dataclass(frozen=True, slots=True)
 class OrganizationUserPayload:
-    """A stored user with its edge, ready to be inserted in a list."""
+    """A stored user with its edge, to insert into a list."""
 
     organization_user_edge: Edge[OrganizationUser] | None = None
     user_errors: list[UserError] = field(default_factory=list)
@@ -95,7 +95,7 @@ async def organization(info: Info, organization_name: str) -> Organization | Non
 
 
 async def load(info: Info, name: str) -> Organization | None:
-    """Return an organisation that the viewer may see; its first users come along if selected."""
+    """Return an organisation that the viewer may see, with its first users if selected."""
     context, store = info.context, info.context.stores.organizations
     if not await sees_organization(context, name):
         return None
@@ -135,7 +135,7 @@ async def users(
 async def user(
     root: strawberry.Parent[Organization], info: Info, username: str
 ) -> OrganizationUser | None:
-    """Return one user; the newest tickets come along when they are selected."""
+    """Return one user, with the newest tickets if selected."""
     context = info.context
     rules.identifier("username", username)
     cut = first_slice(info, "tickets")
@@ -178,7 +178,7 @@ async def add_organization_user(
 
 
 def _types(argument: str, users: Sequence[OrganizationUserInput]) -> dict[str, UserType]:
-    """Return what each of an organisation's first users is to be, by username."""
+    """Return the types of an organisation's first users by username."""
     if len(users) > MAX_FIRST_USERS:
         raise InvalidArgumentError(
             argument,

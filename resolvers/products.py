@@ -26,7 +26,7 @@ from resolvers.selection import (
 
 
 def product(product_id: str) -> Product:
-    """Return the product of this name; every well-formed identifier is one."""
+    """Return the product of this id; every valid id has a product."""
     return Product(rules.identifier("productId", product_id))
 
 
@@ -82,10 +82,7 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
 async def statistics(
     root: strawberry.Parent[Product], info: Info, language: list[str] | None = None
 ) -> CommentStatistics | None:
-    """Return the counts of the product's comments, in some languages or in all.
-
-    None until counters exist.
-    """
+    """Return the product's counts in some languages or in all; None until counters exist."""
     languages = None if language is None else rules.languages("language", language)
     counts = await info.context.products.statistics(root.product_id)
     known = await info.context.stores.comments.counted()
@@ -93,17 +90,17 @@ async def statistics(
 
 
 async def title(root: strawberry.Parent[Product], info: Info) -> str | None:
-    """Return what the shop calls the product."""
+    """Return the product's title."""
     return (await _details(root, info)).title or None
 
 
 async def picture_url(root: strawberry.Parent[Product], info: Info) -> str | None:
-    """Return where a picture of it is."""
+    """Return the URL of a picture."""
     return (await _details(root, info)).picture_url or None
 
 
 async def url(root: strawberry.Parent[Product], info: Info) -> str | None:
-    """Return where the shop sells it."""
+    """Return the URL of the product in the shop."""
     return (await _details(root, info)).url or None
 
 
@@ -113,7 +110,7 @@ async def _details(product: Product, info: Info) -> ProductDetails:
 
 @strawberry.input(description="Fields to change. A field that is omitted or null keeps its value.")
 class UpdateProductInput:
-    """The new values of some details of a product; empty ones are set no longer."""
+    """New details of a product; an empty string removes one."""
 
     product_id: str = strawberry.field(description="The shop's product id.")
     title: str | None = strawberry.field(
@@ -167,7 +164,7 @@ def facets(
     rating: list[int] | None = None,
     language: list[str] | None = None,
 ) -> CommentFacets:
-    """Return what each value of a filter would show, from the counts that were read."""
+    """Return the counts for each value of a filter, from the statistics that were read."""
     return facets_of(
         root,
         None if rating is None else rules.ratings("rating", rating),
@@ -186,7 +183,7 @@ async def most_recent_negative(root: strawberry.Parent[Product], info: Info) -> 
 
 
 async def last_commented_at(root: strawberry.Parent[Product], info: Info) -> datetime | None:
-    """Return when the newest comment was made."""
+    """Return the creation time of the newest comment."""
     newest = await _newest(info, Selection(root.product_id))
     return newest.created_at if newest else None
 

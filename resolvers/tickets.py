@@ -1,4 +1,4 @@
-"""Tickets: a user's list, a look-up by id, and the mutations that open and close one."""
+"""Tickets: a user's list, a look-up by id, and the mutations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -30,7 +30,7 @@ _NEW: Mapping[str, Rule] = {
 
 @strawberry.input(description="A new ticket, opened by the JWT's user.")
 class CreateTicketInput:
-    """A ticket as its user states it."""
+    """A ticket as its user writes it."""
 
     organization_name: str = strawberry.field(
         description="Name of an organisation that the user belongs to."
@@ -52,7 +52,7 @@ class CloseTicketInput:
 
 @dataclass(frozen=True, slots=True)
 class TicketPayload:
-    """A stored ticket with its edge, ready to be inserted in a list."""
+    """A stored ticket with its edge, to insert into a list."""
 
     ticket_edge: Edge[Ticket] | None = None
     user_errors: list[UserError] = field(default_factory=list)
@@ -64,7 +64,7 @@ class TicketPayload:
 
 
 async def ticket(info: Info, ticket_id: str) -> Ticket | None:
-    """Return a ticket by its own id."""
+    """Return a ticket by ticket id."""
     return await load(info, rules.identifier("ticketId", ticket_id))
 
 

@@ -14,7 +14,7 @@ from resolvers.selection import CreatedBefore, CreatedFrom, DateOrder, Info, Ord
 
 @strawberry.input(description="Fields to change. A field that is omitted or null keeps its value.")
 class UpdateProfileInput:
-    """The new values of some fields of the viewer's profile."""
+    """New values of fields of the viewer's profile."""
 
     full_name: str | None = strawberry.field(
         default=None, description="Full name. Maximum 200 characters; may be empty."
@@ -35,7 +35,7 @@ def _email(argument: str, value: str) -> str:
 
 
 async def user(info: Info, username: str) -> User | None:
-    """Return the user of this name, if the viewer may; every well-formed identifier is one."""
+    """Return the user of this name if the viewer may see it; every valid name has a user."""
     viewer = require_viewer(info.context)
     username = rules.identifier("username", username)
     return User(username) if sees_own(viewer, username) else None
@@ -48,18 +48,18 @@ def viewer(info: Info) -> User | None:
 
 
 def user_of(root: strawberry.Parent[Comment | Order | Ticket]) -> User:
-    """Return who wrote or ordered something."""
+    """Return the author of a comment or a ticket, or the user who ordered."""
     return User(root.username)
 
 
 def visible_user_of(root: strawberry.Parent[OrganizationUser], info: Info) -> User | None:
-    """Return the user that an organisation has, if the viewer may see more than the name."""
+    """Return an organisation's user if the viewer may see more than the name."""
     viewer = require_viewer(info.context)
     return User(root.username) if sees_own(viewer, root.username) else None
 
 
 def author(username: str) -> User:
-    """Return the author of this name; every well-formed identifier is one."""
+    """Return the author of this name; every valid name has an author."""
     return User(rules.identifier("username", username))
 
 

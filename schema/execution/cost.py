@@ -1,6 +1,6 @@
 """The cost of an operation in DynamoDB's terms, predicted before the first read.
 
-A schema's table says what each of its fields reads. Lists multiply the cost of the fields below
+A table of the schema lists the reads of its fields. Lists multiply the cost of the fields below
 them by the rows requested, so nested lists are refused before the first read.
 """
 
@@ -318,7 +318,7 @@ _WRAPPED = 0.6
 def introspected_rows(schema: GraphQLSchema) -> Mapping[str, float]:
     """Return the average length of introspection's lists, by type and field.
 
-    For ``ofType``, which is no list, return how often it is not null.
+    For ``ofType``, which is not a list, return how often it is not null.
     """
     types = schema.type_map.values()
     owners = [

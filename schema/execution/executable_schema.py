@@ -1,4 +1,4 @@
-"""A schema whose operations are checked, charged, limited, executed, and reported to clients.
+"""A schema that checks and executes operations, within their limits, and words their errors.
 
 Queries and mutations have one result; a subscription has one for each event.
 """
@@ -66,7 +66,7 @@ class RefusedSubscriptionError(Exception):
 class ExecutableSchema(Schema):
     """Strawberry's types and resolvers, with caches and limits of operations.
 
-    ``reads`` says by ``Type.field`` what the fields read. Without ``introspection`` clients do not
+    ``reads`` has the reads of fields by ``Type.field``. Without ``introspection`` clients do not
     see the schema.
     """
 

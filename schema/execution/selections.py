@@ -174,7 +174,7 @@ _SPREAD = Extent(spreads=1)
 
 
 class _Measure:
-    """Measures selections of a document whose fragments have no cycles, each fragment once."""
+    """Measures selections of a document without cycles of fragments, each fragment once."""
 
     def __init__(self, fragments: Fragments) -> None:
         self._fragments = fragments

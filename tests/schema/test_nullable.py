@@ -25,7 +25,8 @@ def test_each_field_that_may_fail_is_nullable() -> None:
     }
     assert len(taking_arguments) > 15
     required = set()
-    for name in taking_arguments | READS.keys():
+    reading = {name for name, reads in READS.items() if reads.rows is None}
+    for name in taking_arguments | reading:
         type_name, field_name = name.split(".")
         owner = SCHEMA._schema.type_map[type_name]
         assert isinstance(owner, GraphQLObjectType)

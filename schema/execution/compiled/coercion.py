@@ -76,7 +76,7 @@ class Variables:
         )
 
     def _coerced(self, inputs: Mapping[str, Any]) -> VariableValues | None:
-        """Return the coerced variables; None if one is invalid, since graphql-core says why."""
+        """Return the coerced variables; None if one is invalid: graphql-core words the error."""
         sources, coerced = {}, {}
         for signature, required, coerce, default in self._plain:
             name = signature.name
@@ -99,7 +99,7 @@ class Variables:
 
 
 def _variable(schema: GraphQLSchema, node: VariableDefinitionNode) -> _Variable | None:
-    """Return a variable whose type is a leaf or a list of leaves; None for any other."""
+    """Return a variable of a leaf type or of a list of leaves; None for any other."""
     signature = get_variable_signature(schema, node)
     if isinstance(signature, GraphQLError):
         return None
@@ -207,7 +207,7 @@ _EXACT: dict[Any, tuple[type, str]] = {
     GraphQLBoolean: (bool, ""),
     GraphQLInt: (int, _INT),
 }
-"""For each scalar of GraphQL: the class whose values are results already, and under which further
+"""For each scalar of GraphQL the class of values that are results already, and a further
 condition."""
 
 
@@ -216,7 +216,7 @@ class AnomalyError(Exception):
 
 
 def exact_class(type_: GraphQLOutputType) -> type | None:
-    """Return the class whose values are results of a type already; None if the type has none."""
+    """Return the class of values that are results of a type already; None without such a class."""
     exact, condition = _EXACT.get(get_nullable_type(type_), (None, ""))
     return None if condition else exact
 

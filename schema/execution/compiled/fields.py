@@ -48,7 +48,7 @@ def path_of(plain: PlainPath) -> Path:
 
 
 class FieldInstruments(Protocol):
-    """Observes fields whose results are awaited; fields with immediate results cost nothing."""
+    """Observes fields with awaited results; fields with immediate results cost nothing."""
 
     async def field(self, type_name: str, name: str, result: Awaitable[Any]) -> Any:
         """Return the result of a field and all fields below it, or raise its error."""

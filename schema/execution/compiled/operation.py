@@ -268,7 +268,7 @@ class _Compiler:
         return self._selection(object_type, collected.grouped_field_set)
 
     def _check(self, selections: Iterable[SelectionSetNode]) -> None:
-        """Raise NotCoveredError if a directive with a variable decides what is selected."""
+        """Raise NotCoveredError if a variable in a directive decides which fields are selected."""
         waiting = list(selections)
         seen = set()
         while waiting:
