@@ -167,8 +167,8 @@ async def test_a_stream_is_described_less_often_than_is_allowed(
     async def sleep(seconds: float) -> None:
         amazon.clock.advance(seconds)
 
-    monkeypatch.setattr("dal.client.concurrency.sleep", sleep)
-    monkeypatch.setattr("dal.client.concurrency.monotonic", lambda: amazon.clock.now)
+    monkeypatch.setattr("dal.client.streams.sleep", sleep)
+    monkeypatch.setattr("dal.client.streams.monotonic", lambda: amazon.clock.now)
     arn, streams = await streamed(table, amazon)
     amazon.streams.describes = 5
     for _ in range(30):

@@ -143,11 +143,11 @@ async def test_two_followers_at_once_count_once(streamed: Table, streams: Stream
 async def test_cancelled_at_any_moment_and_started_again_it_is_exact(
     streamed: Table, streams: Streams
 ) -> None:
-    writing = asyncio.create_task(write_raw(streamed, history(4, 80)))
+    writing = asyncio.create_task(write_raw(streamed, history(4, 160)))
     cancelled = 0
     while not writing.done():
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(0.02 + 0.013 * (cancelled % 7)):
+            async with asyncio.timeout(0.01 + 0.01 * (cancelled % 7)):
                 await follow(streamed, streams)
         cancelled += 1
     await writing
