@@ -1,4 +1,4 @@
-"""Serves HTTP until it is told to stop or its store is gone."""
+"""Serves HTTP until a signal ends the server or its store is gone."""
 
 import asyncio
 import errno
@@ -24,9 +24,9 @@ from server.logs import set_up_logs
 from server.loop_watchdog import watched
 from server.observability.exposition import check_packages, exposed
 from server.observability.signals import open_signals
-from server.serving import HttpServer, application
+from server.serving import HttpServer, application, duplicates
 from server.settings import Settings
-from server.workers.supervisor import Supervisor
+from server.workers import Supervisor
 
 logger = logging.getLogger(__name__)
 
@@ -115,11 +115,11 @@ async def _serve_by_workers(
     _check_documents(settings)
     if settings.demo:  # workers would not know how far it is
         await _demo(store).finish()
-    supervisor = Supervisor(settings, store.connection, listener)
+    supervisor = Supervisor(settings, store.connection, listener, greeting)
     _on_signal(lambda _: supervisor.end())
     _on_hangup(supervisor.replace, supervisor.end)
     store.died.add_done_callback(lambda _: supervisor.end())
-    await supervisor.serve(greeting)
+    await supervisor.serve()
 
 
 async def _serve(
@@ -145,7 +145,7 @@ async def _serve(
             if demo is not None:
                 await stack.enter_async_context(demo.in_background())
             with watched(end=settings.ends_when_blocked):
-                await server.serve(sockets=[listener])
+                await server.serve(sockets=duplicates(listener))
 
 
 def _demo(store: Store) -> "DemoLoad":
@@ -171,7 +171,7 @@ def _refuse_to_replace() -> None:
 
 
 def _on_hangup(replace: Callable[[], object], end: Callable[[], object]) -> None:
-    """Replace workers at SIGHUP; but end where it says that the terminal is gone."""
+    """Replace workers at SIGHUP; end the server if its terminal is gone."""
     had_terminal = _has_terminal()
 
     def act() -> None:

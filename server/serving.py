@@ -1,6 +1,5 @@
 """The HTTP server over an open table."""
 
-import asyncio
 import gc
 import logging
 import math
@@ -9,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dal.client.table import Table
 from dal.limits import MAX_SOCKET_MESSAGE
@@ -20,25 +19,31 @@ from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.engine.data_directory import DataDirectory
 from server.http.admission import Admission
-from server.http.connections import Connection, Connections, max_connections, raise_descriptor_limit
+from server.http.connections import (
+    STATE,
+    Connection,
+    Connections,
+    max_connections,
+    raise_descriptor_limit,
+)
 from server.http.websocket import PING_EVERY, WebSocketProtocol
 from server.observability.signals import OFF, Signals
 from server.settings import Settings
 
-GRACE = 10
-"""Seconds that requests in flight have to end once the server is told to stop."""
+WORKER_START = 60
+"""Seconds that a worker may take until it serves."""
 
-ACCEPTS = 256
-"""Connections accepted in one turn of the event loop; uvloop alone would accept one. Under load a
-turn takes tens of milliseconds, and new clients would stand in line for seconds."""
+GRACE = 10
+"""Seconds that requests in flight have to end once the server begins to stop."""
+
+LISTENERS = 16
+"""Duplicates of the listener. uvloop accepts one connection of each in a turn of the event loop,
+and under load a turn takes tens of milliseconds."""
 
 YOUNG = 5_000
 """New objects after which garbage is looked for. Reference counts free what requests leave behind,
 but the rows of a few pages at once are some thousands, and were looked through time and again. With
 ten times as many, the documents that strangers send are looked through in 50 ms."""
-
-ACCEPT_AGAIN = 0.5
-"""Seconds until the server tries again when the system has no descriptor left."""
 
 
 @asynccontextmanager
@@ -52,7 +57,7 @@ async def application(
 ) -> AsyncIterator[ASGIApp]:
     """Yield the application over an open table, for whom ``secret`` or a key set vouches.
 
-    ``loading`` says how far the demo's data is loaded, as ``create_app`` takes it.
+    ``loading`` returns the progress of the demo's data, as ``create_app`` takes it.
     """
     authenticator = Authenticator(
         secret=secret, jwks_url=settings.jwks_url, audience=settings.jwt_audience
@@ -79,85 +84,80 @@ async def application(
         await analytics.close()
 
 
+class Served:
+    """An application behind the limits of its connections, which get them by the lifespan."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.admission = Admission(app, settings.max_concurrency, settings.trusted_proxies)
+        self._connections = Connections(
+            self.admission, _most_connections(settings), request_timeout=settings.request_timeout
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or take part in the lifespan."""
+        if scope["type"] != "lifespan":
+            await self.admission(scope, receive, send)
+            return
+        await self.live(scope, receive, send)
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def live(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Say that the server may start, and wait until it ends."""
+        gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
+        scope["state"][STATE] = self._connections
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+
+
+def http_config(
+    app: ASGIApp | Callable[[], ASGIApp], settings: Settings, *, workers: int | None = None
+) -> uvicorn.Config:
+    """Return uvicorn's configuration; where there are ``workers``, ``app`` makes each one's own."""
+    return uvicorn.Config(
+        app,
+        factory=workers is not None,
+        workers=workers,
+        lifespan="on",
+        http=Connection,
+        ws=WebSocketProtocol,
+        ws_max_size=MAX_SOCKET_MESSAGE,
+        ws_ping_interval=PING_EVERY,
+        ws_ping_timeout=PING_EVERY,
+        ws_per_message_deflate=False,  # it keeps 10 kB and more for each connection
+        forwarded_allow_ips=list(settings.trusted_proxies),
+        timeout_keep_alive=settings.keep_alive,
+        reset_contextvars=True,  # one request starts the next that waits for a place
+        access_log=False,
+        log_config=None,
+        log_level=logging.ERROR,  # below it are lines that any client can cause
+        timeout_graceful_shutdown=GRACE,
+        timeout_worker_healthcheck=WORKER_START,
+    )
+
+
+def duplicates(listener: socket.socket) -> list[socket.socket]:
+    """Return the sockets to accept by; uvicorn closes them."""
+    return [listener.dup() for _ in range(LISTENERS)]
+
+
 class HttpServer(uvicorn.Server):
-    """Prints the banner once it listens, and leaves signals to whoever runs it.
+    """Prints the banner once it listens, and leaves signals to its caller.
 
     uvicorn raises a caught signal again at its end, which would end the process before the engine
     is stopped.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings, greeting: str) -> None:
-        self.admission = Admission(app, settings.max_concurrency, settings.trusted_proxies)
-        self._connections = Connections(
-            self.admission, _most_connections(settings), request_timeout=settings.request_timeout
-        )
-        self._opening: set[asyncio.Task[object]] = set()
-        config = uvicorn.Config(
-            self.admission,
-            http=Connection,
-            ws=WebSocketProtocol,
-            ws_max_size=MAX_SOCKET_MESSAGE,
-            ws_ping_interval=PING_EVERY,
-            ws_ping_timeout=PING_EVERY,
-            ws_per_message_deflate=False,  # it keeps 10 kB and more for each connection
-            forwarded_allow_ips=list(settings.trusted_proxies),
-            timeout_keep_alive=settings.keep_alive,
-            reset_contextvars=True,  # one request starts the next that waits for a place
-            access_log=False,
-            log_config=None,
-            log_level=logging.ERROR,  # below it are lines that any client can cause
-            timeout_graceful_shutdown=GRACE,
-        )
-        super().__init__(config)
+        served = Served(app, settings)
+        super().__init__(http_config(served, settings))
+        self.admission = served.admission
         self._greeting = greeting
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept the connections of one listener, then greet."""
-        gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
-        await super().startup([])
-        (self._listener,) = sockets or []
-        self._listener.setblocking(False)
-        self._listen()
-        self._greet()
-
-    def _greet(self) -> None:
+        """Accept connections, then greet."""
+        await super().startup(sockets)
         print(self._greeting, flush=True)  # noqa: T201 - a command's output
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept no more, and end after the requests in flight."""
-        asyncio.get_running_loop().remove_reader(self._listener)
-        if self._opening:  # they are told to end as the others
-            await asyncio.wait(self._opening)
-        await super().shutdown(sockets)
-
-    def _listen(self) -> None:
-        if not self.should_exit:
-            asyncio.get_running_loop().add_reader(self._listener, self._accept)
-
-    def _accept(self) -> None:
-        loop = asyncio.get_running_loop()
-        for _ in range(ACCEPTS):
-            try:
-                accepted = self._next()
-            except (BlockingIOError, ConnectionAbortedError):
-                return
-            except OSError:
-                loop.remove_reader(self._listener)
-                loop.call_later(ACCEPT_AGAIN, self._listen)
-                return
-            accepted.setblocking(False)
-            opening = loop.create_task(loop.connect_accepted_socket(self._connection, accepted))
-            self._opening.add(opening)
-            opening.add_done_callback(self._opening.discard)
-
-    def _next(self) -> socket.socket:
-        """Return the next connection; OSError as of a listener."""
-        return self._listener.accept()[0]
-
-    def _connection(self) -> asyncio.Protocol:
-        return Connection(
-            self.config, self.server_state, self.lifespan.state, shared=self._connections
-        )
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -170,7 +170,7 @@ class HttpServer(uvicorn.Server):
 
 
 def _most_connections(settings: Settings) -> int:
-    """Return the limit asked for, this process's share of it, or what the system allows."""
+    """Return this process's share of the configured limit, or what the system allows."""
     most = max_connections(raise_descriptor_limit())
     if settings.max_connections is None:
         return most

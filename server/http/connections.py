@@ -4,7 +4,6 @@ A request reaches the application when all of it is here. Until then it costs a 
 bytes, both bounded, and no place among the requests that run.
 """
 
-import os
 import re
 import resource
 from asyncio import AbstractEventLoop, TimerHandle, Transport
@@ -51,11 +50,15 @@ _PIECE = 4_096
 
 _UPGRADE = re.compile(rb"\r\nupgrade(?=[ \t]*:(?![ \t]*websocket[ \t]*\r))", re.IGNORECASE)
 
-_FLUSH = 0.02
-"""Seconds until a connection is looked at again whose client still reads its last answer."""
-
 _LINGER = 1.0
 """Seconds that a client has to read its last answer; to close at once would destroy it."""
+
+_LAST_CALL = 1.0
+"""Seconds for which a server that ends still answers on idle connections: a client may send its
+next request before it learns that the connection closes."""
+
+STATE = "connections"
+"""The key of the ``Connections`` in the state of the lifespan."""
 
 
 def raise_descriptor_limit() -> int:
@@ -135,8 +138,8 @@ class Connections:
     """Connections without a whole request, the one that waits for longest first."""
     bodies: int = 0
     """Bytes of bodies that the application has not taken yet."""
-    give_back: Callable[[int], None] | None = None
-    """Takes the descriptor of an idle connection that another process is to serve from now on."""
+    ending: bool = False
+    """Whether the server ends: each connection closes after one more answer."""
 
     def make_room(self) -> bool:
         """End the connection that waits for longest; False when each has a request to answer."""
@@ -160,11 +163,9 @@ class Connection(HttpToolsProtocol):
         server_state: ServerState,
         app_state: dict[str, Any],
         _loop: AbstractEventLoop | None = None,
-        *,
-        shared: Connections,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self._shared = shared
+        self._shared: Connections = app_state[STATE]
         self.surplus = False
         """Whether this was one connection too many."""
         self._timer: TimerHandle | None = None
@@ -199,6 +200,8 @@ class Connection(HttpToolsProtocol):
         self.surplus = surplus > 0 and not self._shared.make_room()
         self._shared.expectant[self] = None
         self._set_timer()
+        if self._shared.ending:  # it was accepted before, and is made now
+            self.shutdown()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the client, and end what is done for it."""
@@ -280,6 +283,8 @@ class Connection(HttpToolsProtocol):
             raise self._fault_of(503, "Too many requests wait on this connection.")
         self._in_head = False
         super().on_headers_complete()
+        if self._shared.ending and self.cycle is not None:
+            self.cycle.keep_alive = False
 
     def _fault_of(self, status: int, sentence: str) -> ValueError:
         """Return what stops the parser, and keep the answer for ``send_400_response``."""
@@ -381,34 +386,23 @@ class Connection(HttpToolsProtocol):
             self.end(b"")
         else:
             super().on_response_complete()
-            self._move()
-
-    def _move(self) -> None:
-        """Give the connection back where that is wanted: nothing of a next request was read."""
-        give_back = self._shared.give_back
-        idle = self in self._shared.expectant and not self._partial
-        if give_back is None or not idle or self.transport.is_closing():
-            return
-        if self.transport.get_write_buffer_size():
-            self.loop.call_later(_FLUSH, self._move)
-            return
-        self._unset_keepalive_if_required()
-        self.transport.pause_reading()
-        give_back(os.dup(self.transport.get_extra_info("socket").fileno()))
-        self.transport.abort()
 
     def shutdown(self) -> None:
-        """Close at once unless there is a request to answer."""
-        if self._shared.give_back is not None:
-            self._move()
-            if self._on_ending is not None:
-                self._on_ending()
-        elif self in self._shared.expectant:
-            self.transport.close()
+        """Close after the request that runs, or after one that comes within a second."""
+        self._shared.ending = True
+        if self in self._shared.expectant:
+            self.loop.call_later(_LAST_CALL, self._close_if_idle, _LAST_CALL)
         else:
             super().shutdown()
             if self._on_ending is not None:
                 self._on_ending()
+
+    def _close_if_idle(self, more: float = 0) -> None:
+        """Close without a whole request; one that has begun has a second more to arrive."""
+        if more and self._partial:
+            self.loop.call_later(more, self._close_if_idle)
+        elif self in self._shared.expectant:
+            self.transport.close()
 
     def end(self, answer: bytes, linger: float = _LINGER) -> None:
         """Send an answer to a request that has begun, and close; seconds for the client to read."""

@@ -1,8 +1,8 @@
 """Kills servers, and looks for engines that outlive them.
 
 ``python -m tests.trials.orphans`` starts servers over one data directory each and sends SIGKILL: to
-a server, to the parent of two workers, to one worker of two, to what workers are forked from, to a
-parent that replaces its workers, and to a server that starts. A worker is replaced and the engine
+a server, to the parent of two workers, to one worker of two, to a parent that replaces
+its workers, and to a server that starts. A worker is replaced and the engine
 stays, until its server is killed too.
 """
 
@@ -21,8 +21,8 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from tests.server.embedded import engine_pid
-from tests.server.serving import MARGINALIA, Served, environment, served
-from tests.server.workers.processes import fork_servers_of, workers_of
+from tests.server.serving import MARGINALIA, environment, served
+from tests.server.workers.processes import workers_of
 
 SOON = 1.0
 """Seconds after which the engine of a killed server must be gone."""
@@ -64,22 +64,10 @@ def parent(data_dir: Path) -> float:
 
 def worker(data_dir: Path) -> float:
     """Kill a worker, see that the engine is the same, and kill the parent."""
-    return _parent_after(data_dir, workers_of, 0.5)
-
-
-def fork_server(data_dir: Path) -> float:
-    """Kill what workers are forked from, and the parent while it replaces all of them."""
-    return _parent_after(data_dir, fork_servers_of, 1.5)
-
-
-def _parent_after(
-    data_dir: Path, processes: Callable[[Served], list[psutil.Process]], most: float
-) -> float:
-    """Kill the first of some processes, and the parent within ``most`` seconds of that."""
     with served(data_dir, "--workers", "2", TRIAL=str(data_dir)) as running:
         engine = engine_pid(data_dir)
-        processes(running)[0].kill()
-        time.sleep(random.uniform(0, most))
+        workers_of(running)[0].kill()
+        time.sleep(random.uniform(0, 0.5))
         assert engine_pid(data_dir) == engine
         assert psutil.pid_exists(engine)
         running.kill()
@@ -107,7 +95,7 @@ def start(data_dir: Path) -> float:
         return gone(lambda: bool(of(data_dir)))
 
 
-KINDS = (server, parent, worker, fork_server, replacing, start)
+KINDS = (server, parent, worker, replacing, start)
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from server.serving import HttpServer
+from server.serving import HttpServer, duplicates
 from server.settings import Settings
 
 GET = b"GET /page HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -19,7 +19,7 @@ async def listening(app: ASGIApp, settings: Settings | None = None) -> AsyncIter
     """Serve ``app`` as ``marginalia serve`` does; yield the port."""
     with socket.create_server(("127.0.0.1", 0), backlog=512) as listener:
         server = HttpServer(app, settings or Settings(), "")
-        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        serving = asyncio.create_task(server.serve(sockets=duplicates(listener)))
         try:
             yield listener.getsockname()[1]
         finally:

@@ -391,6 +391,25 @@ async def test_the_end_waits_for_no_request_that_has_not_arrived() -> None:
         assert await slow.rest() == b""
 
 
+async def test_idle_connections_are_answered_once_more_while_the_server_ends() -> None:
+    """Also a request that has begun when they close."""
+    async with AsyncExitStack() as serving, AsyncExitStack() as stack:
+        port = await serving.enter_async_context(listening(Echo()))
+        one, other = await stack.enter_async_context(clients(port, 2))
+        for client in (one, other):
+            assert (await client.ask(GET))[0] == 200
+        ending = asyncio.create_task(serving.aclose())
+        await asyncio.sleep(0.5)
+        other.writer.write(GET[:-2])
+        assert (await one.ask(GET))[0] == 200
+        assert "connection: close" in one.head
+        assert await one.rest() == b""
+        await asyncio.sleep(0.8)
+        assert (await other.ask(GET[-2:]))[0] == 200
+        assert "connection: close" in other.head
+        await ending
+
+
 async def test_a_client_may_offer_to_speak_another_protocol() -> None:
     """Java's client offers HTTP/2 with the first request of a connection."""
     offer = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n"

@@ -194,7 +194,7 @@ def test_metrics_are_shown_on_this_machine_alone_while_the_server_runs() -> None
 
 OFF = """
 import asyncio, sys
-import server.run, server.workers.worker
+import server.run, server.workers
 from server.observability.exposition import exposed
 from server.observability.signals import open_signals
 from server.settings import Settings

@@ -1,6 +1,7 @@
 """The processes of a server with workers, and clients of one of them each."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
@@ -12,21 +13,12 @@ from tests.server.serving import Served, bearer
 
 def workers_of(server: Served) -> list[psutil.Process]:
     """Return the processes that serve, the oldest first."""
-    found: list[psutil.Process] = []
-    for fork_server in fork_servers_of(server):
-        with suppress(psutil.NoSuchProcess):
-            found += fork_server.children()
-    return sorted(found, key=psutil.Process.create_time)
-
-
-def fork_servers_of(server: Served) -> list[psutil.Process]:
-    """Return the processes that workers are forked from: one but for a while."""
     found = []
     for child in psutil.Process(server.process.pid).children():
         with suppress(psutil.NoSuchProcess):
-            if "server.workers" in child.cmdline():
+            if "--multiprocessing-fork" in child.cmdline():
                 found.append(child)
-    return found
+    return sorted(found, key=psutil.Process.create_time)
 
 
 async def others(
@@ -49,6 +41,18 @@ async def another(server: Served, gone: psutil.Process, count: int) -> psutil.Pr
     raise TimeoutError(f"no worker followed {gone}")
 
 
+def said(server: Served) -> str:
+    """Return what a server has logged so far."""
+    return os.pread(server.log.fileno(), 1_000_000, 0).decode()
+
+
+async def logged(server: Served, sentence: str, times: int = 1) -> None:
+    """Wait until the log has a sentence, so many times."""
+    async with asyncio.timeout(120):
+        while said(server).count(sentence) < times:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
 def complaints(errors: str) -> list[str]:
     """Return what a server has logged, but for the line on workers without Redis."""
     lines = [line.partition("] ")[2] for line in errors.splitlines()]
@@ -57,17 +61,36 @@ def complaints(errors: str) -> list[str]:
 
 @asynccontextmanager
 async def clients_of(server: Served, count: int) -> AsyncIterator[list[httpx.AsyncClient]]:
-    """Connect so many clients, one connection each: they get to the workers in turn."""
-    one = httpx.Limits(max_connections=1)
+    """Connect so many clients, one connection each, to the workers in turn."""
+    workers = workers_of(server)
     async with AsyncExitStack() as stack:
-        opened = [
-            await stack.enter_async_context(
-                httpx.AsyncClient(
-                    base_url=server.url, headers=bearer("ana"), timeout=60, limits=one
-                )
-            )
-            for _ in range(count)
-        ]
-        for client in opened:
-            assert (await client.get("/health/live")).is_success
+        opened = []
+        for number in range(count):
+            chosen = workers[number % len(workers)]
+            opened.append(client := await _client_of(server, chosen, workers))
+            stack.push_async_callback(client.aclose)
         yield opened
+
+
+async def _client_of(
+    server: Served, chosen: psutil.Process, workers: Collection[psutil.Process]
+) -> httpx.AsyncClient:
+    """Connect a client to a worker, which may still start."""
+    paused = [worker for worker in workers if worker != chosen]
+    limits = httpx.Limits(max_connections=1)
+    while True:
+        client = httpx.AsyncClient(
+            base_url=server.url, headers=bearer("ana"), limits=limits, timeout=60
+        )
+        for worker in paused:  # the kernel would let any of them accept
+            worker.suspend()
+        try:
+            assert (await client.get("/health/live", timeout=2)).is_success
+        except httpx.TimeoutException:
+            await client.aclose()
+        else:
+            return client
+        finally:  # before a watchdog prints that its process was stopped
+            for worker in paused:
+                worker.resume()
+        await asyncio.sleep(1)

@@ -1,0 +1,168 @@
+"""Several processes that serve on one port, over one table: uvicorn's, and what it leaves to us.
+
+The parent opens the engine and runs uvicorn's supervisor in a thread. A worker is a new
+interpreter, so its version is the one that is installed when the worker starts.
+"""
+
+import asyncio
+import gc
+import logging
+import signal
+import socket
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from functools import partial
+from multiprocessing import parent_process, resource_tracker
+from typing import Any
+
+from starlette.types import Receive, Scope, Send
+from uvicorn.supervisors.multiprocess import SIGNALS, Multiprocess, Process
+
+from dal.client.table import TableAddress, connect
+from dal.errors import DalError
+from server.auth.secret import secret_source
+from server.brokers import open_broker
+from server.errors import CommandError
+from server.logs import set_up_logs
+from server.loop_watchdog import KILLED_BY, watched
+from server.observability.signals import open_signals
+from server.serving import WORKER_START, Served, application, duplicates, http_config
+from server.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+RESPAWN_PAUSE = 5.0
+"""Seconds before the server replaces a worker that could not start: the reason may last."""
+
+CLOSING = 15
+"""Seconds that a worker has to close its connections to table, Redis and collector."""
+
+
+class Supervisor(Multiprocess):
+    """Keeps as many workers as the settings say behind one listener, and replaces them."""
+
+    def __init__(
+        self, settings: Settings, address: TableAddress, listener: socket.socket, greeting: str
+    ) -> None:
+        # By name: a newer version may know more options than the one that started the parent.
+        values = {"settings": asdict(settings), "address": asdict(address)}
+        config = http_config(partial(_Worker, values), settings, workers=settings.workers)
+        handlers = {number: signal.getsignal(number) for number in SIGNALS}
+        super().__init__(config, duplicates(listener))
+        for number, handler in handlers.items():  # the event loop handles signals
+            signal.signal(number, handler)
+        self._greeting = greeting
+
+    async def serve(self) -> None:
+        """Serve until ``end``; CommandError where no worker can be started."""
+        try:
+            await asyncio.to_thread(self.run)
+        finally:  # Python's end would wait for workers that an error left behind
+            self.terminate_all()
+            self.join_all()
+
+    def end(self) -> None:
+        """Stop serving, after the requests in flight; at once when called twice."""
+        for worker in self.processes if self.should_exit.is_set() else ():
+            worker.process.kill()
+        self.should_exit.set()
+
+    def replace(self) -> None:
+        """Replace the workers one by one, by new ones of the version that is installed now."""
+        self.signal_queue.append(signal.SIGHUP)
+
+    def init_processes(self) -> None:
+        """Start the workers, and greet once all of them serve."""
+        # Workers inherit the mask of this thread: a terminal sends these signals to all processes,
+        # and the parent alone acts on them. The tracker would remove the mask when it starts.
+        resource_tracker.ensure_running()
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
+        super().init_processes()
+        for worker in self.processes:
+            if not worker.wait_until_ready(WORKER_START, self.should_exit):
+                if self.should_exit.is_set():
+                    return
+                raise CommandError("No worker can be started: see the log above.")
+        print(self._greeting, flush=True)  # noqa: T201 - a command's output
+
+    def keep_subprocess_alive(self) -> None:
+        """Start a worker for each that ended; uvicorn's would end all if one could not start."""
+        # A worker that hangs is ended by its own watchdog, which prints the stack.
+        for index, worker in enumerate(self.processes):
+            if worker.process.is_alive() or self.should_exit.is_set():
+                continue
+            worker.kill()  # closes its pipes
+            code = worker.exitcode or 0
+            how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+            if code == -KILLED_BY:
+                how = "its event loop was blocked, see the stack above"
+            logger.warning("A worker died (%s): starting it again.", how)
+            if code > 0:
+                self.should_exit.wait(RESPAWN_PAUSE)
+            self.processes[index] = Process(self.config, self.sockets)
+            self.processes[index].start()
+
+    def restart_all(self) -> None:
+        """Replace the workers; where a new one cannot serve, the old ones serve on."""
+        before, count = self.processes.copy(), len(self.processes)
+        super().restart_all()
+        replaced = sum(worker not in self.processes for worker in before)
+        if replaced == count:
+            logger.warning("All %d workers were replaced.", count)
+        elif not self.should_exit.is_set():
+            logger.error(
+                "%d of %d workers were replaced: a new one cannot serve, for the reason above. "
+                "The others serve on; fix it and send SIGHUP again.",
+                *(replaced, count),
+            )
+
+
+class _Worker:
+    """The application of one worker, which its lifespan opens and closes."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        gc.freeze()  # what the imports made stays
+        self._settings = Settings(**values["settings"])
+        self._address = TableAddress(**values["address"])
+        self._served: Served
+        set_up_logs(self._settings.log_format)
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or open and close."""
+        if scope["type"] != "lifespan":
+            await self._served.admission(scope, receive, send)
+            return
+        try:
+            async with self._opened() as self._served:
+                await self._served.live(scope, receive, send)
+        except (CommandError, DalError) as error:
+            logger.error("A worker cannot serve: %s", error)  # noqa: TRY400 - no trace is needed
+            await send({"type": "lifespan.startup.failed", "message": ""})
+        else:  # the process ends with this message: Redis must know by now that it leaves
+            await send({"type": "lifespan.shutdown.complete"})
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[Served]:
+        settings = self._settings
+        async with (
+            open_signals(settings) as signals,
+            connect(self._address) as table,
+            open_broker(settings) as broker,
+        ):
+            secret = secret_source(settings.jwt_secret, settings.data_dir)
+            async with application(settings, table, secret, broker, signals) as app:
+                served = Served(app, settings)
+                async with signals.sampling(table, served.admission):
+                    with watched(end=settings.ends_when_blocked):
+                        yield served
+                    signal.alarm(CLOSING)  # kills: the parent waits for this process in any case
+
+
+def _end_with_parent() -> None:
+    """Wait for the parent's end, then end this worker: uvicorn's would keep the port."""
+    if parent := parent_process():  # always: uvicorn spawned this process
+        parent.join()
+    signal.raise_signal(signal.SIGTERM)

@@ -1,1 +1,0 @@
-"""Two servers with two workers each, over one table."""
