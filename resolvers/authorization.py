@@ -93,7 +93,7 @@ async def require_admin(context: Context, organization: str) -> None:
     NotFoundError if the viewer may not see the organisation, else ForbiddenError.
     """
     if not await sees_organization(context, organization):
-        raise NotFoundError("There is no such organisation.")
+        raise NotFoundError("Organisation not found.")
     if not await _sees_all(context, organization):
         raise ForbiddenError("Only an organisation's admins and staff may add users to it.")
 

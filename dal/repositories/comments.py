@@ -1,4 +1,4 @@
-"""Comments: pages, look-ups, and writes with conditions."""
+"""Comments: pages, look-ups, and conditional writes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,9 +34,9 @@ NEGATIVE = frozenset({1, 2})
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which comments of a product; None is any, an empty set is none at all.
+    """Comments of a product: None is any rating or language, an empty set none at all.
 
-    ``created_from`` is included, ``created_before`` is not.
+    ``created_from`` is inclusive, ``created_before`` exclusive.
     """
 
     product_id: str
@@ -58,7 +58,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class AuthorSelection:
-    """Which comments of an author: ``created_from`` is included, ``created_before`` is not."""
+    """Comments of an author: ``created_from`` is inclusive, ``created_before`` exclusive."""
 
     username: str
     created_from: datetime | None = None
@@ -70,9 +70,7 @@ class AuthorSelection:
         return query_of(author, between(self.created_from, self.created_before))
 
 
-@lru_cache(maxsize=500)
-def _query_of(selection: Selection) -> Query:
-    return selection.query()
+_query_of = lru_cache(maxsize=500)(Selection.query)
 
 
 class CommentRepository:
@@ -100,7 +98,7 @@ class CommentRepository:
         self._shared = SharedReads[Page[Comment]]()
 
     async def page(self, selection: Selection, cut: Slice) -> Page[Comment]:
-        """Return one page of a product's comments, maybe read for several at once."""
+        """Return one page of a product's comments; simultaneous requests may share one read."""
         read = partial(self._pages.read, _query_of(selection), cut)
         return await self._shared.read((selection, cut), read)
 
@@ -113,12 +111,17 @@ class CommentRepository:
         self._shared.forget()
 
     async def counted_page(self, selection: Selection, cut: Slice) -> Page[Comment]:
-        """Return one page that knows its ``total_count``, or why that could not be counted."""
+        """Return one page with its ``total_count``, which is the error if the counting failed."""
         spent: list[float] = []
-        page, total = await both(
-            self.page(selection, cut), self._total_or_fault(selection, spent.append)
-        )
-        stats = replace(page.stats)  # others may show the same page without a total
+
+        async def total_or_error() -> int | errors.DalError | None:
+            try:
+                return await self.total(selection, spent.append)
+            except errors.DalError as error:
+                return error
+
+        page, total = await both(self.page(selection, cut), total_or_error())
+        stats = replace(page.stats)  # other requests may share the page, without its total
         for capacity in spent:
             stats.spend(capacity)
         return replace(page, stats=stats, total_count=total)
@@ -129,11 +132,10 @@ class CommentRepository:
         return page.nodes[0] if page.edges else None
 
     async def total(self, selection: Selection, spend: Spend | None = None) -> int | None:
-        """Return how many comments a selection holds, as the latest acknowledged write left it.
+        """Return how many comments a selection has, including every acknowledged write.
 
-        None where that is not known: its dates leave it open, as comments are not counted by time,
-        or the counters lag the comments. Raises NoIndexError for a selection by another field that
-        is not counted.
+        None if the selection has dates, as comments are not counted by time, or if the counters may
+        lag behind the comments.
         """
         query = _query_of(selection)
         if query.within.empty:
@@ -143,22 +145,14 @@ class CommentRepository:
         statistics = await self._statistics.read(selection.product_id, consistent=True, spend=spend)
         return statistics.count(query)
 
-    async def _total_or_fault(
-        self, selection: Selection, spend: Spend
-    ) -> int | errors.DalError | None:
-        try:
-            return await self.total(selection, spend)
-        except errors.DalError as fault:
-            return fault
-
     async def counted(self) -> bool:
-        """Return whether the table's comments are counted: in mode stream not before a rebuild."""
+        """Return whether comments are counted: in mode stream not before a rebuild."""
         return await self._maintenance.counted()
 
     async def statistics_and_details(
         self, product_id: str
     ) -> tuple[CommentStatistics, ProductDetails]:
-        """Return a product's counts and its details, which one Query reads."""
+        """Return a product's counts and its details, by one Query."""
         return await self._statistics.read_with_details(product_id)
 
     async def get(self, comment_id: str) -> Comment | None:
@@ -167,7 +161,7 @@ class CommentRepository:
         return None if item is None else COMMENT.decode(item)
 
     async def _item(self, comment_id: str) -> Item | None:
-        """Return the item of a comment; what a deleted one has left is none."""
+        """Return the item of a comment; None for a deleted comment's tombstone."""
         item = await self._table.get(comment_key(comment_id))
         return None if item is None or is_tombstone(item) else item
 
@@ -182,10 +176,10 @@ class CommentRepository:
     ) -> Edge[Comment]:
         """Store a new comment once.
 
-        With an idempotency key its id follows from its author and the key, and the same author's
-        second add under it returns the first add's comment. One that is not ``dated`` gets the
-        instant at which its write is built. Raises IdempotencyKeyReusedError when the second add
-        says something else, and NotFoundError when the comment was deleted since.
+        With an idempotency key the comment's id follows from its author and the key, so a second
+        add with both returns the comment of the first. A comment that is not ``dated`` gets the
+        instant at which its write is built. Raises IdempotencyKeyReusedError if the second add has
+        other contents, and NotFoundError if the comment was deleted since.
         """
         mark: Item = {}
         if idempotency_key is not None:
@@ -204,10 +198,10 @@ class CommentRepository:
     async def update(
         self, comment_id: str, changes: Mapping[str, Any], check: Callable[[Comment], None]
     ) -> Edge[Comment]:
-        """Change fields of a comment; it keeps its place in time.
+        """Change fields of a comment; it keeps its date.
 
-        ``check`` may refuse by raising. Raises NotFoundError when there is no such comment, and
-        ConflictError when others keep changing it.
+        ``check`` raises an error to refuse the change. Raises NotFoundError without the comment,
+        and ConflictError if other writes keep changing it.
         """
 
         def edited(comment: Comment) -> Comment:
@@ -221,7 +215,7 @@ class CommentRepository:
         return await self._rewrite(comment_id, check, None)
 
     async def put_many(self, comments: Sequence[Comment]) -> Outcome:
-        """Write comments over what their ids hold; of two with one id the last counts."""
+        """Write comments over what their ids hold; of two with one id the last is written."""
         return await self._bulk.put(comments)
 
     async def _rewrite(
@@ -230,12 +224,12 @@ class CommentRepository:
         check: Callable[[Comment], None],
         edited: Callable[[Comment], Comment] | None,
     ) -> Comment:
-        """Replace a comment, or delete it, provided that it is still what was read."""
+        """Replace a comment, or delete it, on condition that it has not changed since its read."""
 
         async def attempt() -> Comment:
             item = await self._item(comment_id)
             if item is None:
-                raise errors.NotFoundError("There is no such comment.")
+                raise errors.NotFoundError("Comment not found.")
             old = COMMENT.decode(item)
             check(old)
             new = None if edited is None else edited(old)
@@ -243,7 +237,7 @@ class CommentRepository:
                 await self._writes.write(CommentChange(item, new))
             except errors.ConditionFailedError:
                 raise errors.ConflictError(
-                    "Others keep changing this comment: try again in a moment."
+                    "This comment keeps being changed elsewhere: try again in a moment."
                 ) from None
             return new or old
 
@@ -257,7 +251,7 @@ class CommentRepository:
         if item is None or is_tombstone(item):
             raise errors.NotFoundError("This comment was added before and deleted since.")
         stored = COMMENT.decode(item)
-        # An attempt whose answer was lost may have had an earlier date.
+        # An earlier attempt with a lost answer may have written an earlier date.
         if not keyed and stored._replace(created_at=comment.created_at) != comment:
             raise errors.AlreadyExistsError("Another comment has this id.")
         return stored

@@ -26,27 +26,27 @@ _SHA_256 = re.compile("[0-9a-f]{64}")
 
 
 class DocumentRepository:
-    """All access to trusted documents; what is under an id never changes."""
+    """All access to trusted documents; the text of an id never changes."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
 
     async def put(self, texts: Mapping[str, str]) -> None:
-        """Keep each text under its id."""
+        """Store each text under its id and its SHA-256."""
         keys = [(_key(one), text) for one, text in texts.items()]
-        keys += [(_hash_key(_hash_of(text)), text) for text in sorted(set(texts.values()))]
+        keys += [(_key_of_text(text), text) for text in sorted(set(texts.values()))]
         await self._table.put_many([{**key, "data": {"S": text}} for key, text in keys])
 
     async def text(self, document_id: str) -> str | None:
-        """Return the text under an id or a SHA-256; InvalidArgumentError where none can be."""
+        """Return the text of an id or a SHA-256; InvalidArgumentError for an invalid id."""
         item = await self._table.get(_key(document_id))
         if item is None and _SHA_256.fullmatch(document_id):
             item = await self._table.get(_hash_key(document_id))
         return None if item is None else str(item["data"]["S"])
 
     async def holds(self, text: str) -> bool:
-        """Return whether a text is one of those."""
-        return await self._table.get(_hash_key(_hash_of(text))) is not None
+        """Return whether a text is a trusted document."""
+        return await self._table.get(_key_of_text(text)) is not None
 
     async def all(self) -> dict[str, str]:
         """Return every text by its id, in the order of the ids."""
@@ -67,12 +67,12 @@ def _hash_key(digest: str) -> Item:
     return primary_key(_PARTITION, f"{_HASH}{digest}")
 
 
-def _hash_of(text: str) -> str:
-    return sha256(text.encode()).hexdigest()
+def _key_of_text(text: str) -> Item:
+    return _hash_key(sha256(text.encode()).hexdigest())
 
 
 class MarkerRepository:
-    """All access to markers."""
+    """Markers of work that is done once for a table, such as loading the demo data."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -82,7 +82,7 @@ class MarkerRepository:
         return await self._table.get(_marker(name)) is not None
 
     async def mark(self, name: str) -> None:
-        """Remember in the table that something was done."""
+        """Store in the table that the work was done."""
         await self._table.write([{"Put": {"Item": _marker(name)}}])
 
 

@@ -1,9 +1,8 @@
-"""Orders: pages, look-ups, and writes with conditions."""
+"""Orders: pages, look-ups, and conditional writes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from dal import errors
 from dal.client.table import Table
@@ -14,7 +13,7 @@ from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query
 from dal.repositories.bulk_write import Outcome, overwrite
-from dal.table.items import ABSENT, Item
+from dal.table.items import ABSENT
 from dal.table.ranges import between
 
 NEXT = {
@@ -23,7 +22,7 @@ NEXT = {
     OrderStatus.DELIVERED: frozenset[OrderStatus](),
     OrderStatus.CANCELLED: frozenset[OrderStatus](),
 }
-"""What may become of an order, by its status."""
+"""The next statuses of an order, by its status."""
 
 OPEN_PAGE_REQUESTS = OPEN_SHARDS
 """A page of open orders reads every shard."""
@@ -33,7 +32,7 @@ _OPEN = {"status": frozenset({OrderStatus.PLACED.value})}
 
 @dataclass(frozen=True, slots=True)
 class OrderSelection:
-    """Which orders of a user: None is any status, or no bound; ``created_before`` is excluded."""
+    """Orders of a user: None is any status, or no bound; ``created_before`` is exclusive."""
 
     username: str
     statuses: frozenset[OrderStatus] | None = None
@@ -68,7 +67,7 @@ class OrderRepository:
         created_from: datetime | None = None,
         created_before: datetime | None = None,
     ) -> Page[Order]:
-        """Return one page of everyone's orders that are PLACED, between dates as in a selection."""
+        """Return one page of all users' PLACED orders, between dates as in a selection."""
         return await self._pages.read(query_of(_OPEN, between(created_from, created_before)), cut)
 
     async def get(self, order_id: str) -> Order | None:
@@ -78,28 +77,37 @@ class OrderRepository:
         return page.nodes[0] if page.edges else None
 
     async def place(self, order: Order) -> Edge[Order]:
-        """Store a new order once; a second one of its id returns the first.
+        """Store a new order once; a second order with its id returns the first.
 
-        Raises IdempotencyKeyReusedError when the second says something else.
+        Raises IdempotencyKeyReusedError if the second order has other lines.
         """
         try:
             await self._table.write([{"Put": {"Item": ORDER.encode(order), **ABSENT}}])
         except errors.ConditionFailedError:
-            order = await self._placed_before(order)
+            item = await self._table.get(order_key(order.username, order.order_id))
+            stored = None if item is None else ORDER.decode(item)
+            if stored is None or stored.lines != order.lines:
+                raise errors.IdempotencyKeyReusedError(
+                    "This idempotency key was used for another order: choose a new key for a new "
+                    "order."
+                ) from None
+            order = stored
         return Edge(order, order_position(order))
 
     async def set_status(
         self, order_id: str, status: OrderStatus, *, owner: str | None
     ) -> Edge[Order]:
-        """Take an order to its next status, in one conditional write.
+        """Change an order to its next status, by one conditional write.
 
-        Only an order of the user ``owner`` is looked for, or anybody's for None: by an index then,
-        which may lag. Raises NotFoundError when there is no such order, InvalidArgumentError for a
-        step that orders do not take, and ConflictError when another writer was faster.
+        The order is one of the user ``owner``; None: of any user, found by an index that may lag.
+        Raises NotFoundError without the order, InvalidArgumentError for a status that cannot follow
+        the present one, and ConflictError if another writer was faster.
         """
-        item = await self._find(order_id, owner)
+        if owner is None and (found := await self.get(order_id)) is not None:
+            owner = found.username
+        item = None if owner is None else await self._table.get(order_key(owner, order_id))
         if item is None:
-            raise errors.NotFoundError("There is no such order.")
+            raise errors.NotFoundError("Order not found.")
         old = ORDER.decode(item)
         if status not in NEXT[old.status]:
             raise errors.InvalidArgumentError(
@@ -107,47 +115,22 @@ class OrderRepository:
             )
         new = replace(old, status=status)
         try:
-            await self._table.write(_step(item, new))
+            # The condition is on the whole item: its composite key changes with the status, and
+            # ``PlacedId`` exists only while the order is PLACED.
+            put = {"Put": {"Item": ORDER.encode(new), **ORDER.unchanged(item)}}
+            bought = [{"Put": {"Item": purchase}} for purchase in purchases(new)]
+            await self._table.write([put, *bought])
         except errors.ConditionFailedError:
             raise errors.ConflictError(
-                "Somebody else changed this order meanwhile: look at it again."
+                "This order was changed meanwhile: reload it and try again."
             ) from None
         return Edge(new, order_position(new))
 
     async def put_many(self, orders: Sequence[Order]) -> Outcome:
-        """Write orders over what their users and ids hold; of two with one id the last counts.
+        """Write orders over what their users and ids hold; of two with one id the last is written.
 
-        A purchase that an earlier version of an order left stays. An id is one user's for good:
-        this does not look for it among the orders of others.
+        Purchases of an earlier version of an order stay. An id must always have the same user:
+        orders of other users with this id are not replaced.
         """
         items = [[ORDER.encode(order), *purchases(order)] for order in orders]
         return await overwrite(self._table, items)
-
-    async def _find(self, order_id: str, owner: str | None) -> Item | None:
-        """Return the item of an order of ``owner``, or of anybody, as the latest write left it."""
-        if owner is None:
-            found = await self.get(order_id)
-            if found is None:
-                return None
-            owner = found.username
-        return await self._table.get(order_key(owner, order_id))
-
-    async def _placed_before(self, order: Order) -> Order:
-        """Return the order that an earlier attempt of the same placing stored."""
-        item = await self._table.get(order_key(order.username, order.order_id))
-        stored = None if item is None else ORDER.decode(item)
-        if stored is None or stored.lines != order.lines:
-            raise errors.IdempotencyKeyReusedError(
-                "This idempotency key was used for another order: choose a new key for a new order."
-            )
-        return stored
-
-
-def _step(item: Item, order: Order) -> list[dict[str, Any]]:
-    """Return the transaction that puts ``order`` in the place of what was read as ``item``.
-
-    The new item has another composite key, and ``PlacedId`` only if it is PLACED.
-    """
-    condition = ORDER.unchanged(item)
-    put = {"Put": {"Item": ORDER.encode(order), **condition}}
-    return [put, *({"Put": {"Item": purchase}} for purchase in purchases(order))]

@@ -22,7 +22,7 @@ from dal.table.items import ABSENT, PRESENT
 
 
 class OrganizationRepository:
-    """All access to organisations and their users; every read sees the latest write."""
+    """All access to organisations and their users; all reads are strongly consistent."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -64,15 +64,14 @@ class OrganizationRepository:
             )
         except errors.ConditionFailedError:
             raise errors.AlreadyExistsError(
-                f"There is an organisation {roster.organization.name!r} already: "
-                "choose another name."
+                f"An organisation {roster.organization.name!r} exists already: choose another name."
             ) from None
 
     async def add_user(self, user: OrganizationUser) -> Edge[OrganizationUser]:
         """Store a new user of an organisation.
 
-        Raises NotFoundError without the organisation, and AlreadyExistsError for a username that
-        it has.
+        Raises NotFoundError without the organisation, and AlreadyExistsError if it has a user of
+        this name.
         """
         organization = {"Key": organization_key(user.organization), **PRESENT}
         try:
@@ -84,16 +83,16 @@ class OrganizationRepository:
             )
         except errors.ConditionFailedError as error:
             if 0 in error.failed:
-                raise errors.NotFoundError("There is no such organisation.") from None
+                raise errors.NotFoundError("Organisation not found.") from None
             raise errors.AlreadyExistsError(
                 f"{user.username!r} is a user of this organisation already."
             ) from None
         return Edge(user, user_position(user))
 
     async def put_many(self, rosters: Sequence[Roster]) -> Outcome:
-        """Write organisations of distinct names with their users over what is there.
+        """Write organisations of distinct names, with their users, over the stored ones.
 
-        Users that are there and not among these stay.
+        Stored users who are not among these stay.
         """
         return await overwrite(self._table, [list(_items([roster])) for roster in rosters])
 

@@ -1,4 +1,4 @@
-"""Products' details: what a shop says of them, beside what customers do."""
+"""Products' details: title, picture and URL, as the shop sets them."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -10,11 +10,11 @@ from dal.entities.entity import UNREADABLE
 from dal.entities.product import decode_details, details_in, details_key, encode_details
 from dal.model import ProductDetails
 from dal.repositories.bulk_write import Outcome, overwrite
-from dal.table.items import ABSENT, Item, unchanged
+from dal.table.items import ABSENT, unchanged
 
 
 class ProductRepository:
-    """All access to products' details; the Query of their statistics brings them too."""
+    """All access to products' details; the Query of their statistics reads them too."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -25,14 +25,22 @@ class ProductRepository:
         return details_in(items)
 
     async def update(self, product_id: str, changes: Mapping[str, str]) -> ProductDetails:
-        """Change some details, or make them; ConflictError when others keep changing them.
+        """Change or create details; ConflictError if other writes keep changing them.
 
-        Raises AlreadyExistsError where an item of another program stands in their place.
+        Raises AlreadyExistsError if another program's item has their key.
         """
 
         async def attempt() -> ProductDetails:
-            item = await self._table.get(details_key(product_id))
-            held = ProductDetails() if item is None else _held(item)
+            key = details_key(product_id)
+            item = await self._table.get(key)
+            try:
+                held = ProductDetails() if item is None else decode_details(item)[1]
+            except UNREADABLE:
+                raise errors.AlreadyExistsError(
+                    f"The item {key['PK']['S']}, {key['SK']['S']} of the table is another "
+                    "program's: move it away before the product gets a title, a picture or an "
+                    "address."
+                ) from None
             details = replace(held, **changes)
             as_read = ABSENT if item is None else unchanged(item, ("data",))
             put = {"Item": encode_details(product_id, details), **as_read}
@@ -47,16 +55,5 @@ class ProductRepository:
         return await retry_on_conflict(attempt)
 
     async def put_many(self, details: Mapping[str, ProductDetails]) -> Outcome:
-        """Write details by product over what is there, and return what became of that."""
+        """Write details by product over the stored ones."""
         return await overwrite(self._table, [[encode_details(*one)] for one in details.items()])
-
-
-def _held(item: Item) -> ProductDetails:
-    """Return the details of an item; AlreadyExistsError where another program wrote it."""
-    try:
-        return decode_details(item)[1]
-    except UNREADABLE:
-        raise errors.AlreadyExistsError(
-            f"The item {item['PK']['S']}, {item['SK']['S']} of the table is another program's: "
-            "move it away before the product gets a title, a picture or an address."
-        ) from None

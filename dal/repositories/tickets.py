@@ -20,9 +20,9 @@ from dal.table.ranges import between
 
 @dataclass(frozen=True, slots=True)
 class TicketSelection:
-    """Which tickets of a user of an organisation: None is any status, or no bound.
+    """Tickets of a user of an organisation: None is any status, or no bound.
 
-    ``created_from`` is included, ``created_before`` is not.
+    ``created_from`` is inclusive, ``created_before`` exclusive.
     """
 
     organization: str
@@ -71,10 +71,10 @@ class TicketRepository:
         return (ORGANIZATION_USER.decode(page.head) if page.head else None), page
 
     async def create(self, ticket: Ticket) -> Edge[Ticket]:
-        """Store a new ticket once; a second one of its id returns the first.
+        """Store a new ticket once; a second ticket with its id returns the first.
 
-        Raises NotFoundError unless the organisation has its user, and IdempotencyKeyReusedError
-        when the second says something else.
+        Raises NotFoundError unless the organisation has the user, and IdempotencyKeyReusedError if
+        the second ticket has other contents.
         """
         user = {"Key": user_key(ticket.organization, ticket.username), **PRESENT}
         new = {"Item": TICKET.encode(ticket), **ABSENT}
@@ -83,15 +83,21 @@ class TicketRepository:
         except errors.ConditionFailedError as error:
             if 0 in error.failed:
                 raise errors.NotFoundError("The organisation has no such user.") from None
-            ticket = await self._opened_before(ticket)
+            stored = await self.get(ticket.ticket_id)
+            if stored is None or (stored.subject, stored.text) != (ticket.subject, ticket.text):
+                raise errors.IdempotencyKeyReusedError(
+                    "This idempotency key was used for another ticket: "
+                    "choose a new key for a new ticket."
+                ) from None
+            ticket = stored
         return Edge(ticket, ticket_position(ticket))
 
     async def close(self, ticket: Ticket) -> Edge[Ticket]:
-        """Close a ticket; of several who try, one does, and the others get ConflictError."""
+        """Close a ticket; of several attempts one succeeds, and the others raise ConflictError."""
         closed = replace(ticket, status=TicketStatus.CLOSED)
         change = {
             "Key": ticket_key(ticket.ticket_id),
-            # The partition names the status and the user: all that a change could alter.
+            # The partition key contains status and user, the only values that a change could alter.
             "ConditionExpression": "GSIPK = :open",
             "UpdateExpression": "SET GSIPK = :closed, #status = :status",
             "ExpressionAttributeNames": {"#status": "status"},
@@ -107,16 +113,6 @@ class TicketRepository:
             raise errors.ConflictError("This ticket is closed already.") from None
         return Edge(closed, ticket_position(closed))
 
-    async def _opened_before(self, ticket: Ticket) -> Ticket:
-        """Return the ticket that an earlier attempt to open the same one stored."""
-        stored = await self.get(ticket.ticket_id)
-        if stored is None or (stored.subject, stored.text) != (ticket.subject, ticket.text):
-            raise errors.IdempotencyKeyReusedError(
-                "This idempotency key was used for another ticket: "
-                "choose a new key for a new ticket."
-            )
-        return stored
-
     async def put_many(self, tickets: Sequence[Ticket]) -> Outcome:
-        """Write tickets of distinct ids over what is there."""
+        """Write tickets of distinct ids over the stored ones."""
         return await overwrite(self._table, [[TICKET.encode(ticket)] for ticket in tickets])

@@ -1,4 +1,4 @@
-"""Users: their profiles, and which products they have received."""
+"""Users: their profiles, and the products that they have received."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,7 +18,7 @@ _PROFILE = "PROFILE"
 
 
 class UserRepository:
-    """All access to what is stored of a user besides orders."""
+    """All access to profiles and purchases of users."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -29,7 +29,7 @@ class UserRepository:
         return None if item is None else _decode(item)
 
     async def update_profile(self, username: str, changes: Mapping[str, str]) -> Profile:
-        """Change fields of a profile, or make one; ConflictError when others keep changing it."""
+        """Change or create a profile; ConflictError if other writes keep changing it."""
 
         async def attempt() -> Profile:
             item = await self._table.get(_key(username))
@@ -47,12 +47,12 @@ class UserRepository:
         return await retry_on_conflict(attempt)
 
     async def put_profiles(self, profiles: Mapping[str, Profile]) -> Outcome:
-        """Write profiles by username over what is there, and return what became of that."""
+        """Write profiles by username over the stored ones."""
         items = [[encode_profile(username, profile)] for username, profile in profiles.items()]
         return await overwrite(self._table, items)
 
     async def received(self, username: str, product_id: str) -> bool:
-        """Return whether an order of the user that holds the product was ever delivered."""
+        """Return whether an order of the user with this product was ever delivered."""
         return await self._table.get(purchase_key(username, product_id)) is not None
 
 
@@ -68,7 +68,7 @@ def is_profile(key: Item) -> bool:
 
 
 def decode_profile(item: Item) -> tuple[str, Profile]:
-    """Return a profile of a table item, after the name of its user."""
+    """Return the username and the profile of a table item."""
     return unescape(item["PK"]["S"][len(_USER) :]), _decode(item)
 
 

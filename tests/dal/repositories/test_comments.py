@@ -130,7 +130,7 @@ async def test_what_is_deleted_stays_so_whoever_retries(
         store.update(comment_id, {"text": "x"}, anybody),
         store.delete(comment_id, anybody),
     ):
-        with pytest.raises(errors.NotFoundError, match="no such comment"):
+        with pytest.raises(errors.NotFoundError, match="Comment not found"):
             await gone
     assert await recount.check(each_table, "42") == []
     assert await verify(each_table, lambda _: None) == []

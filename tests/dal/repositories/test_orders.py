@@ -75,7 +75,7 @@ async def test_an_order_is_found_of_its_owner_alone_or_of_anybody(table: Table) 
     await store.place(order("7"))
     for order_id in ("7", "8"):  # another's and a missing one look alike
         calls.clear()
-        with pytest.raises(NotFoundError, match="There is no such order"):
+        with pytest.raises(NotFoundError, match="Order not found"):
             await store.set_status(order_id, SHIPPED, owner="bob")
         assert calls.operations == {"GetItem": 1}
     assert await store.get("7") == order("7")
@@ -123,7 +123,7 @@ async def test_a_step_over_lines_that_a_load_replaced_is_a_conflict(table: Table
 
     await Stores(table).orders.place(order("7"))
     store = Stores(Table(FaultyClient(table.service, load_after), table.name)).orders
-    with pytest.raises(ConflictError, match="look at it again"):
+    with pytest.raises(ConflictError, match="reload it and try again"):
         await store.set_status("7", SHIPPED, owner="ana")
     assert await table.get(order_key("ana", "7")) == ORDER.encode(loaded)
 

@@ -86,7 +86,7 @@ async def test_a_name_is_taken_once(store: OrganizationRepository) -> None:
     organization, page = await store.with_users("new", ALL)
     assert organization is not None
     assert [user.username for user in page.nodes] == [organization.subscription_plan]
-    with pytest.raises(AlreadyExistsError, match="'new' already: choose another name"):
+    with pytest.raises(AlreadyExistsError, match="'new' exists already: choose another name"):
         await store.create(Roster(organization))
 
 
@@ -100,7 +100,7 @@ async def test_a_user_is_added_once(store: OrganizationRepository) -> None:
 
 
 async def test_a_user_needs_an_organisation(store: OrganizationRepository) -> None:
-    with pytest.raises(NotFoundError, match="no such organisation"):
+    with pytest.raises(NotFoundError, match="Organisation not found"):
         await store.add_user(OrganizationUser("nobody's", "carl"))
     assert await store.get_user("nobody's", "carl") is None
 
