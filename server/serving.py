@@ -1,31 +1,22 @@
 """The HTTP server over an open table."""
 
-import gc
 import logging
-import math
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from dal.client.table import Table
 from dal.limits import MAX_SOCKET_MESSAGE
 from dal.live.log import Broker
 from dal.stores import Stores
 from server.analytics.asking import analytics_of
-from server.app import create_app
+from server.app import Served, create_app
 from server.auth.authenticator import Authenticator
 from server.engine.data_directory import DataDirectory
-from server.http.admission import Admission
-from server.http.connections import (
-    STATE,
-    Connection,
-    Connections,
-    max_connections,
-    raise_descriptor_limit,
-)
+from server.http.connections import Connection
 from server.http.websocket import PING_EVERY, WebSocketProtocol
 from server.observability.signals import OFF, Signals
 from server.settings import Settings
@@ -39,11 +30,6 @@ GRACE = 10
 LISTENERS = 16
 """Duplicates of the listener. uvloop accepts one connection of each in a turn of the event loop,
 and under load a turn takes tens of milliseconds."""
-
-YOUNG = 5_000
-"""New objects after which garbage is looked for. Reference counts free what requests leave behind,
-but the rows of a few pages at once are some thousands, and were looked through time and again. With
-ten times as many, the documents that strangers send are looked through in 50 ms."""
 
 
 @asynccontextmanager
@@ -82,32 +68,6 @@ async def application(
         )
     finally:
         await analytics.close()
-
-
-class Served:
-    """An application behind the limits of its connections, which get them by the lifespan."""
-
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self.admission = Admission(app, settings.max_concurrency, settings.trusted_proxies)
-        self._connections = Connections(
-            self.admission, _most_connections(settings), request_timeout=settings.request_timeout
-        )
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or take part in the lifespan."""
-        if scope["type"] != "lifespan":
-            await self.admission(scope, receive, send)
-            return
-        await self.live(scope, receive, send)
-        await send({"type": "lifespan.shutdown.complete"})
-
-    async def live(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Say that the server may start, and wait until it ends."""
-        gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
-        scope["state"][STATE] = self._connections
-        await receive()
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
 
 
 def http_config(
@@ -167,11 +127,3 @@ class HttpServer(uvicorn.Server):
     def end(self) -> None:
         """Stop serving, after the requests in flight."""
         self.should_exit = True
-
-
-def _most_connections(settings: Settings) -> int:
-    """Return this process's share of the configured limit, or what the system allows."""
-    most = max_connections(raise_descriptor_limit())
-    if settings.max_connections is None:
-        return most
-    return min(most, math.ceil(settings.max_connections / settings.workers))

@@ -22,13 +22,14 @@ from uvicorn.supervisors.multiprocess import SIGNALS, Multiprocess, Process
 
 from dal.client.table import TableAddress, connect
 from dal.errors import DalError
+from server.app import Served
 from server.auth.secret import secret_source
 from server.brokers import open_broker
 from server.errors import CommandError
 from server.logs import set_up_logs
 from server.loop_watchdog import KILLED_BY, watched
 from server.observability.signals import open_signals
-from server.serving import WORKER_START, Served, application, duplicates, http_config
+from server.serving import WORKER_START, application, duplicates, http_config
 from server.settings import Settings
 
 logger = logging.getLogger(__name__)

@@ -77,6 +77,12 @@ def preferred(accept: str | None, offered: Sequence[str]) -> str | None:
     return choose(accept, tuple(offered))
 
 
+def wants_events(scope: Scope) -> bool:
+    """Return whether a request prefers server-sent events; urql accepts them with every query."""
+    accept = header(scope, b"accept")
+    return preferred(accept, (GRAPHQL, JSON, EVENT_STREAM)) == EVENT_STREAM
+
+
 def _preferred(accept: str, offered: tuple[str, ...]) -> str | None:
     qualities = _qualities(accept)
 

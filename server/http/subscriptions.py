@@ -26,7 +26,7 @@ from schema.execution.executable_schema import EventResult, RefusedSubscriptionE
 from server.http.admission import LEAVE
 from server.http.errors import refusal
 from server.http.graphql import REJECTIONS, GraphQLView, graphql_response, rejection
-from server.http.request import EVENT_STREAM, GRAPHQL, JSON, header, preferred, read_request
+from server.http.request import EVENT_STREAM, GRAPHQL, header, read_request
 
 MAX_SUBSCRIBERS = 1_000
 """Subscribed connections of a process: each takes some 50 kB, and time for every event."""
@@ -132,12 +132,6 @@ def encoded(result: ExecutionResult) -> bytes:
     if result.errors:
         body["errors"] = [error.formatted for error in result.errors]
     return orjson.dumps(body)
-
-
-def wants_events(scope: Scope) -> bool:
-    """Return whether a request prefers server-sent events; urql accepts them with every query."""
-    accept = header(scope, b"accept")
-    return preferred(accept, (GRAPHQL, JSON, EVENT_STREAM)) == EVENT_STREAM
 
 
 class EventStreamView:
