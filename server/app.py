@@ -69,12 +69,11 @@ def create_app(  # noqa: PLR0913 - what a server is made of
 ) -> ASGIApp:
     """Return the application over an open table.
 
-    ``directory`` has the embedded engine's file, which then counts among what makes it ready.
-    ``documents`` are those that the table keeps; ``broker`` brings the writes of other processes;
-    without it there are none. ``stores`` are those over the table that somebody has made already.
-    ``signals`` are what it tells of itself; ``analytics`` answers, if somebody has made it already
-    and closes it. ``loading`` returns how many of the demo's comments are there and of how many, or
-    None when no load is under way. CommandError where one of the settings is broken.
+    ``directory`` has the embedded engine's file, which readiness then checks. ``documents`` are the
+    trusted documents of the table. ``broker`` publishes writes of other processes. ``stores`` and
+    ``analytics`` are created here unless given; the caller closes a given ``analytics``.
+    ``signals`` are metrics, traces and the access log. ``loading`` returns the loaded and total
+    number of demo comments, or None if no load runs. Raises CommandError for a broken setting.
     """
     broker = broker or InProcessBroker()
     schema = build_schema(introspection=settings.introspection, kind=signals.schema)
@@ -151,10 +150,10 @@ def _most_connections(settings: Settings) -> int:
 def trusted_documents(
     settings: Settings, schema: ExecutableSchema, kept: Mapping[str, str]
 ) -> TrustedDocuments:
-    """Return the documents of the settings' manifests, and those that the table has ``kept``.
+    """Return the documents of the settings' manifests and those ``kept`` in the table.
 
-    CommandError tells all that are broken in the manifests. What the table has was added to another
-    version of the schema, and others of it can be served: a broken one is a line of the log.
+    Raises CommandError with every broken document of the manifests. A broken document of the table
+    was valid for another version of the schema: it is logged, and the others are served.
     """
     trusted = TrustedDocuments(schema.documents)
     broken = trusted.add_all(read_manifests(settings.documents))
@@ -162,13 +161,13 @@ def trusted_documents(
         raise CommandError(" ".join(broken))
     for sentence in trusted.add_all(kept):
         logger.error("%s", sentence)
-    if settings.documents_only:  # the product's page listens by GET, as any client does
+    if settings.documents_only:  # the product's page subscribes by GET, as other clients do
         trusted.add("product.live", DOCUMENTS["product.live"])
     return trusted
 
 
 def _live(settings: Settings, view: GraphQLView) -> ASGIApp:
-    """Return what answers subscriptions, by WebSocket or by server-sent events."""
+    """Return the application for subscriptions, by WebSocket or server-sent events."""
     subscribers = Subscribers(Clients(settings.trusted_proxies).at)
     sockets = WebSocketView(
         view,
@@ -191,9 +190,9 @@ def _pages(
     authenticator: Authenticator,
     loading: Callable[[], tuple[int, int] | None] | None,
 ) -> ASGIApp:
-    """Return what imports the pages, Jinja with them, when somebody asks for one.
+    """Return an application that imports the pages and Jinja at the first request for a page.
 
-    They would be a tenth of every start, and storefronts ask for GraphQL alone.
+    The import would be a tenth of every start, and many storefronts request only GraphQL.
     """
 
     @cache
@@ -214,7 +213,7 @@ def _demo_account(authenticator: Authenticator) -> DemoAccount:
 
 
 class _Shortcut:
-    """Passes GraphQL by the router, which tries its routes in turn; the rest goes there."""
+    """Sends GraphQL requests past the router, which tries its routes in turn."""
 
     def __init__(self, view: ASGIApp, live: ASGIApp, others: ASGIApp) -> None:
         self._view = view

@@ -1,7 +1,7 @@
 """Export: every object that can be loaded again, by a parallel scan.
 
-Reads are strongly consistent. What is there from before the scan until after it is seen once, in a
-state that it had meanwhile; what is written or deleted meanwhile is seen or not.
+Reads are strongly consistent. An item that exists during the whole scan is exported once, in one
+of its states; an item that is added or deleted during the scan may be exported or not.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
@@ -27,7 +27,7 @@ _USERS_AT_ONCE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Which items hold an object, and how it is read."""
+    """The items of a kind, and how to decode them."""
 
     holds: Callable[[Item], bool]
     decode: Callable[[Item], Any]
@@ -49,13 +49,13 @@ class ExportPage:
 
     objects: Mapping[str, Sequence[Any]]
     unreadable: Mapping[str, int]
-    """How many items stand under the keys of a kind, but hold none of its objects."""
+    """Number of items with a kind's keys that could not be decoded."""
     items: int
-    """Seen, of any kind."""
+    """Number of scanned items of any kind."""
 
 
 class ExportRepository:
-    """Reads the whole table, for maintenance and never for a request."""
+    """Reads the whole table, for maintenance only."""
 
     def __init__(self, table: Table) -> None:
         self._table = table

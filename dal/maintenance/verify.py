@@ -1,12 +1,11 @@
-"""Verification: counts all comments of the table, and says how the stored statistics differ.
+"""Verification: counts all comments of the table, and compares the stored statistics.
 
-A scan is no snapshot: what others write meanwhile may be in the statistics that it saw and not
-among the comments, or the other way round. But a real error stays the same while writes go on. So
-where something differs the table is scanned again, and only what differs by the same amount in each
-scan is reported.
+A scan is not a snapshot: a concurrent write may be in the scanned statistics and not among the
+scanned comments, or the reverse. A real error stays the same under writes. So the table is scanned
+again if counts differ, and only differences of the same amount in each scan are reported.
 
-Places on leaderboards follow the stored counts some seconds later. Those that do not are moved, as
-they are by whoever reads a product's statistics.
+Places on leaderboards follow the stored counts some seconds later; wrong ones are corrected, as
+reads of a product's statistics do.
 """
 
 import asyncio
@@ -23,26 +22,26 @@ from dal.table.items import Item
 
 PASSES = 3
 PAUSE_SECONDS = 1.0
-"""How often a table is scanned at most, and the time between."""
+"""Maximum number of scans, and the seconds between them."""
 
 
 @dataclass(slots=True)
 class ScannedCounts:
-    """What the comments of a table come to, and its statistics items, as a scan saw them."""
+    """The sums of a table's comments and its statistics items, from one scan."""
 
     counts: dict[StatisticsKey, RatingCounts] = field(default_factory=dict)
     stored: dict[StatisticsKey, StoredCounts] = field(default_factory=dict)
-    """The items of languages, and of all languages, which only have a place."""
+    """Items per language, and the item of all languages, which has only a place."""
 
     def add(self, items: Sequence[Item]) -> None:
-        """Take in one page of a scan."""
+        """Add one page of a scan."""
         found = summed(deltas(None, comment_in(item)) for item in items)
         for key, counts in found.items():
             self.counts[key] = self.counts.get(key, RatingCounts()) + counts
         self.stored |= {one.key: one for one in stored_in(items)}
 
     def misplaced(self) -> Iterator[str]:
-        """Yield the products that are in a wrong place on a leaderboard."""
+        """Yield the products with a wrong place on a leaderboard."""
         products: dict[str, list[StoredCounts]] = {}
         for key, one in self.stored.items():
             products.setdefault(key.product_id, []).append(one)
@@ -51,7 +50,7 @@ class ScannedCounts:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A number of a statistics item that is not what it should be."""
+    """A wrong number in a statistics item."""
 
     key: StatisticsKey
     what: str
@@ -60,7 +59,7 @@ class Difference:
 
     @property
     def amount(self) -> int:
-        """By how much the number differs; it stays the same while counted writes go on."""
+        """The error of the number, which counted writes do not change."""
         return self.stored - self.expected
 
 
@@ -74,7 +73,7 @@ async def count_comments(table: Table, seen: Progress) -> ScannedCounts:
 async def verify(table: Table, seen: Progress, boards: Boards | None = None) -> list[Difference]:
     """Return how the stored statistics differ from the comments, in order of products.
 
-    While others write, what is returned differed by the same amount in three scans. ``boards``
+    Under concurrent writes, each returned difference was the same in three scans. ``boards``
     moves the places that do not follow from the counts.
     """
     scanned = await count_comments(table, seen)
@@ -94,7 +93,7 @@ async def verify(table: Table, seen: Progress, boards: Boards | None = None) -> 
 
 
 def differences(scanned: ScannedCounts) -> Mapping[tuple[StatisticsKey, str], Difference]:
-    """Return what differs, by counter and attribute."""
+    """Return the differences by counter and attribute."""
     keys = scanned.counts.keys() | {key for key in scanned.stored if key.language is not None}
     return {(one.key, one.what): one for key in keys for one in _of_one(key, scanned)}
 

@@ -1,8 +1,8 @@
 """The applier: applies the records of a shard to the counters, exactly once.
 
-Each transaction changes counters and moves the shard's checkpoint from what was read to the last
-record it applies. A crash leaves both done or neither, and of two appliers of the same records one
-finds the checkpoint moved: it reads the checkpoint again and skips what that covers.
+Each transaction changes counters and moves the shard's checkpoint to the last record that it
+applies. A crash leaves both or neither. If two appliers read the same records, one finds the
+checkpoint moved, reads it again, and skips the records that it covers.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,15 +21,15 @@ from dal.stream.records import Change, Record, changes_of, parts, total
 from dal.table.items import Action
 
 NOT_STREAM_MODE = (
-    "The counters of this table are not kept from its stream now: run `marginalia stats rebuild "
-    "--mode stream` to have it so, or let a running rebuild end."
+    "This table's counters do not follow its stream now: run `marginalia stats rebuild --mode "
+    "stream`, or wait for the running rebuild."
 )
 
-_AHEAD = "Another follower of this stream keeps ahead."
+_AHEAD = "Another follower of this stream is ahead."
 
 
 class Applier:
-    """Applies records of any shard of one stream; any number of appliers may run at once."""
+    """Applies records of any shard of one stream. Several appliers may run at once."""
 
     def __init__(
         self,
@@ -48,17 +48,17 @@ class Applier:
         check_stream_mode(await self._maintenance.current())
 
     async def apply(self, held: Checkpoint, records: Iterable[Record]) -> Checkpoint:
-        """Apply ``records`` beyond the checkpoint and return the shard's new checkpoint.
+        """Apply the records after the checkpoint, and return the shard's new checkpoint.
 
-        ``records`` follow ``held`` without a gap, but for ones that change nothing, and may begin
-        before it. Records that change nothing do not move the checkpoint.
+        ``records`` may begin before ``held`` and must follow it without a gap, except for records
+        that change no counter. Those do not move the checkpoint.
         """
         for part in parts(changes_of(records), actions_each=0):
             held = await self._move(held, part, part[-1].sequence, done=False)
         return held
 
     async def skip(self, held: Checkpoint, sequence: str) -> Checkpoint:
-        """Move the checkpoint over records that were read and change nothing."""
+        """Move the checkpoint over records that change no counter."""
         return await self._move(held, [], sequence, done=False)
 
     async def finish(self, held: Checkpoint) -> Checkpoint:
@@ -89,7 +89,7 @@ def _moved(held: Checkpoint, sequence: str | None, *, done: bool) -> Checkpoint:
     """Return the checkpoint after a record, or at the shard's end; ``held`` if it covers that."""
     if held.done or (not done and sequence is not None and held.covers(sequence)):
         return held
-    # ``finish`` may find that another applier has moved on: its record is then the last.
+    # If another applier has moved on, ``finish`` keeps that applier's last record.
     return replace(held, sequence=held.sequence if done else sequence, done=done)
 
 
@@ -100,10 +100,10 @@ async def apply_deltas(
     actions: Sequence[Action],
     changes: Deltas,
 ) -> None:
-    """Do ``actions`` and change the counters by deltas, in one transaction.
+    """Write ``actions`` and the deltas of the counters in one transaction.
 
-    Raises ConditionFailedError when the condition of one of ``actions`` does not hold,
-    and StoreRefusedError unless the maintenance mode is stream, without a rebuild.
+    Raises ConditionFailedError if the condition of an action fails, and StoreRefusedError unless
+    the maintenance mode is stream, without a rebuild.
     """
 
     def build(now: Maintenance) -> CountedWrite:

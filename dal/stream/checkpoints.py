@@ -1,8 +1,8 @@
-"""Checkpoints: how far each shard of a stream has been applied, as items of the table itself.
+"""Checkpoints: the last applied record of each shard, stored as items of the table.
 
 The item of a shard is ``STREAM#<stream>`` / ``SHARD#<shard>``, with ``sequence`` (S), the last
-applied record's number, and ``done`` (BOOL) once the shard is closed and applied to its end. Beside
-them, ``WATERMARK`` has ``caught_up`` (S), an instant before which nothing was left to apply.
+applied record's number, and ``done`` (BOOL) once the shard is closed and fully applied. The item
+``WATERMARK`` has ``caught_up`` (S), an instant before which all records are applied.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,19 +21,19 @@ _SHARD = "SHARD#"
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """How far a shard has been applied; without ``sequence``, no record of it has."""
+    """The last applied record of a shard; ``sequence`` is None before the first."""
 
     shard: str
     sequence: str | None = None
     done: bool = False
 
     def covers(self, sequence: str) -> bool:
-        """Return whether the record of this number has been applied."""
+        """Return whether the record with this number is applied."""
         return self.done or (self.sequence is not None and int(sequence) <= int(self.sequence))
 
 
 def label_of(stream_arn: str) -> str:
-    """Return what tells a stream from the table's others: the last part of its ARN."""
+    """Return a stream's label, unique among the table's streams: the last part of its ARN."""
     return stream_arn.rpartition("/")[2]
 
 
@@ -45,13 +45,13 @@ class Checkpoints:
         self._partition = f"STREAM#{stream}"
 
     async def read(self, shards: Sequence[str]) -> dict[str, Checkpoint]:
-        """Return the checkpoint of each shard, as the latest write left it."""
+        """Return the checkpoint of each shard, read consistently."""
         items = await self._table.get_many([self._key(_SHARD + shard) for shard in shards])
         found = {item["SK"]["S"].removeprefix(_SHARD): item for item in items}
         return {shard: _decode(shard, found.get(shard, {})) for shard in shards}
 
     def move(self, held: Checkpoint, to: Checkpoint) -> Action:
-        """Return the write of ``to``, on condition that the stored checkpoint is ``held``."""
+        """Return the write of ``to``, conditional on ``held`` being the stored checkpoint."""
         item = self._item(to)
         if held.sequence is None:
             return {"Put": {"Item": item, **ABSENT}}
@@ -65,9 +65,9 @@ class Checkpoints:
         }
 
     async def begin(self, reached: Iterable[Checkpoint], instant: datetime) -> None:
-        """Store how far a rebuild has applied a stream that nobody follows yet.
+        """Store the checkpoints of a stream that a rebuild has applied.
 
-        The watermark comes last: a follower refuses a stream without it.
+        The watermark is written last, because a follower refuses a stream without one.
         """
         await self._table.put_many(
             [self._item(one) for one in reached if one != Checkpoint(one.shard)]
@@ -75,12 +75,12 @@ class Checkpoints:
         await self.raise_watermark(instant)
 
     async def watermark(self) -> datetime | None:
-        """Return an instant before which every record was applied, the latest that is known."""
+        """Return the latest instant before which every record is known to be applied."""
         item = await self._table.get(self._key("WATERMARK"))
         return parse_instant(item["caught_up"]["S"]) if item else None
 
     async def raise_watermark(self, instant: datetime) -> None:
-        """Store a later watermark; a stored one that is later yet stays."""
+        """Store a watermark, unless the stored one is later."""
         item = self._key("WATERMARK") | {"caught_up": {"S": format_instant(instant)}}
         condition = {
             "ConditionExpression": "attribute_not_exists(PK) OR caught_up < :instant",
@@ -108,7 +108,7 @@ def _decode(shard: str, item: Item) -> Checkpoint:
 
 
 KEPT_SECONDS = 3 * 24 * 3600
-"""How long a marker is kept at least; the stream keeps its record for one day."""
+"""Seconds after which a marker may expire; the stream keeps its record for one day."""
 
 
 def marker(stream: str, event: str) -> Item:
@@ -118,5 +118,5 @@ def marker(stream: str, event: str) -> Item:
 
 
 def mark(stream: str, event: str) -> Action:
-    """Return the write of a marker, on condition that there is none."""
+    """Return the write of a marker, conditional on its absence."""
     return {"Put": {"Item": marker(stream, event), **ABSENT}}

@@ -1,7 +1,7 @@
 """The follower: reads every shard of a table's stream, parents before children, and applies it.
 
-It works in rounds: one GetRecords of every open shard at once. When a round finds nothing left, the
-watermark says so. Nothing is kept but what the checkpoints hold, so it may be killed at any moment.
+Each round sends one GetRecords for every open shard in parallel. A round that finds no records
+raises the watermark. All state is in the checkpoints, so the follower may be killed at any moment.
 """
 
 import asyncio
@@ -33,30 +33,30 @@ from dal.stream.checkpoints import Checkpoint, Checkpoints, label_of
 from dal.stream.records import Record, made_at, sequence_of
 
 RETENTION = timedelta(hours=23)
-"""Records are kept for 24 hours; an hour is for what is known late."""
+"""DynamoDB keeps records for 24 hours; one hour is a margin."""
 
 LISTING = timedelta(seconds=10)
 WATERMARK = timedelta(seconds=10)
 SKIPPING = timedelta(hours=1)
-"""How often to list the shards, to raise the watermark, and to save what changes nothing."""
+"""Intervals to list the shards, to raise the watermark, and to save skipped records."""
 
 READ_EVERY = 0.4
-"""Seconds between rounds that leave little behind: with it two readers of a shard, which is the
-most, ask for its records five times a second."""
+"""Seconds between rounds that read few records. With two readers, DynamoDB's recommended maximum, a
+shard gets five GetRecords a second, its limit."""
 
 LONGEST_PAUSE = 1.0
 LONGEST_BACKOFF = 30.0
-"""Seconds between rounds: while nothing happens, and while DynamoDB does not answer."""
+"""Longest pause between rounds without records, and while DynamoDB does not respond."""
 
 FULL = 1_000
-"""Records of an answer that others follow."""
+"""Records of a full response, which more records follow."""
 
 NOT_BEGUN = (
-    "The table has no stream that a rebuild began: run `marginalia stats rebuild --mode stream`."
+    "The table has no stream that counts comments: run `marginalia stats rebuild --mode stream`."
 )
 SWITCHED_OFF = (
-    "The table's stream was switched off, and all it had is applied: "
-    "run `marginalia stats rebuild` to begin another."
+    "The table's stream was switched off, and all its records are applied: "
+    "run `marginalia stats rebuild` to start another."
 )
 
 _TRANSIENT = (ThrottledError, StoreUnavailableError, ConflictError)
@@ -65,41 +65,41 @@ _log = logging.getLogger(__name__)
 
 
 class CheckpointStore(Protocol):
-    """Keeps how far each shard is applied: see ``dal.stream.checkpoints``."""
+    """Stores the checkpoint of each shard: see ``dal.stream.checkpoints``."""
 
     async def read(self, shards: Sequence[str]) -> dict[str, Checkpoint]:
         """Return the checkpoint of each shard."""
 
     async def watermark(self) -> datetime | None:
-        """Return an instant before which every record was applied."""
+        """Return an instant before which every record is applied."""
 
     async def raise_watermark(self, instant: datetime) -> None:
-        """Keep a later watermark."""
+        """Store a later watermark."""
 
 
 class Sink(Protocol):
-    """Applies records, each once and in its shard's order: see ``dal.stream.applier``."""
+    """Applies each record once, in its shard's order: see ``dal.stream.applier``."""
 
     @property
     def checkpoints(self) -> CheckpointStore:
-        """How far the shards are applied."""
+        """Checkpoints of the shards."""
 
     async def check(self) -> None:
-        """Raise DalError if nothing may be applied any more."""
+        """Raise DalError if records must no longer be applied."""
 
     async def apply(self, held: Checkpoint, records: Sequence[Record]) -> Checkpoint:
-        """Apply what follows a checkpoint and return the next one."""
+        """Apply the records after a checkpoint and return the next checkpoint."""
 
     async def skip(self, held: Checkpoint, sequence: str) -> Checkpoint:
-        """Move over records that change nothing."""
+        """Move the checkpoint over records that change no counter."""
 
     async def finish(self, held: Checkpoint) -> Checkpoint:
-        """Close a shard that is applied to its end."""
+        """Mark a fully applied shard as closed."""
 
 
 @dataclass(slots=True)
 class _ShardReader:
-    """An open shard: its checkpoint, and the iterator that reads on."""
+    """An open shard with its checkpoint and its next iterator."""
 
     checkpoint: Checkpoint
     saved: datetime
@@ -108,11 +108,11 @@ class _ShardReader:
 
 
 async def follow(table: Table, streams: Streams) -> None:
-    """Keep the table's counters up with its stream until cancelled.
+    """Apply the table's stream to its counters until cancelled.
 
-    Raises StoreRefusedError where no stream was begun, it was switched off, the maintenance mode is
-    no longer stream, or the endpoint has no transactions. Raises ChangesLostError when records are
-    gone before they were applied. When DynamoDB does not answer, it goes on trying.
+    Raises StoreRefusedError if there is no stream, it was switched off, the maintenance mode is no
+    longer stream, or the endpoint has no transactions; ChangesLostError if records expired before
+    they were applied. While DynamoDB does not respond, it retries without end.
     """
     await admin.check_transactions(table)
     boards = Boards(table)
@@ -143,9 +143,9 @@ async def open_follower(
     *,
     boards: Boards | None = None,
 ) -> "Follower":
-    """Return a follower of the table's stream; StoreRefusedError where there is none.
+    """Return a follower of the table's stream; raise StoreRefusedError if there is none.
 
-    ``boards`` is told whose places on leaderboards change.
+    ``boards`` receives the products whose places on leaderboards change.
     """
     arn = await admin.stream(table)
     if arn is None:
@@ -155,7 +155,7 @@ async def open_follower(
 
 
 async def caught_up(table: Table) -> datetime:
-    """Return an instant before which all changes are applied; StoreRefusedError if none is."""
+    """Return an instant before which all changes are applied; else raise StoreRefusedError."""
     arn = await admin.stream(table)
     reached = arn and await Checkpoints(table, label_of(arn)).watermark()
     if not reached:
@@ -164,7 +164,7 @@ async def caught_up(table: Table) -> datetime:
 
 
 class Follower:
-    """One reader of all shards of a stream; others may read the same stream meanwhile."""
+    """Reader of all shards of a stream. Other readers may read the same stream."""
 
     def __init__(
         self,
@@ -184,10 +184,10 @@ class Follower:
         self._raised: datetime | None = None
         self._complete = False
         self.behind = False
-        """Whether the latest round left records that it could have read: an answer was full."""
+        """True if the latest round left records behind: a response was full."""
 
     async def round(self) -> bool:
-        """Read each open shard once and apply what it has; False when nothing was left."""
+        """Read each open shard once and apply its records; return False if there were none."""
         await self._sink.check()
         if self._listed is None or self._clock() - self._listed >= LISTING:
             await self._list()
@@ -201,9 +201,9 @@ class Follower:
         return busy
 
     async def _list(self) -> None:
-        """Find the shards that can be read now: those whose parent is done, or gone."""
+        """Find the readable shards: those whose parent is finished or no longer listed."""
         stream = await self._streams.describe(self._arn)
-        began = self._clock()  # the answer tells the time by the service's clock
+        began = self._clock()  # the response carries the service's clock
         listed = {shard.shard_id: shard for shard in stream.shards}
         unknown = [one for one in listed if one not in self._readers and one not in self._done]
         stored = await self._checkpoints.read(unknown)
@@ -216,15 +216,15 @@ class Follower:
                 self._readers[shard] = _ShardReader(checkpoint, saved=began)
         if not self._readers and stream.ended:
             raise StoreRefusedError(SWITCHED_OFF)
-        # A shard that was closed has a child, though it may not be listed yet.
+        # A closed shard has a child, which may not be listed yet.
         parents = {shard.parent for shard in stream.shards}
         self._complete = bool(listed) and all(one in parents for one in self._done & set(listed))
         self._listed = began
 
     async def _check_retention(self, began: datetime) -> None:
-        """Make sure that no record of a shard that was never read can be gone.
+        """Raise ChangesLostError if records of an unread shard may have expired.
 
-        All that came before the watermark is applied, so what is not is younger.
+        Every record before the watermark is applied, so unapplied ones are younger than it.
         """
         applied = await self._checkpoints.watermark()
         if applied is None:
@@ -233,7 +233,7 @@ class Follower:
             raise ChangesLostError(CHANGES_LOST)
 
     async def _read(self, reader: _ShardReader, began: datetime) -> bool:
-        """Apply what the shard's next request has; False when it has nothing."""
+        """Apply the records of the shard's next request; return False if there are none."""
         held = reader.checkpoint
         try:
             if reader.iterator is None:
@@ -260,7 +260,7 @@ class Follower:
         return bool(answer.records)
 
     async def _skip(self, reader: _ShardReader, began: datetime) -> None:
-        """Now and then, save that records were read which change nothing, before they are gone."""
+        """Save, once an hour, the place of records that change no counter, before they expire."""
         if reader.latest is not None and began - reader.saved >= SKIPPING:
             reader.checkpoint = await self._sink.skip(reader.checkpoint, reader.latest)
             reader.saved = began
@@ -270,7 +270,7 @@ class Follower:
         await self._sink.finish(reader.checkpoint)
         del self._readers[shard]
         self._done.add(shard)
-        self._listed = None  # its children can be read
+        self._listed = None  # its children are readable now
 
     async def _caught_up(self, began: datetime) -> None:
         if self._raised is None or began - self._raised >= WATERMARK:

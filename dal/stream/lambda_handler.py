@@ -1,11 +1,11 @@
 """The Lambda handler: applies the records that an event source mapping of the stream delivers.
 
-Lambda delivers a record at least once and does not say which shard it is of. So each record that
-changes counters leaves a marker under its event id, in the transaction that applies it: a record
-whose marker is there was applied before. A rebuild leaves markers of what it has applied, so the
-mapping of a rebuilt table's new stream begins at TRIM_HORIZON. Until the rebuild ends, deliveries
-fail and come again. A delivery fails as a whole, by an exception: what of it was applied has its
-markers, and a list of failures would count as success wherever the mapping does not ask for one.
+Lambda delivers a record at least once, without its shard. So the transaction that applies a record
+also writes a marker under the record's event id, and a record with a marker is skipped. A rebuild
+writes markers too, so the mapping of a rebuilt table's new stream begins at TRIM_HORIZON; until the
+rebuild ends, deliveries fail and are repeated. A delivery fails as a whole, by an exception: the
+applied records have markers, and a partial-failure report would count as success in a mapping that
+does not request one.
 """
 
 import asyncio
@@ -32,13 +32,13 @@ _log = logging.getLogger(__name__)
 _runner = cache(asyncio.Runner)
 _clients = AsyncExitStack()
 _tables: dict[TableAddress, Table] = {}
-"""What Lambda keeps between the invocations of one process: a client takes a second to make."""
+"""Clients kept between the invocations of one process, since opening one takes a second."""
 
 
 def handler(event: dict[str, Any], context: object) -> None:
-    """Apply an event's records; raises DalError, and Lambda delivers all of them again.
+    """Apply an event's records. After a DalError, Lambda delivers all of them again.
 
-    The table's name is in the environment: ``MARGINALIA_TABLE``.
+    The environment variable ``MARGINALIA_TABLE`` names the table.
     """
     del context
     records = _records_of(event)
@@ -46,18 +46,18 @@ def handler(event: dict[str, Any], context: object) -> None:
 
 
 def _records_of(event: dict[str, Any]) -> Sequence[Record]:
-    """Return the records of an event; StoreRefusedError where it is not of a table's stream."""
+    """Return an event's records; raise StoreRefusedError if they are not of a table's stream."""
     records: Sequence[Record] = event.get("Records", [])
     if not records or not all("dynamodb" in record for record in records):
         raise StoreRefusedError(
-            "The event has no records of a table's stream: invoke the function by an event source "
-            "mapping of one."
+            "The event has no records of a table's stream: invoke the function through an event "
+            "source mapping."
         )
     return records
 
 
 async def close() -> None:
-    """Close the clients that were kept."""
+    """Close the kept clients."""
     _tables.clear()
     await _clients.aclose()
 
@@ -69,7 +69,7 @@ async def _handle(records: Sequence[Record], address: TableAddress) -> None:
 
 
 async def apply(table: Table, records: Sequence[Record]) -> None:
-    """Apply records of one shard in their order; where one raises DalError, none after it."""
+    """Apply the records of one shard in order, up to the first DalError."""
     _check_images(records)
     stream = label_of(records[0]["eventSourceARN"]) if records else ""
     maintenance, boards = MaintenanceStore(table), Boards(table)
@@ -78,26 +78,26 @@ async def apply(table: Table, records: Sequence[Record]) -> None:
             try:
                 await _apply_once(table, maintenance, boards, stream, part)
             except DalError as error:
-                _log.error("From record %s on nothing is applied: %s", part[0].sequence, error)
+                _log.error("Stopped before record %s: %s", part[0].sequence, error)
                 raise
-    finally:  # nothing runs between invocations
+    finally:  # no code runs between invocations
         await boards.finish()
 
 
 def _check_images(records: Sequence[Record]) -> None:
-    """Raise StoreRefusedError where the records lack images: they would count as no change."""
+    """Raise StoreRefusedError if records lack images, since they would change no counter."""
     whole = WHOLE_IMAGES["StreamViewType"]
     if any(record["dynamodb"].get("StreamViewType", whole) != whole for record in records):
         raise StoreRefusedError(
-            f"The stream has not both images of each change: switch it off and on with {whole}, "
-            "then run `marginalia stats rebuild --mode stream`."
+            f"The stream lacks images of a change: switch it off and on with {whole}, then "
+            "run `marginalia stats rebuild --mode stream`."
         )
 
 
 async def _apply_once(
     table: Table, maintenance: MaintenanceStore, boards: Boards, stream: str, part: Sequence[Change]
 ) -> None:
-    """Apply those changes of a part that have no marker yet."""
+    """Apply the changes of a part that have no marker yet."""
     left = list({change.event: change for change in part}.values())
 
     async def attempt() -> None:
@@ -108,6 +108,8 @@ async def _apply_once(
         except ConditionFailedError as error:
             left = [one for number, one in enumerate(left) if number not in error.failed]
             if left:
-                raise ConflictError("Others apply the same records: they come again.") from None
+                raise ConflictError(
+                    "Another delivery applies the same records: they will be delivered again."
+                ) from None
 
     await retry_on_conflict(attempt)

@@ -1,7 +1,7 @@
-"""Records of DynamoDB Streams: what each changes of the counters, and which go together.
+"""Records of DynamoDB Streams: the counters that each changes, grouped by transaction.
 
-A record is a map as GetRecords returns it and as Lambda delivers it. One that is about no comment,
-or leaves its product, language and rating alone, changes nothing.
+A record is a map as GetRecords returns it and as Lambda delivers it. A record of another item, or
+of an edit that keeps product, language and rating, changes no counter.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ Record: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A record that changes counters; ``sequence`` is where it stands in its shard."""
+    """A record that changes counters; ``sequence`` is its place in its shard."""
 
     event: str
     sequence: str
@@ -27,12 +27,12 @@ class Change:
 
 
 def sequence_of(record: Record) -> str:
-    """Return a record's sequence number: digits, in the service's own notation."""
+    """Return a record's sequence number, in digits."""
     return str(record["dynamodb"]["SequenceNumber"])
 
 
 def made_at(record: Record) -> datetime | None:
-    """Return when a record's change was made; None where the service tells nothing."""
+    """Return the instant of a record's change, or None if the service omits it."""
     made = record["dynamodb"].get("ApproximateCreationDateTime")
     return datetime.fromtimestamp(made, UTC) if isinstance(made, float | int) else made
 
@@ -47,14 +47,14 @@ def changes_of(records: Iterable[Record]) -> list[Change]:
 
 
 def total(changes: Iterable[Change]) -> Deltas:
-    """Return several changes as one."""
+    """Return the sum of several changes."""
     return summed(change.deltas for change in changes)
 
 
 def parts(changes: Iterable[Change], actions_each: int) -> Iterator[list[Change]]:
-    """Yield the changes in parts that fit a transaction each, none of them empty.
+    """Yield the changes in non-empty parts, each small enough for one transaction.
 
-    Beside its counters, a transaction has room for one action and ``actions_each`` of a change.
+    A transaction holds the counters, one more action, and ``actions_each`` actions per change.
     """
     return fitting(changes, lambda change: change.deltas, actions_each=actions_each)
 

@@ -228,7 +228,7 @@ async def test_rebuilding_following_and_counting(
     check(asked, "Rebuild")
     asked.clear()
     asked |= counted
-    with pytest.raises(StoreRefusedError, match="not kept from its stream"):
+    with pytest.raises(StoreRefusedError, match="do not follow its stream"):
         await lambda_handler.apply(Table(table.service, table.name), found[-20:])
     check(asked, "Count")
 
