@@ -1,4 +1,4 @@
-"""``python -m tools.conformance``: whether a connection of a server keeps to Relay's rules."""
+"""``python -m tools.conformance``: check a connection against Relay's specifications."""
 
 import asyncio
 import sys
@@ -16,7 +16,8 @@ from tools.conformance.session import MOST, PAGE_SIZE, Options, Session, connect
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 CHANGED = (
-    "Others wrote to the list meanwhile: some findings may be theirs. Run again in a quiet time."
+    "Other clients wrote to the list during the run and may have caused some of the failures. Run "
+    "the checks again while no other client writes."
 )
 
 
@@ -29,50 +30,49 @@ def conformance(
     connection: Annotated[
         str | None,
         typer.Option(
-            help="The fields down to the connection, such as 'product(productId: "
-            '"1").comments(rating: 5)\', or a query that ends in it. Leave it out to see '
-            "what the server has.",
+            help="Path of fields to the connection, such as 'product(productId: "
+            '"1").comments(rating: 5)\', or a query whose only leaf is the connection. '
+            "Leave it out to list the connections of the server.",
             show_default=False,
         ),
     ] = None,
     header: Annotated[
         list[str] | None,
         typer.Option(
-            help="Send it with every request, such as 'Authorization: Bearer …'; repeat it for "
-            "several.",
+            help="Header of every request, such as 'Authorization: Bearer …'. Can be repeated.",
             show_default=False,
         ),
     ] = None,
     insert: Annotated[
         str | None,
         typer.Option(
-            help="A mutation that inserts a row into the list, or @FILE. Each variable gets a new "
-            "value every time.",
+            help="Mutation that inserts a row into the list, or @FILE. Each insert gives every "
+            "variable a new value.",
             show_default=False,
         ),
     ] = None,
     delete: Annotated[
         str | None,
         typer.Option(
-            help="A mutation that deletes such a row, or @FILE. Its variables are found by name in "
-            "the answer of --insert. Rows of others are left alone.",
+            help="Mutation that deletes an inserted row, or @FILE. Its variables take the values "
+            "of the same names in the response of --insert. Other rows are not deleted.",
             show_default=False,
         ),
     ] = None,
     page_size: Annotated[
-        int, typer.Option(min=3, help="Rows of a page while the list is read.")
+        int, typer.Option(min=3, help="Rows per page when reading the whole list.")
     ] = PAGE_SIZE,
-    most: Annotated[int, typer.Option(min=1, help="The longest list that is read.")] = MOST,
+    most: Annotated[int, typer.Option(min=1, help="Maximum number of rows in the list.")] = MOST,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 also where only a 'should' fails.")
+        bool, typer.Option("--strict", help="Also exit with 1 if a 'should' fails.")
     ] = False,
 ) -> None:
     """Check a connection of any GraphQL server against Relay's specifications.
 
-    The whole list is read first, page by page. Then each check sends requests and compares:
-    types, the pagination algorithm with first, after, last and before, order, pageInfo, cursors,
-    sizes and cursors at their limits, node and nodes. With --insert and --delete it also reads
-    while rows come and go. A check that fails shows the request, and links to the paragraph.
+    The command first reads the whole list, page by page. The checks then cover types, the
+    pagination algorithm with first, after, last and before, order, pageInfo, cursors, limits of
+    sizes and cursors, node and nodes. With --insert and --delete they also read during writes.
+    A failed check shows its request and a link to the paragraph of the specification.
 
     Exit code 1: a 'must' of the specification fails.
     """
@@ -105,30 +105,30 @@ async def _run(url: str, headers: dict[str, str], options: Options) -> list[Outc
 
 
 async def _changed(session: Session, found: list[Outcome]) -> bool:
-    """Return whether other clients wrote, if that could explain the findings."""
+    """Return whether other clients changed the list, if a check without writes failed."""
     unclear = session.writer is None and any(outcome.findings for outcome in found)
     return unclear and session.fault is None and await session.changed()
 
 
 async def _choice(url: str, headers: dict[str, str]) -> str:
-    """Return a sentence that lists the connections of the schema."""
+    """Return an error message that lists the connections of the schema."""
     async with Endpoint(url, headers) as endpoint:
         known = await connections(endpoint)
     named = ", ".join(known) or "none within three fields of the query type"
-    return f"Say which connection with --connection. {url} has: {named}."
+    return f"Choose a connection with --connection. {url} has: {named}."
 
 
 def _header(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     if not colon or not name.strip():
         raise ConformanceError(
-            f"--header {text!r} is not a header such as 'Authorization: Bearer …'."
+            f"--header {text!r} is not a header: write it as 'Authorization: Bearer …'."
         )
     return name.strip(), value.strip()
 
 
 def _text(option: str | None) -> str | None:
-    """Return the option, or the content of the file that it names."""
+    """Return the option's value, or the content of the file in ``@FILE``."""
     if option is None or not option.startswith("@"):
         return option
     try:
@@ -138,7 +138,7 @@ def _text(option: str | None) -> str | None:
 
 
 def main() -> None:
-    """Run the checks; what keeps them from running is one sentence and exit code 1."""
+    """Run the checks. Print a ConformanceError as one sentence and exit with 1."""
     try:
         app(prog_name="python -m tools.conformance")
     except ConformanceError as error:

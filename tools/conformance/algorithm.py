@@ -1,4 +1,4 @@
-"""The specification's pagination algorithm over the places of a list, 0 to its length."""
+"""The specification's pagination algorithm, over the positions of a list's rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from tools.conformance.listing import Edge
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Pagination arguments, with the places of rows where a request has their cursors."""
+    """Pagination arguments, with positions of rows in place of their cursors."""
 
     first: int | None = None
     after: int | None = None
@@ -17,7 +17,7 @@ class Ask:
     before: int | None = None
 
     def arguments(self, rows: Sequence[Edge]) -> dict[str, Any]:
-        """Return what is sent; what is not set is left out."""
+        """Return the arguments of the request, without those that are None."""
         given = {
             "first": self.first,
             "after": None if self.after is None else rows[self.after].cursor,
@@ -28,14 +28,14 @@ class Ask:
 
 
 def between_cursors(ask: Ask, length: int) -> range:
-    """Return the places that ApplyCursorsToEdges leaves."""
+    """Return the positions that ApplyCursorsToEdges keeps."""
     low = 0 if ask.after is None else ask.after + 1
     high = length if ask.before is None else ask.before
     return range(low, max(low, high))
 
 
 def edges_to_return(ask: Ask, length: int) -> range:
-    """Return the places of EdgesToReturn."""
+    """Return the positions of EdgesToReturn."""
     left = between_cursors(ask, length)
     if ask.first is not None:
         left = left[: ask.first]
@@ -46,15 +46,15 @@ def edges_to_return(ask: Ask, length: int) -> range:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """What a flag may be, and what it is where it tells exactly what lies around the page."""
+    """The values that the specification allows for a flag, and the exact one."""
 
     allowed: frozenset[bool]
     exact: bool | None
-    """None where prose and algorithm of the specification disagree."""
+    """None where the specification's prose and algorithm disagree."""
 
 
 def has_next_page(ask: Ask, length: int) -> Flag:
-    """Return what ``hasNextPage`` may be."""
+    """Return the rule for ``hasNextPage``."""
     shown = edges_to_return(ask, length)
     left = between_cursors(ask, length)
     asked = None if ask.first is None else len(left) > ask.first
@@ -62,7 +62,7 @@ def has_next_page(ask: Ask, length: int) -> Flag:
 
 
 def has_previous_page(ask: Ask, length: int) -> Flag:
-    """Return what ``hasPreviousPage`` may be."""
+    """Return the rule for ``hasPreviousPage``."""
     shown = edges_to_return(ask, length)
     left = between_cursors(ask, length)
     asked = None if ask.last is None else len(left) > ask.last
@@ -70,11 +70,12 @@ def has_previous_page(ask: Ask, length: int) -> Flag:
 
 
 def _flag(around: bool, asked: bool | None, *, edge_only: bool) -> Flag:  # noqa: FBT001 - facts
-    """Return a flag by whether rows lie around the page, and by what the algorithm says.
+    """Return the rule for a flag.
 
-    ``asked`` is None where the client does not read in the flag's direction: then the server may
-    leave unsaid that rows are there, but not say so where there are none. ``edge_only``: the
-    cursor's own row is all that lies there, which prose counts and the algorithm does not.
+    ``around``: rows lie beyond the page. ``asked``: the algorithm's result; None if the client does
+    not page in the flag's direction. The server may then return false even if rows follow, but not
+    true if none do. ``edge_only``: the cursor's own row is the only row beyond the page, which the
+    specification's prose counts and its algorithm does not.
     """
     if asked is None:
         return Flag(frozenset({False, around}), None if edge_only else around)

@@ -1,4 +1,4 @@
-"""What a check is: a name, a sentence, a paragraph of the specification, and how it is run."""
+"""A check: its name, sentence, paragraph of the specification and function; its findings."""
 
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
@@ -9,28 +9,28 @@ from tools.conformance.endpoint import Request
 
 
 class Level(StrEnum):
-    """How firmly the specification asks for something, in the words of RFC 2119."""
+    """Requirement levels of RFC 2119."""
 
     MUST = "must"
     SHOULD = "should"
 
 
 class Need(StrEnum):
-    """What a check needs of a server; the value says why it is skipped."""
+    """A requirement of a check. The value is the reason that is shown if the check is skipped."""
 
     READABLE = "the connection has no edges with node and cursor"
-    FORWARD = "the connection takes no first and after"
-    BACKWARD = "the connection takes no last and before"
+    FORWARD = "the connection has no arguments first and after"
+    BACKWARD = "the connection has no arguments last and before"
     ROWS = "the list could not be read to its end"
-    IDS = "rows have no id, or there is no field node"
-    NODES = "rows have no id, or there is no field nodes"
-    INSERT = "--insert does not say how rows are inserted"
-    DELETE = "--insert and --delete do not say how rows are inserted and deleted"
+    IDS = "rows have no id, or the query type has no field node"
+    NODES = "rows have no id, or the query type has no field nodes"
+    INSERT = "--insert is missing"
+    DELETE = "--insert or --delete is missing"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is wrong, in one sentence, and the request that shows it."""
+    """A violation in one sentence, and the request that shows it."""
 
     sentence: str
     request: Request | None = None
@@ -52,7 +52,7 @@ Run = Callable[[Any], AsyncGenerator[Finding]]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that a conforming server does; ``run`` yields what is found to be otherwise."""
+    """One rule of the specification. ``run`` yields a finding for each violation."""
 
     name: str
     level: Level
@@ -63,7 +63,7 @@ class Check:
 
 
 def check(level: Level, link: str, sentence: str, *needs: Need) -> Callable[[Run], Check]:
-    """Make a check of a function, under the function's name with hyphens."""
+    """Make a check of a function. Its name is the function's, with hyphens."""
 
     def made(run: Run) -> Check:
         name = getattr(run, "__name__", "").replace("_", "-")

@@ -1,4 +1,4 @@
-"""A GraphQL endpoint over HTTP: requests, answers, and patience with servers that ask for it."""
+"""A GraphQL endpoint over HTTP: requests, responses, and retries while the server is busy."""
 
 import asyncio
 import json
@@ -13,34 +13,34 @@ MEDIA_TYPES = "application/graphql-response+json, application/json;q=0.9"
 
 BUSY = frozenset({httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE})
 PATIENCE = 6
-"""How often a busy server is asked."""
+"""Attempts of a request to a busy server."""
 LONGEST_PAUSE = 30.0
 """Seconds."""
 
 SHOWN = 500
-"""Characters of an answer that is no JSON, in a sentence."""
+"""Characters of a non-GraphQL response in an error message."""
 
 
 class ConformanceError(Exception):
-    """A fault that keeps the checks from running; the message explains the fix."""
+    """An error that prevents the checks; the message explains the fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One operation as a client sends it."""
+    """A GraphQL operation and its variables."""
 
     document: str
     variables: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def body(self) -> dict[str, Any]:
-        """The JSON that is posted."""
+        """The JSON body."""
         return {"query": self.document, "variables": dict(self.variables)}
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server answered; ``errors`` are messages, ``data`` is None where nothing came."""
+    """A GraphQL response. ``errors`` are messages; ``data`` is None if the response has none."""
 
     request: Request
     status: int
@@ -48,7 +48,7 @@ class Answer:
     errors: tuple[str, ...] = ()
 
     def at(self, path: tuple[str, ...]) -> Any:
-        """Return the value at ``path`` in the data; None where it ends before."""
+        """Return the value at ``path`` in the data; None if the path ends early."""
         value: Any = self.data
         for key in path:
             value = value.get(key) if isinstance(value, dict) else None
@@ -56,9 +56,9 @@ class Answer:
 
 
 class Endpoint:
-    """Sends requests to one URL, and counts them; a context manager.
+    """Sends requests to one URL and counts them; a context manager.
 
-    ConformanceError when the server cannot be reached or stays busy.
+    Raises ConformanceError if the server cannot be reached or stays busy.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Endpoint:
         self.url = url
         self.requests = 0
         given = {"Accept": MEDIA_TYPES} | dict(headers or {})
-        # The certificates that nobody shows over plain HTTP would take longer to load than a check.
+        # Plain HTTP needs no certificates, and loading them takes longer than a check.
         verify = url.startswith("https:")
         self._client = httpx.AsyncClient(
             headers=given, timeout=timeout, transport=transport, verify=verify
@@ -90,7 +90,7 @@ class Endpoint:
         await self._client.aclose()
 
     async def ask(self, document: str, variables: Mapping[str, Any] | None = None) -> Answer:
-        """Return the answer; a server that is busy is asked again when it says so."""
+        """Return the response. Retry after the server's ``Retry-After`` while it is busy."""
         request = Request(document, variables or {})
         for _ in range(PATIENCE):
             response = await self._post(request)
@@ -98,8 +98,8 @@ class Endpoint:
                 return _answer(request, response)
             await asyncio.sleep(_pause(response))
         raise ConformanceError(
-            f"{self.url} answers {response.status_code}, also after {PATIENCE} attempts: lift its "
-            "limits for this client and run again."
+            f"{self.url} still answers {response.status_code} after {PATIENCE} attempts: raise its "
+            "limits for this client and run the command again."
         )
 
     async def _post(self, request: Request) -> httpx.Response:
@@ -115,7 +115,7 @@ class Endpoint:
 
 
 def _pause(response: httpx.Response) -> float:
-    """Return the seconds that a busy server asks for; 1 unless it says so in seconds."""
+    """Return the seconds of ``Retry-After``; 1 if the header is missing or a date."""
     asked = response.headers.get("Retry-After", "")
     return min(float(asked), LONGEST_PAUSE) if asked.isdecimal() else 1.0
 
@@ -126,8 +126,8 @@ def _answer(request: Request, response: httpx.Response) -> Answer:
     except (json.JSONDecodeError, UnicodeDecodeError):
         body = None
     if not isinstance(body, dict) or not {"data", "errors"} & body.keys():
-        said = response.text[:SHOWN].strip() or "nothing"
-        return Answer(request, response.status_code, None, (f"No GraphQL answer, but: {said}",))
+        text = response.text[:SHOWN].strip() or "empty"
+        return Answer(request, response.status_code, None, (f"Not a GraphQL response: {text}",))
     errors = tuple(_message(error) for error in body.get("errors") or ())
     return Answer(request, response.status_code, body.get("data"), errors)
 

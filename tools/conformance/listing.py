@@ -1,4 +1,4 @@
-"""Pages of one connection, and whole lists read through them."""
+"""Reads pages of one connection, and whole lists page by page."""
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -15,7 +15,7 @@ from tools.conformance.target import Target
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A row as it is told from others (JSON of its id, or of all that is plain), and its cursor."""
+    """A row's key (JSON of its id, or of its plain fields if it has none) and its cursor."""
 
     key: str
     cursor: str | None
@@ -23,23 +23,23 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page as it was answered; a flag or cursor that the server has not is None."""
+    """One page of a response; a flag or cursor that the server does not return is None."""
 
     request: Request
     edges: tuple[Edge, ...]
     info: dict[str, Any]
     errors: tuple[str, ...] = ()
     whole: bool = True
-    """Whether the answer has the connection; a server that refuses answers errors and none."""
+    """Whether the response has the connection; a refusal has errors instead."""
 
     @property
     def keys(self) -> list[str]:
-        """The rows, in order."""
+        """The keys of the rows, in order."""
         return [edge.key for edge in self.edges]
 
     @property
     def refused(self) -> bool:
-        """Whether the server answered with errors instead of the page."""
+        """Whether the response has errors instead of the page."""
         return bool(self.errors) and not self.whole
 
     @property
@@ -54,12 +54,12 @@ class Page:
 
 
 Between = Callable[[int], Awaitable[None]]
-"""Called after each page of a walk but the last, with its number from 1."""
+"""Called after each page of a walk except the last, with the page's number from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Reads one connection; ``most`` rows are the longest list that it reads to its end."""
+    """Reads one connection; a list of more than ``most`` rows is refused."""
 
     endpoint: Endpoint
     target: Target
@@ -67,20 +67,20 @@ class Listing:
     most: int
 
     async def attempt(self, **arguments: Any) -> Page:
-        """Return what is answered to these pagination arguments, a refusal too."""
+        """Return the page of these pagination arguments, or the refusal."""
         return self._page(await self.endpoint.ask(self.document(*arguments), arguments))
 
     async def page(self, **arguments: Any) -> Page:
-        """Return a page; FailedError when the server answers none."""
+        """Return a page; raise FailedError if the response has none."""
         page = await self.attempt(**arguments)
         if page.refused or not page.whole:
-            said = "; ".join(page.errors) or "null"
-            given = _spelled(arguments)
-            raise FailedError(Finding(f"No page comes for {given}: {said}", page.request))
+            given = ", ".join(f"{name}: {json.dumps(value)}" for name, value in arguments.items())
+            sentence = f"No page for {given or 'no arguments'}: {'; '.join(page.errors) or 'null'}"
+            raise FailedError(Finding(sentence, page.request))
         return page
 
     def faults(self) -> list[str]:
-        """Return what the schema holds against a page's operation: it is the target's fault."""
+        """Return validation errors of a page's operation; they are caused by ``--connection``."""
         known = self.shape.field.args
         names = [name for name in ("first", "last") if name in known]
         return [
@@ -88,18 +88,18 @@ class Listing:
         ]
 
     def request(self, **arguments: Any) -> Request:
-        """Return what is sent to ask for a page."""
+        """Return the request for a page."""
         return Request(self.document(*arguments), arguments)
 
     def document(self, *names: str) -> str:
-        """Return the operation that gives the named arguments as variables."""
+        """Return the operation, with the named arguments as variables."""
         declared = ", ".join(f"${name}: {self._type(name)}" for name in names)
         given = ", ".join(f"{name}: ${name}" for name in names)
         query = f"query ({declared})" if declared else "query"
         return f"{query} {self.target.selecting(given, self.shape.selection())}"
 
     def _type(self, name: str) -> str:
-        """Return an argument's type, without the ``!`` that a default makes of no use."""
+        """Return an argument's type, without ``!`` if the argument has a default."""
         argument = self.shape.field.args[name]
         return str(argument.type if argument.default is None else get_nullable_type(argument.type))
 
@@ -108,7 +108,7 @@ class Listing:
     ) -> list[Edge]:
         """Return all rows in list order, read page by page from one end.
 
-        FailedError where a page cannot be followed by the next, ConformanceError beyond ``most``.
+        Raises FailedError if the next page cannot be requested, ConformanceError beyond ``most``.
         """
         edges: list[Edge] = []
         number = 0
@@ -120,7 +120,7 @@ class Listing:
         return edges
 
     async def pages(self, size: int, *, backward: bool) -> AsyncIterator[Page]:
-        """Yield page after page as a client follows them, until the flag says that none is left."""
+        """Yield page after page, until the flag is false."""
         size_name, cursor_name = ("last", "before") if backward else ("first", "after")
         arguments: dict[str, Any] = {size_name: size}
         seen: set[str] = set()
@@ -138,12 +138,12 @@ class Listing:
 
     def _check(self, page: Page, cursor: str, seen: set[str], rows: int) -> None:
         if cursor in seen:
-            sentence = "The walk goes round in a circle: the page ends where an earlier one did."
+            sentence = "The walk does not end: the page ends at the cursor of an earlier page."
             raise FailedError(Finding(sentence, page.request))
         if rows > self.most:
             raise ConformanceError(
                 f"The list has more than {self.most:,} rows: filter it in --connection, choose a "
-                "shorter one, or raise --most."
+                "shorter list, or raise --most."
             )
 
     def _page(self, answer: Answer) -> Page:
@@ -169,18 +169,13 @@ def _edge(edge: Any) -> Edge:
 
 
 def _onwards(page: Page, *, backward: bool) -> str | None:
-    """Return the cursor that a client goes on from; None at the end."""
+    """Return the cursor of the next page; None at the end."""
     further = page.previous if backward else page.next
     if not further:
         return None
     if not page.edges:
-        raise FailedError(Finding("An empty page says that there are more.", page.request))
+        raise FailedError(Finding("An empty page reports a further page.", page.request))
     cursor = page.edges[0 if backward else -1].cursor
     if cursor is None:
-        raise FailedError(Finding("The edge to go on from has no cursor.", page.request))
+        raise FailedError(Finding("The edge at the page's end has no cursor.", page.request))
     return cursor
-
-
-def _spelled(arguments: dict[str, Any]) -> str:
-    given = ", ".join(f"{name}: {json.dumps(value)}" for name, value in arguments.items())
-    return given or "no arguments"

@@ -1,7 +1,7 @@
-"""A plugin of pytest: each check is a test of its own.
+"""A pytest plugin that makes a test of each check.
 
-A test that takes ``relay_check`` runs once for each check, and gives it to ``conforms`` with a
-session of its own fixture.
+A test with the argument ``relay_check`` runs once for each check, and passes the check to
+``conforms`` together with a session.
 """
 
 import pytest
@@ -13,13 +13,13 @@ from tools.conformance.session import Session
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make a test of each check."""
+    """Parametrize ``relay_check``."""
     if "relay_check" in metafunc.fixturenames:
         metafunc.parametrize("relay_check", CHECKS, ids=[check.name for check in CHECKS])
 
 
 async def conforms(session: Session, check: Check) -> None:
-    """Fail with the findings of a check; skip where the server has not what it needs."""
+    """Fail with the findings of a check; skip if the server lacks what the check needs."""
     outcome = await outcome_of(session, check)
     if outcome.skipped:
         pytest.skip(outcome.skipped)

@@ -1,4 +1,4 @@
-"""Runs checks one after the other, and prints what came of each."""
+"""Runs the checks one after another, and prints the outcome of each."""
 
 import json
 from collections import Counter
@@ -19,11 +19,11 @@ from tools.conformance.endpoint import Request
 from tools.conformance.session import Session
 
 ENOUGH = 3
-"""Findings of one check: those that follow are of the same kind."""
+"""Maximum number of findings of a check: further ones are usually of the same kind."""
 
 
 class Status(StrEnum):
-    """What came of a check."""
+    """The outcome of a check."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -69,13 +69,13 @@ def failed(outcomes: Sequence[Outcome], level: Level) -> list[Outcome]:
 
 
 async def outcomes(session: Session) -> AsyncIterator[Outcome]:
-    """Run every check; yield what came of each as soon as it is known."""
+    """Run every check; yield each outcome at once."""
     for check in CHECKS:
         yield await outcome_of(session, check)
 
 
 async def outcome_of(session: Session, check: Check) -> Outcome:
-    """Run one check, up to a few findings."""
+    """Run one check; stop after ``ENOUGH`` findings."""
     for need in check.needs:
         if need in session.lacks:
             return Outcome(check, skipped=need.value)
@@ -94,7 +94,7 @@ async def outcome_of(session: Session, check: Check) -> Outcome:
 
 
 def show(console: Console, outcome: Outcome) -> None:
-    """Print one check: a line where it holds, all that helps where it does not."""
+    """Print one check: a line if it passed, else also its findings and the link."""
     check = outcome.check
     line = Table.grid(padding=(0, 1))
     for width in (1, NAME_WIDTH, LEVEL_WIDTH):
@@ -111,7 +111,7 @@ def show(console: Console, outcome: Outcome) -> None:
 
 
 def text_of(outcome: Outcome) -> str:
-    """Return what ``show`` prints, without colours."""
+    """Return the output of ``show``, without colours."""
     console = Console(width=120, color_system=None, file=StringIO())
     with console.capture() as captured:
         show(console, outcome)
@@ -119,11 +119,11 @@ def text_of(outcome: Outcome) -> str:
 
 
 def summary(outcomes: Sequence[Outcome], requests: int) -> str:
-    """Return how many checks hold and do not, by level."""
+    """Return the numbers of passed, failed and skipped checks."""
     count = Counter(outcome.status for outcome in outcomes)
     must, should = (len(failed(outcomes, level)) for level in Level)
     return (
-        f"{len(outcomes)} checks in {requests:,} requests: {count[Status.PASSED]} hold, "
+        f"{len(outcomes)} checks in {requests:,} requests: {count[Status.PASSED]} pass, "
         f"{must} must and {should} should fail, {count[Status.SKIPPED]} skipped."
     )
 

@@ -1,4 +1,4 @@
-"""One run against one connection: the list as it was read, and the places that are tried."""
+"""A session with one connection: its schema, the whole list, and the positions to test."""
 
 import json
 import random
@@ -17,57 +17,57 @@ from tools.conformance.writing import Writer, parse_mutation
 PAGE_SIZE = 20
 MOST = 5_000
 FEWEST = 3
-"""Rows without which most checks show nothing."""
+"""Minimum number of rows for most checks."""
 RANDOM_PLACES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What is checked, and how far."""
+    """The connection to check, the mutations of its rows, and limits."""
 
     connection: str
     insert: str | None = None
     delete: str | None = None
     page_size: int = PAGE_SIZE
-    """Rows of a page while the list is read: the server must allow as many."""
+    """Rows per page when reading the whole list; the server must allow this size."""
     most: int = MOST
-    """Rows of the longest list that is read."""
+    """Maximum number of rows in the list."""
 
 
 @dataclass(slots=True)
 class Session:
-    """What checks ask: the listing, its rows, and a writer where there is one."""
+    """The input of checks: the listing, its rows, and a writer if mutations are given."""
 
     listing: Listing
     page_size: int
     writer: Writer | None = None
     rows: Sequence[Edge] = ()
-    """All rows in list order, as they were when the session began."""
+    """All rows in list order, as read at the start of the session."""
     fault: Finding | None = None
-    """Why the list could not be read to its end."""
+    """The reason why the whole list could not be read."""
     lacks: Sequence[Need] = ()
-    """What checks would need and there is not."""
+    """Requirements of checks that are not met."""
     _pages: dict[Ask, Page] = field(default_factory=dict)
-    """As many as checks ask for: some dozens."""
+    """A cache of some dozens of pages: checks request the same ones."""
 
     @property
     def shape(self) -> Shape:
-        """What the schema says."""
+        """The connection's types and arguments."""
         return self.listing.shape
 
     @property
     def reads_backward(self) -> bool:
-        """Whether whole lists are read from their end, for want of ``first`` and ``after``."""
+        """Whether whole lists are read from the end: the field has no ``first`` and ``after``."""
         return not self.shape.forward
 
     @property
     def keys(self) -> list[str]:
-        """The rows as they are told apart."""
+        """The keys of the rows, in list order."""
         return [edge.key for edge in self.rows]
 
     @property
     def places(self) -> list[int]:
-        """Places in the list: its ends, around a page's end, and some in between."""
+        """Positions to test: the list's ends, around a page's end, and some in between."""
         length = len(self.rows)
         chosen = {0, 1, self.page_size - 1, self.page_size, length // 2, length - 2, length - 1}
         dice = random.Random(length)  # noqa: S311 - the same places for the same list
@@ -76,25 +76,22 @@ class Session:
 
     @property
     def ids(self) -> list[str]:
-        """Ids of rows from all over the list."""
+        """Ids of rows from all parts of the list."""
         found = (json.loads(self.rows[place].key) for place in self.places)
         return list(dict.fromkeys(node["id"] for node in found if node))
 
     async def ask(self, ask: Ask) -> Page:
-        """Return a page of the list as it was read; each is asked for once."""
+        """Return a page of the list; each page is requested once."""
         if ask not in self._pages:
             self._pages[ask] = await self.listing.page(**ask.arguments(self.rows))
         return self._pages[ask]
 
     async def read(self) -> list[Edge]:
-        """Return all rows as they are now."""
+        """Return all current rows."""
         return await self.listing.walk(self.page_size, backward=self.reads_backward)
 
     async def renew(self) -> None:
-        """Delete what is left of inserted rows, and begin anew with the rows that there are.
-
-        So checks may run in any order.
-        """
+        """Delete the remaining inserted rows and read the list again, for the next check."""
         with suppress(FailedError):
             if self.writer is not None:
                 await self.writer.clear()
@@ -102,13 +99,13 @@ class Session:
         self._pages.clear()
 
     async def changed(self) -> bool:
-        """Return whether the list is another than it was when the session began."""
+        """Return whether the list has changed since the start of the session."""
         return [edge.key for edge in await self.read()] != self.keys
 
 
 @asynccontextmanager
 async def open_session(endpoint: Endpoint, options: Options) -> AsyncIterator[Session]:
-    """Introspect, and read the list; at the end delete what the checks have inserted."""
+    """Read the schema and the list; at the end delete the rows that the checks inserted."""
     target = parse_target(options.connection)
     writer = _writer(endpoint, options)
     shape = await introspected(endpoint, target)
@@ -133,7 +130,7 @@ async def connections(endpoint: Endpoint) -> list[str]:
 def _writer(endpoint: Endpoint, options: Options) -> Writer | None:
     if options.insert is None:
         if options.delete is not None:
-            raise ConformanceError("--delete deletes what --insert inserts: give both.")
+            raise ConformanceError("--delete deletes the rows of --insert: give both.")
         return None
     delete = None if options.delete is None else parse_mutation("--delete", options.delete)
     return Writer(endpoint, parse_mutation("--insert", options.insert), delete)
@@ -150,8 +147,8 @@ async def _read(session: Session) -> None:
         return
     if len(session.rows) < FEWEST:
         raise ConformanceError(
-            f"The list has {len(session.rows)} rows, and with fewer than {FEWEST} most checks show "
-            "nothing: choose another in --connection, or add some."
+            f"The list has {len(session.rows)} rows, and most checks need at least {FEWEST}: "
+            "choose another list in --connection, or add rows."
         )
 
 

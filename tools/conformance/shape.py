@@ -1,4 +1,4 @@
-"""What a schema says of the connection: its field, its types, and how they are selected."""
+"""The connection in the schema: its field, its types, and the selection of a page."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +25,7 @@ from tools.conformance.endpoint import ConformanceError, Endpoint
 from tools.conformance.target import Step, Target
 
 DEEPEST = 3
-"""Fields of a path that is suggested."""
+"""Maximum number of fields in a suggested path."""
 SUGGESTED = 12
 
 _FLAGS = ("hasNextPage", "hasPreviousPage", "startCursor", "endCursor")
@@ -40,7 +40,7 @@ class Shape:
 
     @property
     def connection(self) -> GraphQLNamedType:
-        """The type of the field, whatever it is."""
+        """The field's type, without list and non-null."""
         return get_named_type(self.field.type)
 
     @property
@@ -60,7 +60,7 @@ class Shape:
 
     @property
     def readable(self) -> bool:
-        """Whether pages with edges and cursors can be asked for at all."""
+        """Whether the types have edges with node and cursor."""
         return self.node is not None and field_of(self.edge, "cursor") is not None
 
     @property
@@ -85,13 +85,13 @@ class Shape:
         return field_of(self.node, "id") is not None
 
     def selection(self) -> str:
-        """Return the selection set that a page is read with."""
+        """Return the selection set of a page."""
         flags = [flag for flag in _FLAGS if field_of(self.page_info, flag) is not None]
         info = f" pageInfo {{ {' '.join(flags)} }}" if flags else ""
         return f"{{ edges {{ cursor node{self.identity()} }}{info} }}"
 
     def identity(self) -> str:
-        """Return the selection by which rows are told apart: their id, or all that is plain."""
+        """Return the selection of a row's key: its id, or its plain fields if it has none."""
         if not is_composite_type(self.node):
             return ""
         own = ["id"] if self.has_id else plain_fields(self.node)
@@ -99,7 +99,7 @@ class Shape:
 
 
 async def introspected(endpoint: Endpoint, target: Target) -> Shape:
-    """Return the shape of the target; ConformanceError where the schema has no such field."""
+    """Return the shape of the target; raise ConformanceError if the schema has no such field."""
     schema = await read_schema(endpoint)
     return Shape(schema, _field(schema, target))
 
@@ -108,10 +108,10 @@ async def read_schema(endpoint: Endpoint) -> GraphQLSchema:
     """Return the server's schema by introspection."""
     answer = await endpoint.ask(get_introspection_query(descriptions=False))
     if not answer.data or "__schema" not in answer.data:
-        said = "; ".join(answer.errors) or "nothing"
+        reason = "; ".join(answer.errors) or "no data"
         raise ConformanceError(
-            f"{endpoint.url} does not tell its schema (status {answer.status}: {said}): check that "
-            "the URL is its GraphQL endpoint, and that introspection is allowed."
+            f"{endpoint.url} does not return its schema (status {answer.status}: {reason}): check "
+            "that the URL is its GraphQL endpoint, and that introspection is allowed."
         )
     try:
         return build_client_schema(answer.data)  # type: ignore[arg-type]
@@ -120,7 +120,7 @@ async def read_schema(endpoint: Endpoint) -> GraphQLSchema:
 
 
 def suggestions(schema: GraphQLSchema) -> list[str]:
-    """Return paths of connections, the shortest first, with ``…`` for what they must be told."""
+    """Return paths of connections, the shortest first, with ``…`` for required arguments."""
     found: list[str] = []
     level: list[tuple[str, Any]] = [("", schema.query_type)]
     for _ in range(DEEPEST):
@@ -138,7 +138,7 @@ def suggestions(schema: GraphQLSchema) -> list[str]:
 
 
 def field_of(type_: GraphQLNamedType | None, name: str) -> GraphQLField | None:
-    """Return a field of an object or an interface; None where there is none."""
+    """Return a field of an object or an interface; None if the type has no such field."""
     if not isinstance(type_, GraphQLObjectType | GraphQLInterfaceType):
         return None
     found: GraphQLField | None = type_.fields.get(name)
@@ -146,7 +146,7 @@ def field_of(type_: GraphQLNamedType | None, name: str) -> GraphQLField | None:
 
 
 def plain_fields(type_: GraphQLNamedType | None) -> list[str]:
-    """Return the fields that need no argument: leaves, and objects of which an id is asked."""
+    """Return the fields without required arguments: leaves, and objects by their id."""
     if not isinstance(type_, GraphQLObjectType | GraphQLInterfaceType):
         return []
     asked = []
@@ -181,7 +181,7 @@ def _field(schema: GraphQLSchema, target: Target) -> GraphQLField:
         type_, field = _followed(schema, type_, step)
     assert field is not None  # noqa: S101 - a target ends in a field
     if _listed(field.type):
-        raise ConformanceError(f"{target.field.name.value} is a list and no connection.")
+        raise ConformanceError(f"{target.field.name.value} is a list, not a connection.")
     return field
 
 

@@ -1,4 +1,4 @@
-"""The paragraphs that checks go by, as links."""
+"""Links to the paragraphs of the specifications."""
 
 _CONNECTIONS = "https://relay.dev/graphql/connections.htm"
 _OBJECTS = "https://relay.dev/graphql/objectidentification.htm"

@@ -1,7 +1,7 @@
-"""Which connection is checked: a path of fields, or a query that ends in it, as steps.
+"""``--connection`` as steps: a path of fields, or a query whose only leaf is the connection.
 
 ``product(productId: "42").comments(rating: 5)`` and ``{ product(productId: "42") { comments(rating:
-5) } }`` name the same. A step of a path that is a type's name in brackets narrows an interface:
+5) } }`` are equivalent. A type in brackets narrows an interface:
 ``node(id: "…").[User].orders``.
 """
 
@@ -24,7 +24,7 @@ PAGINATION = ("first", "after", "last", "before")
 
 _PART = re.compile(
     r"""
-    (?: "(?:\\.|[^"\\])*"   # a string, which may hold anything
+    (?: "(?:\\.|[^"\\])*"   # a string, which may contain dots and brackets
       | \( | \) | \[ | \] | \{ | \}
       | \.
       | [^"()\[\]{}.]+
@@ -42,25 +42,25 @@ Step = FieldNode | InlineFragmentNode
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The way to a connection: fields with their arguments, and types that narrow."""
+    """The path to a connection: fields with their arguments, and type conditions."""
 
     steps: tuple[Step, ...]
 
     @property
     def field(self) -> FieldNode:
-        """The connection's own field."""
+        """The connection's field."""
         last = self.steps[-1]
-        assert isinstance(last, FieldNode)  # noqa: S101 - parsed so
+        assert isinstance(last, FieldNode)  # noqa: S101 - checked by parse_target
         return last
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The keys under which an answer holds the connection."""
+        """The keys of the connection in a response."""
         fields = (step for step in self.steps if isinstance(step, FieldNode))
         return tuple((step.alias or step.name).value for step in fields)
 
     def selecting(self, arguments: str, selection: str) -> str:
-        """Return the selection set that reads the connection with more ``arguments``."""
+        """Return the selection set of the connection, with additional ``arguments``."""
         own = [print_ast(argument) for argument in self.field.arguments or ()]
         given = ", ".join(filter(None, [*own, arguments]))
         text = f"{_named(self.field)}{f'({given})' if given else ''} {selection}"
@@ -70,15 +70,17 @@ class Target:
 
 
 def parse_target(text: str) -> Target:
-    """Return the target that ``text`` names; ConformanceError where it names none."""
+    """Return the target of ``text``; raise ConformanceError if it names none."""
     stripped = text.strip()
     document = stripped if stripped.startswith(("{", "query")) else _document(stripped)
     try:
         operation = parse(document).definitions[0]
     except GraphQLSyntaxError as error:
-        raise ConformanceError(f"--connection is no GraphQL: {error.message} {_HOW}") from None
+        raise ConformanceError(
+            f"--connection is not valid GraphQL: {error.message} {_HOW}"
+        ) from None
     if not isinstance(operation, OperationDefinitionNode):
-        raise ConformanceError(f"--connection holds no query. {_HOW}")
+        raise ConformanceError(f"--connection has no query. {_HOW}")
     target = Target(tuple(_steps(operation.selection_set)))
     _check(target, operation)
     return target
@@ -86,13 +88,13 @@ def parse_target(text: str) -> Target:
 
 def _check(target: Target, operation: OperationDefinitionNode) -> None:
     if operation.variable_definitions:
-        raise ConformanceError("--connection has variables: write their values in their places.")
+        raise ConformanceError("--connection has variables: replace them by their values.")
     if not isinstance(target.steps[-1], FieldNode):
         raise ConformanceError(f"--connection does not end in a field. {_HOW}")
     for argument in target.field.arguments or ():
         if argument.name.value in PAGINATION:
             raise ConformanceError(
-                f"--connection gives {argument.name.value}: leave it out, the checks give it."
+                f"--connection gives {argument.name.value}: leave it out, the checks set it."
             )
 
 
@@ -100,7 +102,7 @@ def _steps(selected: SelectionSetNode | None) -> list[Step]:
     steps: list[Step] = []
     while selected is not None:
         if len(selected.selections) != 1:
-            raise ConformanceError(f"--connection names no field, or more than one. {_HOW}")
+            raise ConformanceError(f"--connection does not name exactly one field. {_HOW}")
         (selection,) = selected.selections
         if not isinstance(selection, FieldNode | InlineFragmentNode):
             raise ConformanceError(f"--connection has a named fragment. {_HOW}")
@@ -110,14 +112,14 @@ def _steps(selected: SelectionSetNode | None) -> list[Step]:
 
 
 def _document(path: str) -> str:
-    """Return a query of the fields that ``path`` names one after the other."""
+    """Return the query of a path."""
     parts = _parts(path)
     opened = [f"... on {part[1:-1]}" if part.startswith("[") else part for part in parts]
     return "{ " + " { ".join(opened) + " }" * len(opened)
 
 
 def _parts(path: str) -> list[str]:
-    """Split at the dots that stand in no brackets and in no string."""
+    """Split at the dots outside of brackets and strings."""
     parts, depth = [""], 0
     for piece in _PART.findall(path):
         depth += (piece in "([{") - (piece in ")]}")

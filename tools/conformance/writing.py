@@ -1,4 +1,4 @@
-"""Inserts and deletes of rows by the mutations that a run is told."""
+"""Inserts and deletes rows with the mutations of ``--insert`` and ``--delete``."""
 
 import itertools
 import uuid
@@ -25,23 +25,23 @@ NUMBERS = frozenset({"Int", "Float"})
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """A document with the names and types of its variables."""
+    """A mutation, with the names and types of its variables."""
 
     text: str
     variables: Mapping[str, str]
 
 
 def parse_mutation(option: str, text: str) -> Mutation:
-    """Return the mutation of an option; ConformanceError where it is none."""
+    """Return the mutation of an option; raise ConformanceError if it is not one."""
     try:
         operation = parse(text).definitions[0]
     except GraphQLSyntaxError as error:
-        raise ConformanceError(f"{option} is no GraphQL: {error.message}") from None
+        raise ConformanceError(f"{option} is not valid GraphQL: {error.message}") from None
     if (
         not isinstance(operation, OperationDefinitionNode)
         or operation.operation is not OperationType.MUTATION
     ):
-        raise ConformanceError(f"{option} is no mutation: begin it with the word mutation.")
+        raise ConformanceError(f"{option} is not a mutation: begin it with the word mutation.")
     return Mutation(
         text,
         {
@@ -53,10 +53,10 @@ def parse_mutation(option: str, text: str) -> Mutation:
 
 @dataclass(slots=True)
 class Writer:
-    """Inserts rows, and deletes those that it has inserted; ``rows`` are what is left of them.
+    """Inserts rows, and deletes its own rows only. ``rows`` are the inserted rows not yet deleted.
 
-    A variable of ``insert`` is a number where it is an Int or a Float, else a text, new each time.
-    A variable of ``delete`` is the value of that name in the answer of the row's own insert.
+    Each insert gives every variable a new value: a number for an Int or a Float, else a text.
+    A variable of ``delete`` takes the value of the same name in the response of the insert.
     """
 
     endpoint: Endpoint
@@ -66,7 +66,7 @@ class Writer:
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     async def insert(self) -> dict[str, Any]:
-        """Insert one row; return what deletes it, by variable."""
+        """Insert one row; return the variables that delete it."""
         values = {name: self._new(kind) for name, kind in self.insert_document.variables.items()}
         answer = _done(await self.endpoint.ask(self.insert_document.text, values), "--insert")
         row = self._handle(answer)
@@ -75,12 +75,12 @@ class Writer:
 
     async def delete(self, row: dict[str, Any]) -> None:
         """Delete a row that ``insert`` returned."""
-        assert self.delete_document is not None  # noqa: S101 - checks say that they need it
+        assert self.delete_document is not None  # noqa: S101 - guaranteed by Check.needs
         self.rows.remove(row)
         _done(await self.endpoint.ask(self.delete_document.text, row), "--delete")
 
     async def clear(self) -> None:
-        """Delete what is left of the inserted rows, where there is a way to."""
+        """Delete the remaining inserted rows, if ``--delete`` is given."""
         while self.rows and self.delete_document is not None:
             await self.delete(self.rows[-1])
 
@@ -93,26 +93,26 @@ class Writer:
         missing = [name for name, value in row.items() if value is None]
         if missing:
             raise ConformanceError(
-                f"--delete wants ${missing[0]}, and the answer of --insert has no {missing[0]}: "
+                f"--delete takes ${missing[0]}, and the response of --insert has no {missing[0]}: "
                 f"select it there, such as comment {{ {missing[0]} }} or {missing[0]}: key."
             )
         return row
 
 
 def _done(answer: Answer, option: str) -> Answer:
-    """Return the answer of a mutation that was carried out.
+    """Return the response of a mutation; raise FailedError if it failed.
 
-    Errors, and a payload's filled ``userErrors`` or ``errors``, mean that it was not.
+    A mutation fails by errors, or by a payload's non-empty ``userErrors`` or ``errors``.
     """
     refusals = [str(one) for name in ("userErrors", "errors") for one in _values(answer.data, name)]
-    said = "; ".join([*answer.errors, *(text for text in refusals if text != "[]")])
-    if said:
-        raise FailedError(Finding(f"{option} is not carried out: {said}", answer.request))
+    failures = [*answer.errors, *(text for text in refusals if text != "[]")]
+    if failures:
+        raise FailedError(Finding(f"{option} failed: {'; '.join(failures)}", answer.request))
     return answer
 
 
 def _values(data: Any, name: str) -> Iterator[Any]:
-    """Yield all that stands under ``name``, the outermost first."""
+    """Yield all values of the key ``name``, the outermost first."""
     level = [data]
     while level:
         objects = [item for item in level if isinstance(item, dict)]
@@ -125,5 +125,5 @@ def _values(data: Any, name: str) -> Iterator[Any]:
 def _name(type_: TypeNode) -> str:
     while isinstance(type_, NonNullTypeNode | ListTypeNode):
         type_ = type_.type
-    assert isinstance(type_, NamedTypeNode)  # noqa: S101 - what is left
+    assert isinstance(type_, NamedTypeNode)  # noqa: S101 - the remaining kind
     return type_.name.value

@@ -1,4 +1,4 @@
-"""``python -m tools.conformance`` as a person runs it, on small servers with and without faults."""
+"""``python -m tools.conformance`` on small servers with and without faults."""
 
 import subprocess
 from collections.abc import Iterator
@@ -25,13 +25,13 @@ def run(url: str, *options: str, **settings: str) -> subprocess.CompletedProcess
     return called_as("conformance", main, url, *options, **settings)
 
 
-def test_all_checks_of_a_conforming_server_hold(url: str, tmp_path: Path) -> None:
+def test_a_conforming_server_passes_all_checks(url: str, tmp_path: Path) -> None:
     (tmp_path / "insert.graphql").write_text(INSERT)
     insert = f"@{tmp_path / 'insert.graphql'}"
     said = run(url, *KEY, "--connection", CONNECTION, "--insert", insert, "--delete", DELETE)
     assert said.returncode == 0, said.stderr
     assert said.stdout.count("✓") == len(CHECKS)
-    summary = f"{len(CHECKS)} hold, 0 must and 0 should fail, 0 skipped."
+    summary = f"{len(CHECKS)} pass, 0 must and 0 should fail, 0 skipped."
     assert summary in " ".join(said.stdout.split())
 
 
@@ -41,7 +41,7 @@ def test_a_fault_is_shown_with_its_request_and_the_paragraph() -> None:
     assert said.returncode == 1
     assert "✗ after-cursor" in said.stdout
     for part in (
-        "The page has other rows than rows 2 to 4 of the 13 of the list.",
+        "The page should have rows 2 to 4 of the list's 13 rows.",
         'expected: ["note-12", "note-11", "note-10"]',
         "notes(first: $first, after: $after) {",
         'variables: {"first": 3, "after": "13"}',
@@ -50,7 +50,7 @@ def test_a_fault_is_shown_with_its_request_and_the_paragraph() -> None:
         assert part in said.stdout
 
 
-def test_what_only_should_be_fails_if_asked_to() -> None:
+def test_a_failed_should_counts_only_with_strict() -> None:
     with listening(IgnoresABadCursor()) as url:
         arguments = (url, *KEY, "--connection", CONNECTION)
         said = run(*arguments)
@@ -59,11 +59,11 @@ def test_what_only_should_be_fails_if_asked_to() -> None:
         assert run(*arguments, "--strict").returncode == 1
 
 
-def test_without_a_connection_it_says_which_there_are(url: str) -> None:
+def test_without_a_connection_it_lists_the_connections(url: str) -> None:
     said = run(url, *KEY)
     assert said.returncode == 1
     assert said.stderr == (
-        f"conformance: Say which connection with --connection. {url} has: {CONNECTION}.\n"
+        f"conformance: Choose a connection with --connection. {url} has: {CONNECTION}.\n"
     )
 
 
@@ -72,14 +72,17 @@ def test_without_a_connection_it_says_which_there_are(url: str) -> None:
     [
         (("--connection", "nots"), "--connection: Query has no field nots. The connections are"),
         (("--connection", "notes(size: 3)"), "--connection: Unknown argument 'size' on field"),
-        (("--connection", "notes", "--delete", DELETE), "--delete deletes what --insert inserts"),
-        (("--connection", "notes", "--insert", "{ a }"), "--insert is no mutation"),
+        (("--connection", "notes", "--delete", DELETE), "--delete deletes the rows of --insert"),
+        (("--connection", "notes", "--insert", "{ a }"), "--insert is not a mutation"),
         (("--connection", "notes", "--insert", "@nowhere"), "nowhere cannot be read: No such file"),
         (("--connection", "notes", "--most", "5"), "The list has more than 5 rows"),
-        (("--connection", "notes", "--header", "Key"), "--header 'Key' is not a header such as"),
+        (
+            ("--connection", "notes", "--header", "Key"),
+            "--header 'Key' is not a header: write it as",
+        ),
         (
             ("--connection", "notes", "--insert", INSERT, "--delete", DELETE.replace("id", "no")),
-            "--delete wants $no, and the answer of --insert has no no",
+            "--delete takes $no, and the response of --insert has no no",
         ),
     ],
 )
@@ -90,16 +93,18 @@ def test_a_bad_option_is_one_sentence(url: str, options: tuple[str, ...], senten
     assert said.stderr.count("\n") == 1
 
 
-def test_what_is_no_endpoint_is_told(url: str) -> None:
+def test_a_wrong_url_is_reported(url: str) -> None:
     said = run(url.replace("/graphql", "/other"), *KEY, "--connection", CONNECTION)
-    assert "does not tell its schema (status 404: No GraphQL answer" in said.stderr
+    assert "does not return its schema (status 404: Not a GraphQL response" in said.stderr
     said = run("http://127.0.0.1:9/graphql", "--connection", CONNECTION)
     assert "http://127.0.0.1:9/graphql does not answer" in said.stderr
 
 
-def test_a_list_of_two_rows_shows_nothing() -> None:
+def test_a_list_of_two_rows_is_refused() -> None:
     notes = Notes()
     del notes.rows[2:]
     with listening(notes) as url:
         said = run(url, *KEY, "--connection", CONNECTION)
-    assert said.stderr.startswith("conformance: The list has 2 rows, and with fewer than 3 most")
+    assert said.stderr.startswith(
+        "conformance: The list has 2 rows, and most checks need at least 3"
+    )

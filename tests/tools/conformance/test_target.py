@@ -1,4 +1,4 @@
-"""How a connection is named, and what is said where it is not."""
+"""Parsing of ``--connection``, and its error messages."""
 
 import pytest
 
@@ -35,15 +35,15 @@ def test_a_path_and_a_query_name_a_connection(text: str, query: str, path: tuple
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "--connection names no field"),
-        ("product(", "--connection is no GraphQL"),
-        ("{ a b }", "--connection names no field, or more than one"),
+        ("", "--connection does not name exactly one field"),
+        ("product(", "--connection is not valid GraphQL"),
+        ("{ a b }", "--connection does not name exactly one field"),
         ("query ($id: ID!) { node(id: $id) }", "--connection has variables"),
-        ("notes(first: 3)", "--connection gives first: leave it out, the checks give it."),
+        ("notes(first: 3)", "--connection gives first: leave it out, the checks set it."),
         ("query { ...Page } fragment Page on Query { a }", "--connection has a named fragment."),
     ],
 )
-def test_what_is_no_connection_is_told(text: str, sentence: str) -> None:
+def test_a_text_without_a_connection_is_refused(text: str, sentence: str) -> None:
     with pytest.raises(ConformanceError) as caught:
         parse_target(text)
     assert str(caught.value).startswith(sentence)

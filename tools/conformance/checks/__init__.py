@@ -1,4 +1,4 @@
-"""All checks, in the order in which they are run."""
+"""All checks, in the order of a run."""
 
 from tools.conformance.checks import flags, nodes, pages, sizes, types, writes
 

@@ -13,11 +13,11 @@ from tools.conformance.session import Session
 @check(
     Level.MUST,
     specification.HAS_NEXT_PAGE,
-    "hasNextPage is true exactly if rows follow a page of first, and never where none do.",
+    "With first, hasNextPage is true exactly if rows follow. It is never true if none do.",
     Need.ROWS,
 )
 async def has_next(session: Session) -> AsyncGenerator[Finding]:
-    """Compare the flag with the list wherever the specification says what it is."""
+    """Compare the flag with the list wherever the specification defines its value."""
     async for ask, page in _pages(session):
         rule = has_next_page(ask, len(session.rows))
         for finding in _flag("hasNextPage", rule, page.next, page):
@@ -27,11 +27,11 @@ async def has_next(session: Session) -> AsyncGenerator[Finding]:
 @check(
     Level.MUST,
     specification.HAS_PREVIOUS_PAGE,
-    "hasPreviousPage is true exactly if rows precede a page of last, and never where none do.",
+    "With last, hasPreviousPage is true exactly if rows precede. It is never true if none do.",
     Need.ROWS,
 )
 async def has_previous(session: Session) -> AsyncGenerator[Finding]:
-    """Compare the flag with the list wherever the specification says what it is."""
+    """Compare the flag with the list wherever the specification defines its value."""
     async for ask, page in _pages(session):
         rule = has_previous_page(ask, len(session.rows))
         for finding in _flag("hasPreviousPage", rule, page.previous, page):
@@ -41,11 +41,11 @@ async def has_previous(session: Session) -> AsyncGenerator[Finding]:
 @check(
     Level.SHOULD,
     specification.HAS_PREVIOUS_PAGE,
-    "Both flags are exact in both directions, where the specification lets servers say false.",
+    "Both flags are exact in both directions, although the specification also allows false.",
     Need.ROWS,
 )
 async def exact_flags(session: Session) -> AsyncGenerator[Finding]:
-    """Compare the flags of the direction in which the client does not read."""
+    """Compare the flag of the direction in which the client does not page."""
     length = len(session.rows)
     async for ask, page in _pages(session):
         for name, rule, got in (
@@ -63,14 +63,14 @@ async def exact_flags(session: Session) -> AsyncGenerator[Finding]:
     Need.ROWS,
 )
 async def page_cursors(session: Session) -> AsyncGenerator[Finding]:
-    """Compare them with the edges of each page that has some."""
+    """Compare both cursors with the edges of each page that is not empty."""
     async for _, page in _pages(session):
         if not page.edges:
             continue
         for name, edge in (("startCursor", page.edges[0]), ("endCursor", page.edges[-1])):
             if page.info.get(name) != edge.cursor:
                 yield Finding(
-                    f"{name} is another cursor.",
+                    f"{name} is not the edge's cursor.",
                     page.request,
                     expected=str(edge.cursor),
                     got=str(page.info.get(name)),
@@ -88,7 +88,9 @@ def _flag(name: str, rule: Flag, got: bool | None, page: Page) -> Iterator[Findi
 
 
 def _wrong(name: str, expected: bool, got: bool | None, page: Page) -> Finding:  # noqa: FBT001 - flags
-    sentence = f"{name} is wrong: rows {'lie' if expected else 'do not lie'} there."
+    rows = ("no rows", "rows")[expected]
+    beyond = "follow" if name == "hasNextPage" else "precede"
+    sentence = f"{name} is wrong: {rows} {beyond} the page."
     return Finding(sentence, page.request, expected=str(expected).lower(), got=str(got).lower())
 
 

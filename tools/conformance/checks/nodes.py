@@ -1,4 +1,4 @@
-"""Checks of objects by their ids: ``node``, ``nodes``, and that all ways give the same object."""
+"""Checks of objects by id: ``node``, ``nodes``, and equal values in the list and by id."""
 
 import json
 from collections.abc import AsyncGenerator
@@ -23,23 +23,23 @@ _NODE = "query ($id: ID!) { node(id: $id) { __typename id } }"
     Need.IDS,
 )
 async def node_refetch(session: Session) -> AsyncGenerator[Finding]:
-    """Ask for rows from all over the list."""
+    """Refetch rows from all parts of the list."""
     for place in session.places:
         row = json.loads(session.rows[place].key)
         answer = await session.listing.endpoint.ask(_NODE, {"id": row["id"]})
         if answer.at(("node",)) != row:
-            yield _other("node gives another object.", row, answer, ("node",))
+            yield _other("node returns another object.", row, answer, ("node",))
 
 
 @check(
     Level.MUST,
     specification.FIELD_STABILITY,
-    "A row in the list and the object of its id in the same request are equal in every field.",
+    "In one request, a row of the list and node with its id have equal values in every field.",
     Need.ROWS,
     Need.IDS,
 )
 async def node_equals_row(session: Session) -> AsyncGenerator[Finding]:
-    """Ask for the first row, and by its id for the same fields beside it."""
+    """Select the first row and ``node`` with its id in one request, with the same fields."""
     first = json.loads(session.rows[0].key)
     fields = _fields(session, first["__typename"])
     size = "first" if session.shape.forward else "last"
@@ -55,17 +55,17 @@ async def node_equals_row(session: Session) -> AsyncGenerator[Finding]:
     nodes = [edge["node"] for edge in edges]
     row = next((node for node in nodes if node["id"] == first["id"]), None)
     if row is not None and answer.at(("refetched",)) != row:
-        yield _other("node gives other values.", row, answer, ("refetched",))
+        yield _other("node returns other values.", row, answer, ("refetched",))
 
 
 @check(
     Level.SHOULD,
     specification.NODE_FIELD,
-    "node is null for an id that names nothing.",
+    "node is null for an unknown id.",
     Need.IDS,
 )
 async def node_unknown(session: Session) -> AsyncGenerator[Finding]:
-    """Ask for an id that no server gives."""
+    """Request an id that does not exist."""
     answer = await session.listing.endpoint.ask(_NODE, {"id": NO_ID})
     if answer.data is None or answer.data.get("node") is not None:
         yield _other("node is not null.", None, answer, ("node",))
@@ -74,12 +74,12 @@ async def node_unknown(session: Session) -> AsyncGenerator[Finding]:
 @check(
     Level.MUST,
     specification.PLURAL_FIELDS,
-    "nodes gives an item for each id in the same order, null where an id names nothing.",
+    "nodes returns an item for each id in the same order, null for an unknown id.",
     Need.ROWS,
     Need.NODES,
 )
 async def nodes_in_order(session: Session) -> AsyncGenerator[Finding]:
-    """Ask for rows as they stand, the other way round, twice, and with a miss among them."""
+    """Request ids in list order, in reverse, twice the same, and with an unknown one in between."""
     ids: list[str] = session.ids[:4]
     field = session.shape.schema.query_type
     (name, *_) = field.fields["nodes"].args if field else ("ids",)
@@ -89,19 +89,20 @@ async def nodes_in_order(session: Session) -> AsyncGenerator[Finding]:
         got = [node and node.get("id") for node in answer.at(("nodes",)) or ()]
         expected = [None if one == NO_ID else one for one in asked]
         if got != expected:
-            yield _other("nodes gives other items.", expected, answer, ("nodes",))
+            yield _other("nodes returns other items.", expected, answer, ("nodes",))
 
 
 def _fields(session: Session, typename: str) -> str:
-    """Return the selection of all that is plain of a type."""
+    """Return the selection of a type's plain fields."""
     plain = " ".join(plain_fields(session.shape.schema.type_map.get(typename)))
     return f"{{ __typename id ... on {typename} {{ {plain} }} }}"
 
 
 def _other(sentence: str, expected: Any, answer: Answer, path: tuple[str, ...]) -> Finding:
     got = json.dumps(answer.at(path))
-    said = f"{got}, and: {'; '.join(answer.errors)}" if answer.errors else got
-    return Finding(sentence, answer.request, expected=json.dumps(expected), got=said)
+    if answer.errors:
+        got += f", with errors: {'; '.join(answer.errors)}"
+    return Finding(sentence, answer.request, expected=json.dumps(expected), got=got)
 
 
 CHECKS = (node_refetch, node_equals_row, node_unknown, nodes_in_order)

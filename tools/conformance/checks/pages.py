@@ -1,4 +1,4 @@
-"""Checks of which rows a page has, in which order, against the whole list."""
+"""Checks of a page's rows and their order, against the whole list."""
 
 import json
 from collections import Counter
@@ -12,18 +12,18 @@ from tools.conformance.listing import Page
 from tools.conformance.session import Session
 
 FEW = 3
-"""Rows of a page that is compared."""
+"""Rows of a compared page."""
 
 
 @check(
     Level.MUST,
     specification.FORWARD_ARGUMENTS,
-    "Following endCursor with first and after gives the whole list, with pages of any size.",
+    "Following endCursor with first and after returns the whole list, with pages of any size.",
     Need.READABLE,
     Need.FORWARD,
 )
 async def forward_walk(session: Session) -> AsyncGenerator[Finding]:
-    """Walk by pages of two sizes and compare the rows."""
+    """Page through the list with two page sizes, and compare the rows."""
     async for finding in _walk(session, backward=False):
         yield finding
 
@@ -31,12 +31,12 @@ async def forward_walk(session: Session) -> AsyncGenerator[Finding]:
 @check(
     Level.MUST,
     specification.EDGE_ORDER,
-    "Following startCursor with last and before gives the same list in the same order.",
+    "Following startCursor with last and before returns the same list in the same order.",
     Need.READABLE,
     Need.BACKWARD,
 )
 async def backward_walk(session: Session) -> AsyncGenerator[Finding]:
-    """Walk from the end, by pages of two sizes, and compare the rows."""
+    """Page from the end with two page sizes, and compare the rows."""
     async for finding in _walk(session, backward=True):
         yield finding
 
@@ -52,7 +52,7 @@ async def _walk(session: Session, *, backward: bool) -> AsyncGenerator[Finding]:
     for size in (session.page_size, smaller):
         walked = await session.listing.walk(size, backward=backward)
         named = "last" if backward else "first"
-        where = f"Pages of {named}: {size} give another list"
+        where = f"Pages of {named}: {size} return another list"
         request = session.listing.request(**{named: size})
         for finding in difference(session.keys, [edge.key for edge in walked], where, request):
             yield finding
@@ -66,10 +66,10 @@ async def _walk(session: Session, *, backward: bool) -> AsyncGenerator[Finding]:
     Need.ROWS,
 )
 async def cursor_per_edge(session: Session) -> AsyncGenerator[Finding]:
-    """Look through the whole list."""
+    """Collect the cursors of the whole list."""
     count = Counter(edge.cursor for edge in session.rows)
     if None in count:
-        yield Finding(f"{count[None]} edges have a cursor that is null or no string.")
+        yield Finding(f"{count[None]} edges have a cursor that is null or not a string.")
     shared = [cursor for cursor, times in count.items() if times > 1 and cursor is not None]
     if shared:
         yield Finding(f"{count[shared[0]]} edges have the cursor {shared[0]}.")
@@ -78,12 +78,12 @@ async def cursor_per_edge(session: Session) -> AsyncGenerator[Finding]:
 @check(
     Level.MUST,
     specification.EDGE_ORDER,
-    "first and after give the rows right after the cursor's, the closest first.",
+    "first and after return the rows that follow the cursor's row, in list order.",
     Need.FORWARD,
     Need.ROWS,
 )
 async def after_cursor(session: Session) -> AsyncGenerator[Finding]:
-    """Ask after rows from all over the list."""
+    """Request pages after rows from all parts of the list."""
     async for finding in _compared(session, forward_asks(session)):
         yield finding
 
@@ -91,12 +91,12 @@ async def after_cursor(session: Session) -> AsyncGenerator[Finding]:
 @check(
     Level.MUST,
     specification.EDGE_ORDER,
-    "last and before give the rows right before the cursor's, the closest last.",
+    "last and before return the rows that precede the cursor's row, in list order.",
     Need.BACKWARD,
     Need.ROWS,
 )
 async def before_cursor(session: Session) -> AsyncGenerator[Finding]:
-    """Ask before rows from all over the list."""
+    """Request pages before rows from all parts of the list."""
     async for finding in _compared(session, backward_asks(session)):
         yield finding
 
@@ -104,13 +104,13 @@ async def before_cursor(session: Session) -> AsyncGenerator[Finding]:
 @check(
     Level.MUST,
     specification.APPLY_CURSORS,
-    "after and before together, with first or with last, give the rows between both cursors.",
+    "after and before together, with first or with last, return the rows between both cursors.",
     Need.FORWARD,
     Need.BACKWARD,
     Need.ROWS,
 )
 async def between_cursors(session: Session) -> AsyncGenerator[Finding]:
-    """Ask between rows near and far, with one cursor of the other direction too."""
+    """Request pages between near and distant rows, and with the other direction's cursor only."""
     async for finding in _compared(session, between_asks(session)):
         yield finding
 
@@ -118,13 +118,13 @@ async def between_cursors(session: Session) -> AsyncGenerator[Finding]:
 @check(
     Level.MUST,
     specification.EDGES_TO_RETURN,
-    "first and last together are answered by the algorithm, or refused.",
+    "first and last together follow the algorithm, or are refused.",
     Need.FORWARD,
     Need.BACKWARD,
     Need.ROWS,
 )
 async def first_and_last(session: Session) -> AsyncGenerator[Finding]:
-    """Ask for both, either being the larger."""
+    """Send both sizes: first the larger, then last the larger."""
     for ask in (Ask(first=3, last=2), Ask(first=2, last=3)):
         page = await session.listing.attempt(**ask.arguments(session.rows))
         if not page.refused:
@@ -135,11 +135,11 @@ async def first_and_last(session: Session) -> AsyncGenerator[Finding]:
 @check(
     Level.SHOULD,
     specification.EDGES_TO_RETURN,
-    "Arguments that are null are as if they were not given: Relay sends all four.",
+    "A null argument counts as not given: Relay sends all four arguments.",
     Need.ROWS,
 )
 async def null_arguments(session: Session) -> AsyncGenerator[Finding]:
-    """Ask for the first page with null in the other arguments."""
+    """Request the first page with null in the other arguments."""
     size = "first" if session.shape.forward else "last"
     taken = [
         name for name in ("first", "after", "last", "before") if name in session.shape.field.args
@@ -151,7 +151,7 @@ async def null_arguments(session: Session) -> AsyncGenerator[Finding]:
 
 
 def asks(session: Session) -> Iterator[Ask]:
-    """Yield all that the checks of pages ask for, as far as the field takes it."""
+    """Yield the pages of the checks, in the directions that the field supports."""
     if session.shape.forward:
         yield from forward_asks(session)
     if session.shape.backward:
@@ -161,21 +161,21 @@ def asks(session: Session) -> Iterator[Ask]:
 
 
 def forward_asks(session: Session) -> Iterator[Ask]:
-    """Yield pages from the beginning and after rows; some just reach the end."""
+    """Yield pages from the start and after rows. One ends exactly at the list's end."""
     yield Ask(first=FEW)
     yield from (Ask(first=FEW, after=place) for place in session.places)
     yield Ask(first=2, after=len(session.rows) - 3)
 
 
 def backward_asks(session: Session) -> Iterator[Ask]:
-    """Yield pages from the end and before rows; some just reach the beginning."""
+    """Yield pages from the end and before rows. One begins exactly at the list's start."""
     yield Ask(last=FEW)
     yield from (Ask(last=FEW, before=place) for place in session.places)
     yield Ask(last=2, before=2)
 
 
 def between_asks(session: Session) -> Iterator[Ask]:
-    """Yield pages between two rows: far from each other, near, and next to each other."""
+    """Yield pages between two rows that are distant, near, or adjacent."""
     end = len(session.rows) - 1
     for after, before in ((0, end), (0, end // 2), (end // 2, end), (0, 1)):
         yield Ask(first=2, after=after, before=before)
@@ -187,7 +187,7 @@ def between_asks(session: Session) -> Iterator[Ask]:
 def difference(
     expected: Sequence[str], got: Sequence[str], where: str, request: Request
 ) -> Iterator[Finding]:
-    """Yield what the second list of rows has otherwise than the first; ``request`` begins it."""
+    """Yield the differences between two lists of rows. ``request`` is the first of the walk."""
     if list(expected) == list(got):
         return
     extra, missing = Counter(got) - Counter(expected), Counter(expected) - Counter(got)
@@ -197,7 +197,7 @@ def difference(
         yield Finding(f"{where}: {_rows_of(extra)} too many.", request)
     if not missing and not extra:
         at = next(place for place, key in enumerate(got) if key != expected[place])
-        yield Finding(f"{where}: its order differs from row {at + 1} on.", request)
+        yield Finding(f"{where}: the order differs from row {at + 1} on.", request)
 
 
 def _rows_of(rows: Counter[str]) -> str:
@@ -218,7 +218,7 @@ def _rows(session: Session, ask: Ask, page: Page) -> Iterator[Finding]:
     expected = keys[places.start : places.stop]
     if page.keys != expected:
         yield Finding(
-            f"The page has other rows than {_span(places)} of the {len(keys)} of the list.",
+            f"The page should have {_span(places)} of the list's {len(keys)} rows.",
             page.request,
             expected=_shown(expected),
             got=_shown(page.keys),
@@ -232,7 +232,7 @@ def _span(places: range) -> str:
 
 
 def _shown(keys: Sequence[str]) -> str:
-    """Return rows by their ids, or as they are told apart where they have none."""
+    """Return rows by their ids, or by their keys if they have no ids."""
     nodes = [json.loads(key) for key in keys]
     return json.dumps([node.get("id", node) if isinstance(node, dict) else node for node in nodes])
 

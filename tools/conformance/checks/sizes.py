@@ -1,4 +1,4 @@
-"""Checks of arguments at and beyond their limits: sizes, and cursors that are none."""
+"""Checks of sizes and cursors at and beyond their limits."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 
@@ -15,15 +15,15 @@ NO_CURSOR = "this-is-no-cursor"
 @check(
     Level.MUST,
     specification.EDGES_TO_RETURN,
-    "A size of 0 gives a page without edges: it is a non-negative integer.",
+    "A size of 0 returns a page without edges: 0 is a non-negative integer.",
     Need.ROWS,
 )
 async def size_zero(session: Session) -> AsyncGenerator[Finding]:
-    """Ask for no rows, from either end."""
+    """Request 0 rows, from either end."""
     for name, _ in _directions(session):
         page = await session.listing.page(**{name: 0})
         if page.edges:
-            yield Finding(f"{name}: 0 gives {len(page.edges)} edges.", page.request, "none")
+            yield Finding(f"{name}: 0 returns {len(page.edges)} edges.", page.request, "none")
 
 
 @check(
@@ -33,23 +33,23 @@ async def size_zero(session: Session) -> AsyncGenerator[Finding]:
     Need.READABLE,
 )
 async def negative_size(session: Session) -> AsyncGenerator[Finding]:
-    """Ask for -1 rows, from either end."""
+    """Request -1 rows, from either end."""
     for name, _ in _directions(session):
         page = await session.listing.attempt(**{name: -1})
         if not page.refused:
             got = f"{len(page.edges)} edges"
-            yield Finding(f"{name}: -1 is answered.", page.request, "an error", got)
+            yield Finding(f"{name}: -1 is not refused.", page.request, "an error", got)
 
 
 @check(
     Level.MUST,
     specification.EDGES_TO_RETURN,
-    "A size beyond the list gives what there is; a server with a limit refuses, or says that there "
-    "is more.",
+    "A size larger than the list returns the whole list. A server with a limit refuses the size "
+    "or reports a further page.",
     Need.ROWS,
 )
 async def huge_size(session: Session) -> AsyncGenerator[Finding]:
-    """Ask for a million rows, from either end."""
+    """Request a million rows, from either end."""
     for name, _ in _directions(session):
         page = await session.listing.attempt(**{name: HUGE})
         if page.refused:
@@ -58,10 +58,10 @@ async def huge_size(session: Session) -> AsyncGenerator[Finding]:
         expected = keys[:count] if name == "first" else keys[len(keys) - count :]
         more = page.next if name == "first" else page.previous
         if page.keys != expected:
-            yield Finding(f"{name}: {HUGE} gives other rows than the list has.", page.request)
+            yield Finding(f"{name}: {HUGE} returns other rows than the list has.", page.request)
         elif count < len(keys) and not more:
             yield Finding(
-                f"{name}: {HUGE} gives {count} of {len(keys)} rows and says that these are all.",
+                f"{name}: {HUGE} returns {count} of {len(keys)} rows and reports no further page.",
                 page.request,
             )
 
@@ -69,12 +69,12 @@ async def huge_size(session: Session) -> AsyncGenerator[Finding]:
 @check(
     Level.MUST,
     specification.EDGES_TO_RETURN,
-    "Without a size the page is the list from its beginning, or it is refused.",
+    "A page without a size starts at the list's first row, or is refused.",
     Need.ROWS,
     Need.FORWARD,
 )
 async def no_size(session: Session) -> AsyncGenerator[Finding]:
-    """Ask for a page without arguments."""
+    """Request a page without arguments."""
     page = await session.listing.attempt()
     if not page.refused and page.keys != session.keys[: len(page.edges)]:
         yield Finding("The page is not the beginning of the list.", page.request)
@@ -83,17 +83,17 @@ async def no_size(session: Session) -> AsyncGenerator[Finding]:
 @check(
     Level.MUST,
     specification.APPLY_CURSORS,
-    "A cursor that is none is refused, or ignored as the algorithm says; it never ends a list.",
+    "An invalid cursor is refused, or ignored as in the algorithm. It never ends a list.",
     Need.ROWS,
 )
 async def bad_cursor(session: Session) -> AsyncGenerator[Finding]:
-    """Send a text that the server has never given."""
+    """Send a text that is not a cursor of the server."""
     async for name, page in _bad_cursors(session):
         keys = session.keys
         ignored = keys[:FEW] if name == "after" else keys[len(keys) - FEW :]
         if not page.refused and page.keys != ignored:
             yield Finding(
-                f"{name}: {NO_CURSOR} gives {len(page.edges)} edges that are not the "
+                f"{name}: {NO_CURSOR} returns {len(page.edges)} edges that are not the "
                 f"{'first' if name == 'after' else 'last'} of the list.",
                 page.request,
                 "an error",
@@ -103,14 +103,14 @@ async def bad_cursor(session: Session) -> AsyncGenerator[Finding]:
 @check(
     Level.SHOULD,
     specification.APPLY_CURSORS,
-    "A cursor that is none is refused: to ignore it shows a client the same rows again.",
+    "An invalid cursor is refused: if it is ignored, the client sees the same rows again.",
     Need.ROWS,
 )
 async def bad_cursor_refused(session: Session) -> AsyncGenerator[Finding]:
-    """Send a text that the server has never given."""
+    """Send a text that is not a cursor of the server."""
     async for name, page in _bad_cursors(session):
         if not page.refused:
-            yield Finding(f"{name}: {NO_CURSOR} is answered.", page.request, "an error")
+            yield Finding(f"{name}: {NO_CURSOR} is not refused.", page.request, "an error")
 
 
 async def _bad_cursors(session: Session) -> AsyncIterator[tuple[str, Page]]:
@@ -119,7 +119,7 @@ async def _bad_cursors(session: Session) -> AsyncIterator[tuple[str, Page]]:
 
 
 def _directions(session: Session) -> Iterator[tuple[str, str]]:
-    """Yield the names of size and cursor, for each direction that the field takes."""
+    """Yield the names of size and cursor for each direction that the field supports."""
     if session.shape.forward:
         yield "first", "after"
     if session.shape.backward:

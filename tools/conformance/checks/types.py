@@ -32,15 +32,15 @@ async def connection_type(session: Session) -> AsyncGenerator[Finding]:
     """Check the type's kind and name."""
     type_ = session.shape.connection
     if not isinstance(type_, GraphQLObjectType):
-        yield Finding(f"{type_} is no object type.")
+        yield Finding(f"{type_} is not an object type.")
     if not type_.name.endswith("Connection"):
-        yield Finding(f"The type is called {type_}.", expected="a name that ends in Connection")
+        yield Finding(f"The type's name is {type_}.", expected="a name that ends in Connection")
 
 
 @check(
     Level.MUST,
     specification.CONNECTION_FIELDS,
-    "A connection has edges, a list of edges, and a pageInfo that is never null.",
+    "A connection has edges, a list, and a non-null pageInfo.",
 )
 async def connection_fields(session: Session) -> AsyncGenerator[Finding]:
     """Check both fields."""
@@ -55,13 +55,13 @@ async def connection_fields(session: Session) -> AsyncGenerator[Finding]:
 @check(
     Level.MUST,
     specification.EDGE_FIELDS,
-    "An edge is an object with a node, which is no list, and a cursor, which is a String.",
+    "An edge is an object with a node, which is not a list, and a cursor, which is a String.",
 )
 async def edge_fields(session: Session) -> AsyncGenerator[Finding]:
     """Check the edge type."""
     type_ = session.shape.edge
     if not isinstance(type_, GraphQLObjectType):
-        yield Finding(f"The type of edges is {type_ or 'not there'}.", expected="an object type")
+        yield Finding(f"The type of edges is {type_ or 'missing'}.", expected="an object type")
         return
     node, cursor = field_of(type_, "node"), field_of(type_, "cursor")
     if node is None or isinstance(get_nullable_type(node.type), GraphQLList):
@@ -73,7 +73,7 @@ async def edge_fields(session: Session) -> AsyncGenerator[Finding]:
 @check(
     Level.SHOULD,
     specification.CURSOR,
-    "A cursor is declared as never null: clients go on from any edge.",
+    "A cursor is declared non-null: clients continue from any edge.",
 )
 async def cursor_non_null(session: Session) -> AsyncGenerator[Finding]:
     """Check the cursor's nullability."""
@@ -85,7 +85,7 @@ async def cursor_non_null(session: Session) -> AsyncGenerator[Finding]:
 @check(
     Level.MUST,
     specification.PAGE_INFO_FIELDS,
-    "PageInfo has two flags that are never null, and startCursor and endCursor.",
+    "PageInfo has two non-null flags, startCursor and endCursor.",
 )
 async def page_info_fields(session: Session) -> AsyncGenerator[Finding]:
     """Check the four fields."""
@@ -103,10 +103,10 @@ async def page_info_fields(session: Session) -> AsyncGenerator[Finding]:
 @check(
     Level.MUST,
     specification.ARGUMENTS,
-    "The field takes first and after, or last and before: an Int and a cursor.",
+    "The field takes first and after, or last and before: an Int and a cursor each.",
 )
 async def pagination_arguments(session: Session) -> AsyncGenerator[Finding]:
-    """Check that there is a pair, and the types of each."""
+    """Check that the field takes a pair, and the type of each argument."""
     shape = session.shape
     if not (shape.forward or shape.backward):
         taken = ", ".join(shape.field.args) or "nothing"
@@ -124,7 +124,7 @@ def _wrong_arguments(session: Session) -> Iterator[Finding]:
         if name in {"first", "last"} and nullable is not GraphQLInt:
             yield _wrong(name, "Int", argument)
         if name in {"after", "before"} and str(nullable) != str(wanted):
-            yield _wrong(name, f"{wanted}, as the cursor is", argument)
+            yield _wrong(name, f"{wanted}, the cursor's type", argument)
 
 
 @check(
@@ -143,13 +143,13 @@ async def both_directions(session: Session) -> AsyncGenerator[Finding]:
 @check(
     Level.MUST,
     specification.NODE_INTERFACE,
-    "There is an interface Node with one field, id: ID!.",
+    "The schema has an interface Node with one field, id: ID!.",
 )
 async def node_interface(session: Session) -> AsyncGenerator[Finding]:
     """Check the interface."""
     node = session.shape.schema.type_map.get("Node")
     if not isinstance(node, GraphQLInterfaceType):
-        yield Finding(f"Node is {'no interface' if node else 'not there'}.")
+        yield Finding(f"Node is {'not an interface' if node else 'missing'}.")
         return
     fields = {name: str(field.type) for name, field in node.fields.items()}
     if fields != {"id": "ID!"}:
@@ -160,7 +160,7 @@ async def node_interface(session: Session) -> AsyncGenerator[Finding]:
 @check(
     Level.MUST,
     specification.NODE_FIELD,
-    "There is a root field node(id: ID!) that returns Node.",
+    "The query type has a field node(id: ID!) that returns Node.",
 )
 async def node_field(session: Session) -> AsyncGenerator[Finding]:
     """Check the field and its only argument."""
@@ -179,10 +179,10 @@ async def node_field(session: Session) -> AsyncGenerator[Finding]:
 @check(
     Level.MUST,
     specification.PLURAL_FIELDS,
-    "Where there is a root field nodes, it takes one list of ids and returns a list of Node.",
+    "A field nodes of the query type, if present, takes a list of ids and returns a list of Node.",
 )
 async def nodes_field(session: Session) -> AsyncGenerator[Finding]:
-    """Check the only argument and the type, where there is such a field."""
+    """Check the argument and the type of the field, if present."""
     field = field_of(session.shape.schema.query_type, "nodes")
     if field is None:
         return
@@ -201,8 +201,8 @@ def _is_text(type_: GraphQLOutputType) -> bool:
 
 def _wrong(name: str, expected: str, got: GraphQLField | GraphQLArgument | None) -> Finding:
     if got is None:
-        return Finding(f"{name} is not there.", expected=expected)
-    return Finding(f"{name} is of another type.", expected=expected, got=str(got.type))
+        return Finding(f"{name} is missing.", expected=expected)
+    return Finding(f"{name} has another type.", expected=expected, got=str(got.type))
 
 
 CHECKS = (

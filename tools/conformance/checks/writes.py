@@ -1,7 +1,7 @@
-"""Checks of pages while rows come and go: the rows that stay are shown once, in their order.
+"""Checks of pages during writes: each row that stays is shown once, in list order.
 
-The specification's algorithm speaks of a list that stands still. Its "edges after the cursor" are
-read here as those after the edge that the cursor was given with, wherever that stands by now.
+The specification's algorithm assumes that the list does not change. Here "edges after the cursor"
+means those after the cursor's own edge, at its current position.
 """
 
 import asyncio
@@ -18,22 +18,23 @@ from tools.conformance.session import Session
 from tools.conformance.writing import Writer
 
 BOUNDARIES = 3
-"""Pages after which something is written."""
+"""Pages that are followed by a write."""
 PAGES = 6
-"""Into how many a list is cut, unless they would be larger than the session's."""
+"""Minimum number of pages of a walk, if the list is long enough."""
 WRITERS = 3
 WALKS = 2
-"""In each direction, while others write."""
+"""Walks in each direction during concurrent writes."""
 
 PATIENCE = 40
+"""Reads of the list until a write must be visible."""
 PAUSE = 0.25
-"""How often, and after how many seconds, a list is read again until a write shows."""
+"""Seconds between these reads."""
 
 
 @check(
     Level.MUST,
     specification.EDGE_ORDER,
-    "Rows that are inserted between two pages make no other row come twice or be left out.",
+    "If rows are inserted between two pages, no other row is repeated or missing.",
     Need.ROWS,
     Need.INSERT,
 )
@@ -55,7 +56,7 @@ async def inserts_between_pages(session: Session) -> AsyncGenerator[Finding]:
 @check(
     Level.MUST,
     specification.EDGE_ORDER,
-    "Rows that are deleted between two pages make no other row be left out or come twice.",
+    "If rows are deleted between two pages, no other row is repeated or missing.",
     Need.ROWS,
     Need.DELETE,
 )
@@ -77,12 +78,12 @@ async def deletes_between_pages(session: Session) -> AsyncGenerator[Finding]:
 @check(
     Level.MUST,
     specification.EDGE_ORDER,
-    "Rows that come and go at any moment make no other row come twice or be left out.",
+    "If clients insert and delete at any time, no other row is repeated or missing.",
     Need.ROWS,
     Need.DELETE,
 )
 async def concurrent_writes(session: Session) -> AsyncGenerator[Finding]:
-    """Walk several times while several clients insert and delete."""
+    """Page through the list several times during concurrent inserts and deletes."""
     stayed = await session.read()
     found: list[Finding] = []
     async with _writing(_writer(session)):
@@ -97,13 +98,13 @@ async def concurrent_writes(session: Session) -> AsyncGenerator[Finding]:
 @check(
     Level.SHOULD,
     specification.APPLY_CURSORS,
-    "The cursor of a row that was deleted meanwhile still gives the rows that followed it.",
+    "The cursor of a deleted row still returns the rows that followed the row.",
     Need.ROWS,
     Need.FORWARD,
     Need.DELETE,
 )
 async def deleted_cursor(session: Session) -> AsyncGenerator[Finding]:
-    """Insert a row, keep its cursor, delete it, and ask for the rows after it."""
+    """Insert a row, keep its cursor, delete the row, and request the rows after it."""
     writer = _writer(session)
     known = {edge.key for edge in await session.read()}
     row = await writer.insert()
@@ -115,7 +116,7 @@ async def deleted_cursor(session: Session) -> AsyncGenerator[Finding]:
     page = await session.listing.page(first=FEW, after=now[place].cursor)
     expected = [edge.key for edge in now[place + 1 : place + 1 + FEW]]
     if page.keys != expected:
-        yield Finding("Other rows follow the deleted one's cursor.", page.request)
+        yield Finding("The deleted row's cursor returns other rows.", page.request)
 
 
 async def _delete_one(writer: Writer, rows: list[dict[str, Any]], _: int) -> None:
@@ -126,20 +127,20 @@ async def _delete_one(writer: Writer, rows: list[dict[str, Any]], _: int) -> Non
 async def _walk(
     session: Session, stayed: Sequence[Edge], between: Between | None, *, backward: bool
 ) -> AsyncGenerator[Finding]:
-    """Walk, and compare the rows that were there before; what was written meanwhile is left out."""
+    """Walk and compare the rows of ``stayed``. Rows written during the walk are ignored."""
     size = max(1, min(session.page_size, len(stayed) // PAGES))
     walked = await session.listing.walk(size, backward=backward, between=between)
     keys = [edge.key for edge in stayed]
     known = set(keys)
     got = [edge.key for edge in walked if edge.key in known]
     named = "last" if backward else "first"
-    where = f"A walk by {named}: {size} meanwhile"
+    where = f"Pages of {named}: {size} during writes"
     for finding in difference(keys, got, where, session.listing.request(**{named: size})):
         yield finding
 
 
 async def _await(session: Session, shows: Callable[[list[Edge]], bool], option: str) -> list[Edge]:
-    """Read the list until a write shows in it; FailedError where it never does."""
+    """Read the list until the write is visible; raise FailedError if it never is."""
     for _ in range(PATIENCE):
         now = await session.read()
         if shows(now):
@@ -147,13 +148,13 @@ async def _await(session: Session, shows: Callable[[list[Edge]], bool], option: 
         await asyncio.sleep(PAUSE)
     seconds = PATIENCE * PAUSE
     raise FailedError(
-        Finding(f"What {option} did does not show in the list within {seconds:.0f} seconds.")
+        Finding(f"The write of {option} is not visible in the list after {seconds:.0f} seconds.")
     )
 
 
 @asynccontextmanager
 async def _writing(writer: Writer) -> AsyncIterator[None]:
-    """Insert and delete rows by several clients until the block ends."""
+    """Insert and delete rows with several clients until the block ends."""
     ended = asyncio.Event()
 
     async def write() -> None:
@@ -169,12 +170,12 @@ async def _writing(writer: Writer) -> AsyncIterator[None]:
 
 
 def _writer(session: Session) -> Writer:
-    assert session.writer is not None  # noqa: S101 - checks say that they need it
+    assert session.writer is not None  # noqa: S101 - guaranteed by Check.needs
     return session.writer
 
 
 def _directions(session: Session) -> list[bool]:
-    """Return whether to walk backward, for each direction that the field takes."""
+    """Return whether to walk backward, for each direction that the field supports."""
     shape = session.shape
     return [
         backward for backward in (False, True) if (shape.backward if backward else shape.forward)
