@@ -1,6 +1,7 @@
 """The engine's process: binaries that do not start, taken ports, guards and orphans."""
 
 import asyncio
+import contextlib
 import random
 import signal
 import socket
@@ -145,7 +146,10 @@ async def test_a_killed_guard_takes_nothing_along(tmp_path: Path) -> None:
 
 def opened(pid: int) -> set[str]:
     """Return the pipes that a process has open."""
-    found = {str(one.readlink()) for one in Path(f"/proc/{pid}/fd").iterdir()}
+    found = set()
+    for one in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # the new program has just closed it
+            found.add(str(one.readlink()))
     return {one for one in found if one.startswith(("pipe:", "socket:"))}
 
 
