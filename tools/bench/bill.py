@@ -146,7 +146,7 @@ _FROM_THE_MIDDLE = Slice(20, after=comment_position(comment("stored", 1, number=
 
 
 def _anybody(_: Comment) -> None:
-    """Refuse nobody."""
+    """Allow every change."""
 
 
 def _edit(of: Comment, **changes: object) -> Act:
@@ -162,7 +162,7 @@ def _read(selection: Selection) -> Act:
 
 
 def _first(selection: Selection) -> Act:
-    """Read some rows elsewhere: the statistics that plan pages are then known."""
+    """Read another page first, so that the product's statistics are cached."""
     return lambda one: one.comments.page(selection, Slice(2))
 
 
@@ -318,7 +318,7 @@ def _cells(line: Line, prices: Prices) -> Sequence[str]:
 
 
 def notes(prices: Prices) -> list[str]:
-    """Return what the tables are of."""
+    """Return notes on the items' sizes and the prices."""
     item, row = item_bytes()
     return [
         f"Comments of {item} bytes, {row} of them in each index.",

@@ -1,4 +1,4 @@
-"""Consumed capacity, worked out by DynamoDB's rules from the declared table.
+"""Consumed capacity, computed by DynamoDB's rules from the declared table.
 
 A write is 1 WCU for each started kilobyte of the item, before or after it, whichever is larger; a
 transaction doubles that of the table. An index row that changes is another write of what the
@@ -21,14 +21,14 @@ _WRITE_UNIT, _READ_UNIT = 1024, 4096
 
 @dataclass(slots=True)
 class Consumed:
-    """Requests, and what they have consumed, in WCU and RCU."""
+    """A number of requests, and their WCU and RCU."""
 
     requests: float = 0
     wcu: float = 0.0
     rcu: float = 0.0
 
     def one_of(self, times: int) -> "Consumed":
-        """Return the part of one of so many."""
+        """Return the average of ``times`` operations."""
         return Consumed(self.requests / times, self.wcu / times, self.rcu / times)
 
 
@@ -46,7 +46,7 @@ class _Shown:
         return {name: value for name, value in item.items() if name in self.attributes}
 
     def units(self, old: Item | None, new: Item | None) -> int:
-        """Return what the index consumes when an item changes; None is no item."""
+        """Return the index's WCU of an item's change; None is a missing item."""
         before, after = self.row(old), self.row(new)
         if before == after:
             return 0
@@ -92,56 +92,58 @@ def _value_size(value: Mapping[str, Any]) -> int:
 
 
 def write_units(*images: Item | None) -> int:
-    """Return what writing an item consumes that was, or is, one of ``images``."""
+    """Return the WCU of a write, by the larger of the item's ``images`` before and after it."""
     return max(1, ceil(max(size_of(one) for one in images if one is not None) / _WRITE_UNIT))
 
 
 def read_units(size: int, *, consistent: bool) -> float:
-    """Return what reading so many bytes consumes."""
+    """Return the RCU of reading ``size`` bytes."""
     return max(1, ceil(size / _READ_UNIT)) * (1.0 if consistent else 0.5)
 
 
 def written_units(old: Item | None, new: Item | None, *, transaction: bool) -> int:
-    """Return what one item's change consumes, its rows of all indexes included."""
+    """Return the WCU of an item's change, including its rows of all indexes."""
     table = write_units(old, new) if old or new else 1
     return table * (1 + transaction) + sum(index.units(old, new) for index in _INDEXES)
 
 
 class Meter:
-    """A service that works out what each request consumes, beside what the engine tells.
+    """A service that computes each request's capacity, and records the engine's own figure.
 
-    It looks at each item before and after a write, by requests that it does not count.
+    It reads each item before and after a write, with requests that it does not count.
     """
 
     def __init__(self, service: Service) -> None:
         self._service = service
         self.endpoint_url = service.endpoint_url
-        self.worked_out = Consumed()
-        self.told = Consumed()
+        self.computed = Consumed()
+        self.reported = Consumed()
 
     def reset(self) -> None:
-        """Begin anew."""
-        self.worked_out, self.told = Consumed(), Consumed()
+        """Set both figures to zero."""
+        self.computed, self.reported = Consumed(), Consumed()
 
     def counted(self, times: int) -> tuple[Consumed, Consumed]:
-        """Return what one of so many has consumed: as worked out, and as told."""
-        return self.worked_out.one_of(times), self.told.one_of(times)
+        """Return the average of ``times`` operations: the computed and the reported figure."""
+        return self.computed.one_of(times), self.reported.one_of(times)
 
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Do an operation, and note what it has consumed both ways."""
+        """Send a request, and add its capacity to both figures."""
         if operation == "describe_table":  # consumes nothing
             return await self._service.call(operation, arguments)
         keys = list(_written_keys(operation, arguments))
         before = await self._images(arguments, keys)
         answer = await self._service.call(operation, arguments)
-        told = answer["ConsumedCapacity"]
-        units = sum(one["CapacityUnits"] for one in (told if isinstance(told, list) else [told]))
-        self.worked_out.requests += 1
-        self.told.requests += 1
+        reported = answer["ConsumedCapacity"]
+        units = sum(
+            one["CapacityUnits"] for one in (reported if isinstance(reported, list) else [reported])
+        )
+        self.computed.requests += 1
+        self.reported.requests += 1
         if keys:
             after = await self._images(arguments, keys)
-            self.told.wcu += units
-            self.worked_out.wcu += sum(
+            self.reported.wcu += units
+            self.computed.wcu += sum(
                 written_units(
                     old,
                     new,
@@ -150,8 +152,8 @@ class Meter:
                 for old, new in zip(before, after, strict=True)
             )
         else:
-            self.told.rcu += units
-            self.worked_out.rcu += await self._read(operation, arguments, answer)
+            self.reported.rcu += units
+            self.computed.rcu += await self._read(operation, arguments, answer)
         return answer
 
     async def _read(

@@ -155,7 +155,7 @@ class Comparison:
     foreseen: Tally = field(default_factory=Tally)
     ideal: Tally = field(default_factory=Tally)
     differing: int = 0
-    """Pages that the first three ways do not agree on: always 0, or something is wrong."""
+    """Pages for which the first three plans return different rows: 0 unless there is a bug."""
 
     def __add__(self, other: "Comparison") -> "Comparison":
         return Comparison(

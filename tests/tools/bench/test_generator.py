@@ -75,7 +75,7 @@ async def test_answers_in_pieces_and_answers_of_any_size_are_read() -> None:
         assert (await fetch(url, "/")).body == large
 
 
-async def test_who_is_not_answered_gives_up_and_the_others_go_on() -> None:
+async def test_a_client_without_a_response_reconnects_and_continues() -> None:
     async with answering(lambda number: b"HTTP/1.1 200" if number == 1 else of(PAGE)) as url:
         asking = Asking(url, 3)
         await ask(url, asking, 1, patience=1)
@@ -110,7 +110,7 @@ async def test_a_wrong_body_is_counted_and_a_right_one_is_not() -> None:
 
 
 @pytest.mark.usefixtures("ticks")
-async def test_an_answer_of_503_is_no_page_and_is_told_by_its_code() -> None:
+async def test_a_503_is_counted_as_refused_by_its_code() -> None:
     refusal = of(b'{"errors":[{"extensions":{"code":"UNAVAILABLE"}}]}', status=503)
     async with answering(lambda number: refusal if number == 2 else of(PAGE)) as url:
         sample = await measure(Subject("s", "S", 0, 0), script(url), 1, 0.5, part=0)

@@ -29,7 +29,7 @@ def test_a_figure_is_the_median_of_the_rounds_with_their_range() -> None:
     assert third[0] == "HTML page"
 
 
-def test_wrong_answers_are_counted_and_told() -> None:
+def test_wrong_answers_are_counted_and_reported() -> None:
     measured = outcome()
     assert tables.wrong(measured) == 0
     measured.samples.append(sample("yoga", "first", 1.6, wrong=2))

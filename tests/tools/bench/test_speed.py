@@ -50,14 +50,14 @@ def test_the_command_measures_every_load_and_counts_wrong_answers(tmp_path: Path
     ):
         assert ("wrong" in titles[title]) == (title == "Comment by")
     assert "MB at rest" in done.stdout
-    assert "3 clients ask for the first page" not in done.stdout
+    assert "3 clients request the first page" not in done.stdout
 
 
-def test_what_is_missing_is_said_in_a_sentence(tmp_path: Path) -> None:
+def test_a_missing_program_or_bad_option_is_one_sentence(tmp_path: Path) -> None:
     with mock.patch("shutil.which", return_value=None):
         done = called_as("bench", main, "speed", "--servers", "yoga", "--rows-dir", tmp_path)
     assert done.returncode == 1
-    assert "There is no Node.js: install 22 or newer, or run `make bench`." in done.stderr
+    assert "Node.js is not installed: install 22 or newer, or run `make bench`." in done.stderr
     unknown = called_as("bench", main, "speed", "--servers", "apollo")
     assert "apollo is none of marginalia, other, yoga" in unknown.stderr
     bad = called_as("bench", main, "speed", "--clients", "many")

@@ -1,6 +1,6 @@
 """Strawberry over aioboto3 as their documentation has it, with the articles' plan.
 
-``plain.py PORT ENDPOINT TABLE``. It asks every partition that the filter selects for a full page.
+``plain.py PORT ENDPOINT TABLE``. It reads a full page from every partition that the filter selects.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class Comment:
 
 @strawberry.type
 class PageInfo:
-    """Where a page stands."""
+    """Whether another page follows, and the cursor for it."""
 
     has_next_page: bool
     end_cursor: str | None
@@ -142,7 +142,7 @@ class Product:
 
 @strawberry.type
 class Query:
-    """What can be asked."""
+    """The query type."""
 
     @strawberry.field
     def product(self, product_id: str) -> Product:

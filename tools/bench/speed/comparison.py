@@ -46,40 +46,40 @@ class Contestant:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is measured, and for how long."""
+    """The loads, numbers of clients, rounds and seconds of a measurement."""
 
     loads: Sequence[Load]
     clients: Sequence[int]
     rounds: int
     seconds: float
     token: str
-    """Of the user who writes."""
+    """JWT of the writing user."""
     crowd: int = 0
     """Clients at once, at the end."""
 
     def most_steps(self, contestants: int) -> int:
-        """Return how many steps ``prepare`` and ``compare`` have if everybody does everything."""
+        """Return the steps of ``prepare`` and ``compare`` if every server takes every load."""
         return len(self.loads) * contestants * (2 + self.rounds * len(self.clients)) + contestants
 
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """What a process takes besides CPU."""
+    """A server's start and memory."""
 
     title: str
     start: Start
     loaded: int
-    """Bytes that it holds after the rounds."""
+    """Bytes of memory after the rounds."""
 
 
 @dataclass(slots=True)
 class Outcome:
-    """All that was measured."""
+    """The results of a comparison."""
 
     samples: list[Sample] = field(default_factory=list)
     costs: dict[tuple[str, str], Cost] = field(default_factory=dict)
     compared: int = 0
-    """Requests of which every server has shown the same."""
+    """Requests that every server answered with the same content."""
     footprints: list[Footprint] = field(default_factory=list)
     crowds: list[Sample] = field(default_factory=list)
     """Results of many clients at once."""
@@ -92,9 +92,9 @@ class Outcome:
 async def prepare(
     plan: Plan, contestants: Sequence[Contestant], outcome: Outcome
 ) -> AsyncIterator[str]:
-    """Learn what pages cost and what is right, a step for each load of each server.
+    """Record the costs and the right responses, in a step for each load of each server.
 
-    Raises CommandError where two servers do not agree.
+    Raises CommandError if two servers return different content.
     """
     for load in plan.loads:
         outcome.titles[load.name] = load.title
@@ -119,7 +119,7 @@ async def prepare(
 async def compare(
     plan: Plan, contestants: Sequence[Contestant], outcome: Outcome
 ) -> AsyncIterator[str]:
-    """Measure in rounds, each in the other order of the servers than the one before."""
+    """Measure in rounds, with the order of the servers reversed in every second round."""
     for one in contestants:
         for made in one.scripts.values():
             yield f"{made.load.title}: {one.subject.title} warms up"
@@ -139,7 +139,7 @@ async def compare(
 async def crowds(
     plan: Plan, contestants: Sequence[Contestant], outcome: Outcome
 ) -> AsyncIterator[str]:
-    """Ask for the first page by very many clients, and weigh the processes afterwards."""
+    """Measure memory, then request the first page by very many clients at once."""
     for one in contestants:
         pid = one.subject.pid
         outcome.footprints.append(Footprint(one.subject.title, one.start, memory_of([pid])))
@@ -151,7 +151,7 @@ async def crowds(
 
 
 async def told(plan: Plan, one: Contestant, load: Load) -> Costs:
-    """Return what a page costs where answers tell it when they are asked to."""
+    """Return the cost of a page from ``extensions.cost``, if the server has it."""
     asking = script(one.url, one.dialect, load, token=plan.token, tell_cost=True)
     if asking is None or not one.dialect.tells_cost or isinstance(load.asked[0], HtmlAsked):
         return {}
@@ -168,7 +168,7 @@ async def told(plan: Plan, one: Contestant, load: Load) -> Costs:
 
 
 async def _counted(one: Contestant) -> Cost | None:
-    """Return what a server has asked of DynamoDB so far, where it has a page that says so."""
+    """Return a server's DynamoDB requests and capacity from its ``/cost``, if it has one."""
     if not one.dialect.counts_cost:
         return None
     return Cost(**orjson.loads((await fetch(one.url, "/cost")).body))
@@ -189,6 +189,6 @@ def _differ(
     pairs = zip(agreed[1], shown, strict=True)
     number = next(place for place, (first, second) in enumerate(pairs) if first != second)
     return CommandError(
-        f"{one.subject.title} shows something else than {agreed[0]} for request {number} of "
+        f"{one.subject.title} returns other content than {agreed[0]} for request {number} of "
         f"{load.title}, {load.asked[number]}: nothing was measured."
     )

@@ -1,4 +1,4 @@
-"""How each server is asked and answers: the same page in its schema's words, and its cursors."""
+"""Requests and responses of each server: the same page in its schema, with its cursors."""
 
 import json
 from base64 import b64decode, b64encode, urlsafe_b64encode
@@ -24,7 +24,7 @@ Body = dict[str, Any]
 
 
 class Dialect(Protocol):
-    """Makes a server's requests of what is asked."""
+    """Makes a server's requests from those of a load."""
 
     @property
     def pages(self) -> bool:
@@ -32,14 +32,14 @@ class Dialect(Protocol):
 
     @property
     def tells_cost(self) -> bool:
-        """Whether answers have ``extensions.cost`` when they are asked to."""
+        """Whether responses have ``extensions.cost`` on request."""
 
     @property
     def counts_cost(self) -> bool:
-        """Whether ``/cost`` says what was spent so far."""
+        """Whether ``/cost`` returns the requests and capacity since the start."""
 
     def body(self, asked: Asked) -> Body | None:
-        """Return the JSON of an operation; None where this server has nothing of the kind."""
+        """Return the JSON of an operation; None if this server has no such operation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class CommentsApi:
     tells_cost: bool = False
     """Whether answers have ``extensions.cost``."""
     counts_cost: bool = False
-    """Whether ``/cost`` says what was spent so far."""
+    """Whether ``/cost`` returns the requests and capacity since the start."""
 
     def body(self, asked: Asked) -> Body | None:
         """Return the JSON of an operation."""
@@ -81,7 +81,7 @@ class CommentsApi:
 
     def _added(self, asked: CommentAdded) -> Body:
         return {
-            # Counters that two programs change in two ways would not be one product's.
+            # Each server counts in its own way, so that each needs its own product.
             "productId": f"{asked.product}-{self.name}",
             "rating": asked.rating,
             "language": asked.language,
@@ -95,7 +95,7 @@ class PostGraphileApi:
     """The schema that PostGraphile makes of the table ``comments``."""
 
     cursor: str
-    """Any cursor of the list, whose first part tells its order."""
+    """Any cursor of the list; its first part is the order."""
     pages: bool = False
     tells_cost: bool = False
     counts_cost: bool = False
@@ -132,7 +132,7 @@ def _filters(asked: PageAsked) -> Body:
 
 
 def pages_query(asked: PageAsked) -> str:
-    """Return PostGraphile's query of a page: a filter is left out where nothing is filtered."""
+    """Return PostGraphile's query of a page: unset filters are left out."""
     variables, filters = "$p: String!, $n: Int, $a: Cursor", "productId: {equalTo: $p}"
     if asked.ratings:
         variables, filters = f"{variables}, $r: [Int!]", f"{filters}, rating: {{in: $r}}"
@@ -145,11 +145,11 @@ def pages_query(asked: PageAsked) -> str:
 
 
 Shown = tuple[Any, ...]
-"""What a reader sees of an answer, whichever server gave it."""
+"""The content of a response, independent of the server."""
 
 
 def shown(body: bytes) -> Shown:
-    """Return what an answer of JSON shows; ValueError when it shows an error, or nothing known."""
+    """Return the content of a JSON response; raise ValueError if it has errors."""
     answer = json.loads(body)
     if "errors" in answer:
         raise ValueError(f"errors: {answer['errors'][:1]}")

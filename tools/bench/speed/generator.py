@@ -1,7 +1,7 @@
-"""The load generator: clients over HTTP/1.1 that ask again as soon as they are answered.
+"""The load generator: HTTP/1.1 clients that send the next request after each response.
 
-A client is a protocol of the event loop: no task and no stream stands between an answer and the
-next request, so that one process of Python keeps several servers busy.
+A client is an asyncio protocol, without a task or stream between a response and the next
+request, so that one Python process keeps several servers busy.
 """
 
 import asyncio
@@ -16,40 +16,40 @@ _LENGTH = b"\r\ncontent-length:"
 _CLOSE = b"\r\nconnection: close"
 _STATUS = slice(9, 12)
 _LOOK_EVERY = 0.25
-"""Seconds between two looks for clients that have waited for too long."""
+"""Seconds between two checks for requests without a response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back for one request."""
+    """The response to one request."""
 
     status: bytes
-    """Three digits; empty where none came: the connection broke, or the client gave up."""
+    """Three digits; empty if the connection broke or the client gave up."""
     head: bytes
     """In lower case."""
     body: bytes
     asked: float
-    """By ``time.perf_counter``, as ``ended`` is."""
+    """Time of ``time.perf_counter``, like ``ended``."""
     ended: float
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """Seconds between request and response."""
         return self.ended - self.asked
 
 
 class Asking(Protocol):
-    """What clients ask, and what becomes of the answers."""
+    """The source of requests, and the receiver of responses."""
 
     def next(self) -> tuple[int, bytes] | None:
-        """Return the next request, under a number; None when there is no more to ask."""
+        """Return the next request and its number; None after the last, and from then on."""
 
     def note(self, number: int, answer: Answer) -> None:
-        """Take the answer of the request of that number."""
+        """Take the response to a request."""
 
 
 def request(url: str, path: str, body: bytes | None = None, headers: tuple[str, ...] = ()) -> bytes:
-    """Return a request as it goes over the wire: a POST of JSON, or a GET without a body."""
+    """Return the bytes of a request: a POST of JSON, or a GET without a body."""
     lines = [f"Host: {urlsplit(url).netloc}", *headers]
     if body is None:
         lines = [f"GET {path} HTTP/1.1", *lines]
@@ -62,12 +62,10 @@ def request(url: str, path: str, body: bytes | None = None, headers: tuple[str, 
 async def ask(
     url: str, asking: Asking, clients: int, *, patience: float = 60.0, pause: float = 0.0
 ) -> None:
-    """Let clients ask until there is no more to ask and every answer is there.
+    """Send all requests of ``asking`` by several clients, and wait for every response.
 
-    Once ``asking`` has no more to ask it must not have any later.
-
-    A client gives up its connection after ``patience`` seconds without an answer and takes another;
-    between an answer and its next question it waits for ``pause`` seconds.
+    A client closes its connection after ``patience`` seconds without a response and opens another.
+    It waits ``pause`` seconds between a response and its next request.
     """
     host, _, port = urlsplit(url).netloc.partition(":")
     present: set[_Client] = set()
@@ -97,7 +95,7 @@ async def ask(
 
 
 async def fetch(url: str, path: str, body: bytes | None = None) -> Answer:
-    """Ask once."""
+    """Send one request."""
     once = _Once(request(url, path, body))
     await ask(url, once, 1)
     assert once.answer is not None  # noqa: S101 - clients note each answer, and each that fails
@@ -126,11 +124,11 @@ async def _watch(present: set["_Client"], patience: float) -> None:
 
 
 class _Client(asyncio.Protocol):
-    """One connection, until it ends or there is no more to ask; ``gone`` is done then."""
+    """One connection; ``gone`` is done after its last response, or after it breaks."""
 
     def __init__(self, asking: Asking, first: tuple[int, bytes], pause: float) -> None:
         self.asked = time.perf_counter()
-        """When the request was asked; that of the first includes the time to connect."""
+        """Time of the request; for the first one, time before connecting."""
         self.gone: asyncio.Future[None] = asyncio.Future()
         self._asking = asking
         self._number, self._request = first
@@ -141,7 +139,7 @@ class _Client(asyncio.Protocol):
         self._body_at = self._end_at = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's transports are no asyncio.Transport by class.
+        # uvloop's transports do not inherit from asyncio.Transport.
         self._transport = cast("asyncio.Transport", transport)
         self._send()
 
@@ -156,14 +154,14 @@ class _Client(asyncio.Protocol):
         self.broke()
 
     def broke(self) -> None:
-        """Note that no answer comes any more, if one is waited for."""
+        """Note an empty response if the request has none."""
         if self._waiting:
             self._note(b"", b"", b"")
         if not self.gone.done():
             self.gone.set_result(None)
 
     def leave(self) -> None:
-        """Give up, whether or not an answer is on its way."""
+        """Close the connection at once."""
         if self._transport is not None:
             self._transport.abort()
 

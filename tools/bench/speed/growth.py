@@ -1,6 +1,6 @@
-"""Growth: what a page costs as its product gets more comments, and as it is read from more ranges.
+"""Growth: the cost of a page by the product's comments, and by the number of key ranges.
 
-A cost that does not depend on the size has the exponent 0, one in proportion to it the exponent 1.
+A constant cost has the exponent 0, a cost in proportion to the size the exponent 1.
 """
 
 import math
@@ -20,7 +20,7 @@ _FAN_OUTS = ((1, 1), (2, 1), (3, 1), (2, 2), (3, 2), (2, 4), (2, 5))
 
 
 def product_of(size: int) -> str:
-    """Return the product that has so many comments."""
+    """Return the product with ``size`` comments."""
     return f"growth-{size}"
 
 
@@ -32,19 +32,19 @@ def grown(sizes: Sequence[int]) -> Iterator[Comment]:
 
 @dataclass(slots=True)
 class Growth:
-    """What was measured, by the names of loads."""
+    """The results, by the names of loads."""
 
     samples: list[Sample] = field(default_factory=list)
     costs: dict[tuple[str, str], Cost] = field(default_factory=dict)
     titles: dict[str, str] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
-    """How many comments the product of a load has."""
+    """Number of comments of a load's product."""
 
 
 def size_loads(size: int) -> list[Load]:
     """Return pages of one product: at the start, in the middle, and of three ratings."""
     product = product_of(size)
-    # A cursor is a place in the list, whether or not a comment stands there.
+    # A cursor is a position in the list, even if it is not a comment's own.
     middle = f"{format_instant(MIDDLE)}#middle"
     pages: dict[str, Asked] = {
         "first page": PageAsked(product),
@@ -56,7 +56,7 @@ def size_loads(size: int) -> list[Load]:
 
 
 def fan_out_loads(size: int) -> list[Load]:
-    """Return first pages of one product that ask for one range of keys up to ten."""
+    """Return first pages of one product that read from 1 to 10 ranges of keys."""
     loads = []
     for ratings, languages in _FAN_OUTS:
         asked = PageAsked(product_of(size), RATINGS[:ratings], tuple(LANGUAGES)[:languages])

@@ -44,7 +44,7 @@ _SEED = 12
 _FROM_THE_START = 0.2
 """The share of mixed pages that are a list's first."""
 _TRIPLES = 9
-"""Sets of three ratings that are asked for, beside all sets of none, one and two."""
+"""Number of sets of three ratings, in addition to all sets of none, one and two."""
 
 
 def comments_of(product: str, count: int) -> Iterator[Comment]:

@@ -1,6 +1,6 @@
-"""One measurement: clients ask one server for some seconds, and every answer is checked.
+"""One measurement: clients send requests to a server for some seconds, and check every response.
 
-A script holds the requests of one load for one server, and the answers that are right.
+A script has the requests of a load for one server, and the right responses.
 """
 
 import re
@@ -63,7 +63,7 @@ class _Recording:
 def script(
     url: str, dialect: Dialect, load: Load, *, token: str, tell_cost: bool = False
 ) -> Script | None:
-    """Return the requests of a load; None where this server has nothing of the kind.
+    """Return the requests of a load; None if this server has no such operation.
 
     With ``tell_cost`` each request selects its cost. ``token`` is a JWT of staff, who see costs.
     """
@@ -132,7 +132,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What one measurement has shown; times of CPU are in milliseconds a page."""
+    """The results of one measurement; CPU times are in milliseconds per page."""
 
     subject: str
     title: str
@@ -141,7 +141,7 @@ class Sample:
     pages: int
     wrong: int
     refused: int
-    """Answers of 503, and those that did not come."""
+    """Responses with status 503, and requests without a response."""
     rate: float
     """Pages a second."""
     server_cpu: float
@@ -181,8 +181,8 @@ class _Timed:
             self.statuses["right"] += 1
         elif answer.status in (b"", b"503"):
             code = _CODE.search(answer.body)
-            said = f" {code[1].decode()}" if code else ""
-            self.statuses[f"{answer.status.decode() or 'no answer'}{said}"] += 1
+            reason = f" {code[1].decode()}" if code else ""
+            self.statuses[f"{answer.status.decode() or 'no answer'}{reason}"] += 1
             self.refused += 1
         else:
             self.statuses["wrong"] += 1

