@@ -1,12 +1,11 @@
 """The addresses of pages: one spelling each, so that pages can be shared and cached.
 
-A page of a list holds 20 comments, counted from the oldest comment, so that older pages do not
-change. Counted from the newest, every page would move by one with each new comment. Counted from
-the oldest, only the first page grows: it takes the remainder, 20 to 39 comments, or all comments
-while there are fewer than 40. The address of an older page has the cursor that it comes after.
+Pages have 20 comments, counted from the oldest comment, so that a new comment changes only the
+first page: it takes the remainder, 20 to 39 comments, or all comments if there are fewer than 40.
+The address of an older page has an ``after`` cursor.
 
-A list with the oldest first is cut into pages of 20 from its start. So is a list between dates,
-because comments are not counted by date.
+A list with the oldest first has pages of 20 from its start. So has a list between dates, because
+comments are not counted by date.
 """
 
 import re
@@ -30,15 +29,15 @@ SIZE = 20
 _LOCAL = re.compile(r"/(?![/\\])[!-~]*")
 
 _PORTS = {"https": 443, "http": 80}
-"""What a scheme stands for where an address names no port."""
+"""The default port of each scheme."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which comments a product's page shows: any of the ratings, any of the languages, some days.
+    """The filters of a product's comments: ratings, languages, a range of days, and the order.
 
-    Empty is any, as an unchecked form is. An address has ratings first, both in ascending order,
-    then the days and the order.
+    An empty filter matches all values, as an unchecked form does. In an address, ratings come
+    first, then languages, both ascending, then the days and the order.
     """
 
     ratings: tuple[int, ...] = ()
@@ -47,13 +46,13 @@ class Filters:
     until: date | None = None
     """The first and the last day, both included, in UTC as the pages show dates."""
     oldest: bool = False
-    """Whether the oldest comes first."""
+    """Whether the list shows the oldest comment first."""
 
     @classmethod
     def of(cls, given: QueryParams) -> "Filters":
-        """Return the filters of an address; PageFault for a rating, day or order that is none.
+        """Return the filters of an address; PageFault for an invalid rating, day or order.
 
-        Two days mean the time between them, whichever is written first.
+        Two days in the wrong order are swapped.
         """
         since, until = (_day(given.get(name, "")) for name in ("from", "to"))
         if since and until and since > until:
@@ -72,21 +71,21 @@ class Filters:
 
     @property
     def chosen(self) -> int:
-        """How many values are chosen; the order is none, as it leaves nothing out."""
+        """The number of selected values. The order does not count: it hides no comment."""
         return len(self.ratings) + len(self.languages) + bool(self.since) + bool(self.until)
 
     @property
     def dated(self) -> bool:
-        """Whether days bound it: comments are not counted by these."""
+        """Whether the list has a first or last day. Comments are not counted by day."""
         return bool(self.since or self.until)
 
     @property
     def essential(self) -> "Filters":
-        """These filters without what filters nothing: all five ratings."""
+        """These filters without the ratings if all five are selected."""
         return replace(self, ratings=()) if self.ratings == RATINGS else self
 
     def variables(self) -> dict[str, Any]:
-        """Return the arguments of ``Product.comments`` as JSON has them; null is any."""
+        """Return the arguments of ``Product.comments`` as JSON; null matches all values."""
         after = None if self.until in {None, date.max} else self.until + timedelta(days=1)
         return {
             "rating": list(self.ratings) or None,
@@ -97,7 +96,7 @@ class Filters:
         }
 
     def query(self, **cursor: str) -> str:
-        """Return the query string with its question mark, ``cursor`` last; empty for none."""
+        """Return the query string with its question mark, ``cursor`` last; may be empty."""
         pairs = [
             *(("rating", str(rating)) for rating in self.ratings),
             *(("language", language) for language in self.languages),
@@ -109,10 +108,10 @@ class Filters:
 
 
 def first_size(total: int | None) -> int:
-    """Return how many comments the first page asks for when the counts say ``total``.
+    """Return the size of the first page of a list of ``total`` comments.
 
-    It is never less than a page: counts that lag, as those of a stream may, hide no comment. None
-    is a list whose first page takes no remainder.
+    The size is at least ``SIZE``: a count that lags, as a stream's may, must not hide a comment.
+    With None, the first page takes no remainder.
     """
     if total is None:
         return SIZE
@@ -120,11 +119,10 @@ def first_size(total: int | None) -> int:
 
 
 def cursor_of_previous(cursors: Sequence[str], *, remainder: bool) -> str | None:
-    """Return what the page of the last 20 of ``cursors`` comes after, None for the first page.
+    """Return the ``after`` cursor of the previous page; None for the first page.
 
-    ``cursors`` are those of up to 40 comments before the page that is left, in list order. With
-    fewer than 40 there is no full page before those 20: they belong to a first page that takes the
-    ``remainder``.
+    ``cursors`` belong to up to 40 comments before the current page, in list order. With a
+    ``remainder``, fewer than 40 comments are all on the first page.
     """
     first = 2 * SIZE - 1 if remainder else SIZE
     return cursors[-SIZE - 1] if len(cursors) > first else None
@@ -146,12 +144,12 @@ def author_path(username: str) -> str:
 
 
 def rooted(address: str, root: str) -> str:
-    """Return a product's address as a page links it: a path is below the site's ``root``."""
+    """Return a product's address as a link: a path gets the site's ``root`` in front."""
     return root + address if address.startswith("/") else address
 
 
 def picture_address(address: str | None, root: str, origins: Iterable[str]) -> str | None:
-    """Return a picture's address, None where it is of an origin that pages show nothing of."""
+    """Return a picture's address; None if pages may not show pictures from its origin."""
     if address is None:
         return None
     ours = address.startswith("/") or origin_of(address) in map(origin_of, origins)
@@ -159,14 +157,14 @@ def picture_address(address: str | None, root: str, origins: Iterable[str]) -> s
 
 
 def origin_of(address: str) -> tuple[str, str | None, int | None]:
-    """Return scheme, host and port of an address: however it is spelt, as browsers compare it."""
+    """Return scheme, host and port of an address, normalised as browsers compare origins."""
     parts = urlsplit(address)
     port = parts.port or _PORTS.get(parts.scheme)
     return parts.scheme, parts.hostname, port
 
 
 def local(address: str) -> str:
-    """Return ``address`` when it leads nowhere but to this site, else the first page's."""
+    """Return ``address`` if it is a path of this site, else ``/``. Prevents open redirects."""
     fits = len(address) <= MAX_PAGE_ADDRESS and _LOCAL.fullmatch(address)
     return address if fits else "/"
 
@@ -185,7 +183,7 @@ def _day(value: str) -> date | None:
         day = date.fromisoformat(value) if value else None
     except ValueError:
         day = None
-    if str(day or "") != value:  # Python reads more spellings than one
+    if str(day or "") != value:  # fromisoformat takes other formats too, such as 20201120
         message = gettext(
             "%(value)s is not a date. Write dates like 2020-11-20.", value=_quoted(value)
         )

@@ -1,7 +1,7 @@
 """``/comments/{id}``, a comment's permalink, and ``/authors/{name}``, an author's comments.
 
-The form of a comment is here too: the author edits and deletes the comment with it, and the
-product's page has it for a new one.
+The form of a comment is here too. Authors edit and delete comments with it, and the product's page
+uses it for new comments.
 """
 
 import secrets
@@ -28,7 +28,7 @@ _FIELDS = ("rating", "language", "title", "text")
 _RATINGS = frozenset(map(str, RATINGS))
 
 _MOST: Mapping[str, int] = {"title": 200, "text": 10_000}
-"""The API's limits in characters. A refused field within its limit is blank."""
+"""The API's limits in characters. If a field within its limit is refused, it is blank."""
 
 UNLISTED = gettext_noop(
     "We do not have a product with this number, so you cannot comment on it. Please"
@@ -51,10 +51,10 @@ _REFUSED = gettext_noop(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommentForm:
-    """The typed fields, and error messages by field; the form's own have an empty name.
+    """The typed fields and their error messages; the whole form's message has the empty name.
 
-    ``key`` is the idempotency key: a form that is sent twice, by a double click or because no
-    response came, adds one comment.
+    ``key`` is the idempotency key: a form that is sent twice, by a double click or because the
+    response was lost, adds one comment.
     """
 
     rating: str = ""
@@ -77,11 +77,11 @@ class CommentForm:
         )
 
     def with_errors(self, errors: dict[str, str], key: str | None = None) -> "CommentForm":
-        """Return the same form with error messages, and a new key where the old one is used up."""
+        """Return the same form with error messages and, if given, a new key."""
         return replace(self, key=key or self.key, errors=errors)
 
     def shown(self, accepted: str, known: Iterable[str] = ()) -> dict[str, Any]:
-        """Return the template's data: fields, their longest lengths, languages to choose from."""
+        """Return the template's data: fields, their maximum lengths, and the languages to offer."""
         choice = LanguageChoice.offered(self.language, accepted, known)
         return asdict(self) | {"choice": asdict(choice), "most": _MOST}
 
@@ -95,7 +95,7 @@ class CommentForm:
         }
 
     def check(self, session: Session, fields: dict[str, str]) -> dict[str, str]:
-        """Return why the form cannot be sent to the API, by field; empty when it can."""
+        """Return the errors that the API does not check, by field; empty on success."""
         if session.username is None:
             ended = session.ended and flaw_message(session.ended)
             return {"": ended or gettext("Please sign in. Your text stays here.")}
@@ -106,7 +106,7 @@ class CommentForm:
     def messages(self, errors: list[dict[str, Any]]) -> dict[str, str]:
         """Return a message for each of the API's user errors, by the form's field.
 
-        The API's own messages are for programs. An error of no field of the form is the form's own.
+        The API's own messages are for programs. Errors of no form field get an empty name.
         """
         messages = {}
         for error in errors:
@@ -148,7 +148,7 @@ async def show(request: PageRequest) -> Response:
 
 
 async def change(request: PageRequest) -> Response:
-    """Edit or delete a comment, as the form's ``action`` says."""
+    """Edit the comment, or delete it if the form's ``action`` is ``delete``."""
     fields = await request.form()
     comment = await _comment(request)
     if fields.get("action") == "delete":

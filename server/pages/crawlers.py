@@ -23,7 +23,7 @@ _RATING = {"@type": "Rating", "bestRating": 5, "worstRating": 1}
 
 
 async def robots(request: PageRequest) -> Response:
-    """Tell crawlers which pages to leave out."""
+    """Return ``robots.txt``, which excludes the API, the playground and the sign-in form."""
     lines = [
         "User-agent: *",
         *(f"Disallow: {request.root}/{path}" for path in ("graphql", "playground", "sign-in")),

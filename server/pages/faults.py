@@ -1,6 +1,6 @@
-"""Why a page cannot be shown, as a status and a sentence for whoever asked.
+"""Errors of pages: an HTTP status and a message for visitors.
 
-The API's own messages are for programs, in English, and name arguments: a page never shows one.
+Pages never show the API's messages: they are English, for programs, and name arguments.
 """
 
 from graphql import GraphQLError
@@ -16,7 +16,7 @@ _STATUSES = {
     "UNAVAILABLE": 503,
     "INTERNAL": 500,
 }
-"""The status of each of the API's codes that is not the address's own fault (400)."""
+"""The HTTP status by the API's error code; other codes get 400."""
 
 _CODES = {
     "BAD_CURSOR": gettext_noop(
@@ -32,7 +32,7 @@ _CODES = {
     "THROTTLED": gettext_noop("We are very busy right now. Please try again in a moment."),
     "UNAVAILABLE": gettext_noop("Comments are temporarily unavailable. Please try again later."),
 }
-"""What a person is told of an error, by its code."""
+"""The message by the API's error code."""
 
 _ARGUMENTS = {
     "language": gettext_noop("This language code is not valid. Codes look like en or pt-BR."),
@@ -40,7 +40,7 @@ _ARGUMENTS = {
     "commentId": gettext_noop("This comment number is not valid."),
     "username": gettext_noop("This user name is not valid."),
 }
-"""What is wrong with an address, by the argument that its part became."""
+"""The message for BAD_ARGUMENT, by the argument that holds a part of the address."""
 
 _OTHERWISE = gettext_noop("This address is not valid. Start again from the home page.")
 
@@ -57,13 +57,13 @@ _FLAWS = {
         "This JWT has no valid user name or expiry time. Get a new one."
     ),
 }
-"""What a person is told of a JWT that proves nothing."""
+"""The message for an invalid JWT."""
 
 KEYS_AWAY = gettext_noop("We cannot check your sign-in at the moment. Please try again later.")
 
 
-class PageFault(Exception):  # noqa: N818 - it is a page's ending, not always an error
-    """Ends a page with an HTTP status; the message is shown."""
+class PageFault(Exception):  # noqa: N818 - not always an error
+    """Ends a page with an HTTP status and a message for the visitor."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -80,15 +80,13 @@ def fault_of(error: GraphQLError) -> PageFault:
             id=extensions["requestId"],
         )
     else:
-        message = gettext(_words(code, str(extensions.get("argument"))))
+        argument = (
+            _ARGUMENTS.get(str(extensions.get("argument"))) if code == "BAD_ARGUMENT" else None
+        )
+        message = gettext(_CODES.get(code) or argument or _OTHERWISE)
     return PageFault(_STATUSES.get(code, 400), message)
 
 
 def flaw_message(flaw: TokenFlaw) -> str:
-    """Return what a person is told of a JWT with a flaw."""
+    """Return the message for an invalid JWT."""
     return gettext(_FLAWS[flaw])
-
-
-def _words(code: str, argument: str) -> str:
-    words = _CODES.get(code) or (_ARGUMENTS.get(argument) if code == "BAD_ARGUMENT" else None)
-    return words or _OTHERWISE

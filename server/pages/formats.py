@@ -1,4 +1,4 @@
-"""How numbers, dates and languages read in the language of the page (``i18n``)."""
+"""Numbers, dates and language names in the language of the page (``i18n``)."""
 
 import json
 import re
@@ -13,16 +13,16 @@ from babel import dates, lists, numbers
 from server.pages import i18n
 
 LANGUAGES: dict[str, str] = json.loads((i18n.TEMPLATES / "languages.json").read_text("utf-8"))
-"""What languages call themselves, by tag."""
+"""The name of each language in that language, by tag."""
 
 _LEAST = 0.01
 
 _EAST_ASIAN = re.compile("[\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60]")
 
 _FOLDS = (("wide", 900, 50), ("narrow", 380, 22))
-"""Which windows fold a text, beyond how many characters, and what half a line of theirs holds.
+"""For each window width: the text length that is folded, and the characters of half a line.
 
-Some two lines more than the style sheet then shows: no fold hides a word or two."""
+The length is about two lines more than a folded text shows: a fold hides at least a line."""
 
 
 def number(value: float) -> str:
@@ -31,7 +31,7 @@ def number(value: float) -> str:
 
 
 def decimal(value: float | None) -> str:
-    """Return a mean or a cost to one place, such as ``4.3``; None is not known."""
+    """Return a mean or a cost with one decimal, such as ``4.3``; ``unknown`` for None."""
     return i18n.gettext("unknown") if value is None else _number(value, "#,##0.0", i18n.spoken())
 
 
@@ -41,7 +41,7 @@ def percent(value: float) -> str:
 
 
 def share(part_and_whole: tuple[int, int]) -> str:
-    """Return 41 of 100 as ``41%``; ``<1%`` and ``>99%`` of what rounds to nothing or to all."""
+    """Return 41 of 100 as ``41%``; ``<1%`` and ``>99%`` instead of a rounded 0% or 100%."""
     part, whole = part_and_whole
     of = part / whole if whole else 0.0
     if 0 < of < _LEAST / 2:
@@ -50,10 +50,10 @@ def share(part_and_whole: tuple[int, int]) -> str:
 
 
 def folded(text: str) -> str | None:
-    """Return where a text is too long to be shown whole: in ``wide`` windows too, or ``narrow``.
+    """Return the widest window that folds a text, ``wide`` or ``narrow``; None for a short text.
 
-    Lines are guessed from characters, of which those of East Asia take the room of two; a line that
-    ends early counts as half a line more.
+    The number of lines is an estimate from the characters. East Asian characters have double
+    width, and each line break adds half a line.
     """
     size = len(text) + len(_EAST_ASIAN.findall(text))
     ends = text.count("\n")
@@ -80,13 +80,13 @@ def month(instant: str) -> str:
 
 
 def language(tag: str) -> str:
-    """Return a language's name for itself: ``Deutsch``, ``português (BR)``; else its tag."""
+    """Return a language's own name, such as ``Deutsch`` or ``português (BR)``, else the tag."""
     base, _, rest = tag.partition("-")
     return LANGUAGES.get(tag) or (f"{LANGUAGES[base]} ({rest})" if base in LANGUAGES else tag)
 
 
 def product_name(product: Mapping[str, Any]) -> str:
-    """Return a product's title, or its id where the shop has not said how it is called."""
+    """Return a product's title; without a title, a name with its id."""
     title: str | None = product["title"]
     return title or i18n.gettext("Product %(id)s", id=product["productId"])
 
@@ -110,7 +110,7 @@ FILTERS = {
 """The filters of all templates, by name."""
 
 
-# A page has a hundred of them, and Babel takes some ten microseconds for each.
+# A page formats about a hundred numbers, and Babel takes about 10 µs for each.
 @lru_cache(maxsize=8192)
 def _number(value: float, pattern: str, tag: str) -> str:
     return numbers.format_decimal(value, pattern, i18n.LOCALES[tag])
@@ -127,12 +127,12 @@ def _day(iso: str, tag: str) -> str:
 
 
 ANOTHER = "*"
-"""Stands in the form for a language that the list lacks; it is no BCP 47 tag."""
+"""The form's value for a language that is not in the list. Not a valid BCP 47 tag."""
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageChoice:
-    """What the form lists, and which of it is chosen; ``typed`` is a tag of free entry."""
+    """The form's languages and the selected one; ``typed`` is a tag that the list lacks."""
 
     likely: list[str]
     others: list[str]
@@ -142,11 +142,10 @@ class LanguageChoice:
 
     @classmethod
     def offered(cls, given: str, accepted: str, known: Iterable[str]) -> "LanguageChoice":
-        """Return the choice of a form that holds ``given``.
+        """Return the choice of a form with the language ``given``.
 
-        Likely are those of the header Accept-Language, ``accepted``, and those that the product has
-        comments in, ``known``. A new form begins with what the browser wants most, a filled-in one
-        with its own, which is typed where the list lacks it.
+        Likely languages are in the Accept-Language header, ``accepted``, or in the product's
+        comments, ``known``. A new form selects the browser's first language.
         """
         wanted = [tag for one in i18n.by_weight(accepted) if (tag := _listed(one))]
         likely = list(dict.fromkeys([*wanted, *(tag for tag in known if tag)]))
@@ -157,5 +156,5 @@ class LanguageChoice:
 
 
 def _listed(tag: str) -> str | None:
-    """Return how the list has a language: ``de`` for ``de-AT``; None where it has it not."""
+    """Return a tag as the list spells it: ``de`` for ``de-AT``; None if the list lacks it."""
     return next((one for one in (tag, tag.partition("-")[0]) if one in LANGUAGES), None)

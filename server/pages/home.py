@@ -1,8 +1,7 @@
-"""``/``: the products, which is to say the leaderboard, overall or of one language.
+"""``/``: the leaderboard of products, overall or for one language.
 
-DynamoDB has no list of all products that could be read without a Scan, so the list is the board of
-those with a comment rated 5, less products without a title. Any other product's page opens by its
-id.
+DynamoDB lists all products only by a Scan, so the page lists the products that have a title and a
+comment rated 5. Visitors open other products by id.
 """
 
 from collections import Counter
@@ -27,7 +26,7 @@ async def show(request: PageRequest) -> Response:
     result = await request.run("home.language" if language else "home", after=after, **narrowed)
     board = result.data["leaderboard"]
     info = board["pageInfo"]
-    # An id is any client's text: the first page shows what the shop has named.
+    # Any client can invent a product id, so the page shows only products that the shop has named.
     titled = [rank for rank in board["nodes"] if rank["product"]["title"]]
     return request.render(
         "home.html",
@@ -43,7 +42,7 @@ async def show(request: PageRequest) -> Response:
 
 
 async def find(request: PageRequest) -> Response:
-    """Lead from the form that asks for a product's id to that product's page."""
+    """Redirect the form with a product's id to the product's page."""
     product_id = request.http.query_params.get("id", "").strip()
     return request.to(product_path(product_id) if product_id else "/")
 

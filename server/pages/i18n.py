@@ -1,7 +1,7 @@
-"""The language of a page: chosen for each request, and in force until it is answered.
+"""The language of a page, chosen for each request, and the translation of messages.
 
-English text is the id of its own translation, in ``locales/<tag>/messages.po``. Every text of a
-page goes through ``gettext`` and ``ngettext``, in templates as in Python.
+All texts of pages, in templates and in Python, are English arguments of ``gettext`` or
+``ngettext``. Their translations are in ``locales/<tag>/messages.po``.
 """
 
 import gettext as catalogues
@@ -17,14 +17,14 @@ from babel import Locale
 from server.http.graphiql import ROOT
 
 LOCALES: Mapping[str, Locale] = {
-    "en": Locale("en", "001"),  # the days of the world's English come before its months
+    "en": Locale("en", "001"),  # international English writes the day before the month
     "de": Locale("de"),
     "fr": Locale("fr"),
     "es": Locale("es"),
     "ja": Locale("ja"),
     "ar": Locale("ar"),
 }
-"""The languages that pages are written in, by tag."""
+"""The languages of the pages, by tag."""
 
 SOURCE = "en"
 """The language of the code, which needs no catalogue."""
@@ -34,24 +34,24 @@ TEMPLATES = ROOT / "server/pages/templates"
 CATALOGUES = ROOT / "server/pages/locales"
 
 _SMALL = 201
-"""Numbers below it have every plural category but those of fractions and millions."""
+"""Smaller numbers have every plural category except those of fractions and millions."""
 
 _spoken: ContextVar[str] = ContextVar("language of the page", default=SOURCE)
 
 
 def spoken() -> str:
-    """Return the tag of the language in force."""
+    """Return the current language's tag."""
     return _spoken.get()
 
 
 def locale() -> Locale:
-    """Return what Babel knows of the language in force."""
+    """Return Babel's locale of the current language."""
     return LOCALES[_spoken.get()]
 
 
 @contextmanager
 def speaking(tag: str) -> Iterator[None]:
-    """Put a language of ``LOCALES`` in force, for this task and those that it starts."""
+    """Set the current language, one of ``LOCALES``, for this task and the tasks it starts."""
     before = _spoken.set(tag)
     try:
         yield
@@ -62,47 +62,47 @@ def speaking(tag: str) -> Iterator[None]:
 def negotiated(asked: str | None, kept: str | None, accepted: str) -> str:
     """Return the language of a request's page, one of ``LOCALES``.
 
-    What its address asks for comes first, then what the cookie keeps, then the header
-    Accept-Language by its weights; English is for everybody else.
+    The address comes first, then the cookie, then the Accept-Language header by its weights, then
+    English.
     """
     wanted = [asked, kept, *by_weight(accepted)]
     return next((tag for one in wanted if one and (tag := offered(one))), SOURCE)
 
 
 def offered(tag: str) -> str | None:
-    """Return the language of ``LOCALES`` that answers for a tag: ``de`` for ``de-AT``, or None."""
+    """Return the language of ``LOCALES`` for a tag, such as ``de`` for ``de-AT``; else None."""
     base = tag.partition("-")[0].casefold()
     return base if base in LOCALES else None
 
 
 def gettext(message: str, **values: Any) -> str:
-    """Return a message in the language in force, ``%(name)s`` filled in where values are given."""
-    told = _catalogue(_spoken.get()).gettext(message)
-    return told % values if values else told
+    """Return a message in the current language. ``values`` replace its ``%(name)s``."""
+    text = _catalogue(_spoken.get()).gettext(message)
+    return text % values if values else text
 
 
 def ngettext(one: str, many: str, n: int, **values: Any) -> str:
-    """Return the form of a message that goes with ``n`` in the language in force."""
-    told = _catalogue(_spoken.get()).ngettext(one, many, n)
-    return told % values if values else told
+    """Return the plural form of a message for ``n`` in the current language."""
+    text = _catalogue(_spoken.get()).ngettext(one, many, n)
+    return text % values if values else text
 
 
 def pgettext(context: str, message: str, **values: Any) -> str:
-    """Return a message as ``gettext`` does; ``context`` tells it from others of the same words."""
-    told = _catalogue(_spoken.get()).pgettext(context, message)
-    return told % values if values else told
+    """Like ``gettext``; ``context`` separates messages with the same English text."""
+    text = _catalogue(_spoken.get()).pgettext(context, message)
+    return text % values if values else text
 
 
 def npgettext(context: str, one: str, many: str, n: int, **values: Any) -> str:
-    """Return a message as ``ngettext`` does, told from others by its context."""
-    told = _catalogue(_spoken.get()).npgettext(context, one, many, n)
-    return told % values if values else told
+    """Like ``ngettext``; ``context`` separates messages with the same English text."""
+    text = _catalogue(_spoken.get()).npgettext(context, one, many, n)
+    return text % values if values else text
 
 
 def plural_forms(one: str, many: str) -> Mapping[str, str]:
-    """Return a message for scripts: its form for each of the language's plural categories.
+    """Return a message's form for each plural category of the language, for scripts.
 
-    They are those of CLDR, which ``Intl.PluralRules`` chooses by, as far as small numbers go.
+    The categories are CLDR's, as ``Intl.PluralRules`` returns them for small numbers.
     """
     return _plural_forms(_spoken.get(), one, many)
 
@@ -116,17 +116,17 @@ def _plural_forms(tag: str, one: str, many: str) -> Mapping[str, str]:
 
 
 def gettext_noop(message: str) -> str:
-    """Mark a constant's text for translation; ``gettext`` translates it where it is shown."""
+    """Mark a constant for translation; the code that shows it calls ``gettext``."""
     return message
 
 
 @cache
 def _catalogue(tag: str) -> catalogues.NullTranslations:
-    """Return the catalogue of a language, compiled when it is first needed."""
+    """Return the catalogue of a language, compiled at its first use."""
     path = CATALOGUES / tag / "messages.po"
     if tag == SOURCE or not path.is_file():
         return catalogues.NullTranslations()
-    # Most servers of one language never need these, and they cost every start.
+    # Imported here, because a server that shows only English needs no compiler at its start.
     from babel.messages.mofile import write_mo  # noqa: PLC0415
     from babel.messages.pofile import read_po  # noqa: PLC0415
 
@@ -138,7 +138,7 @@ def _catalogue(tag: str) -> catalogues.NullTranslations:
 
 
 def by_weight(accepted: str) -> list[str]:
-    """Return the tags of an Accept-Language header, the most wanted first; unreadable ones left."""
+    """Return the tags of an Accept-Language header by descending weight, without invalid ones."""
     weighed = []
     for part in accepted.split(","):
         tag, _, parameter = part.partition(";")

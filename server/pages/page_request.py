@@ -1,4 +1,4 @@
-"""One request of a page: who asks, what it may run, and how it is answered."""
+"""A request for a page: its session, its documents, and its response."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from server.pages.page_documents import DocumentResult, run_document
 from server.pages.sessions import Session
 
 LANGUAGES = [(tag, formats.LANGUAGES[tag]) for tag in i18n.LOCALES]
-"""The languages that pages are written in, by tag, with what they call themselves."""
+"""The tags of the pages' languages, with each language's own name."""
 
 NOTICES = {
     "added": gettext_noop(
@@ -33,12 +33,12 @@ NOTICES = {
         "The comment is deleted. It may take a moment to disappear from lists."
     ),
 }
-"""What the page after a form says, by the address's ``notice``."""
+"""The message on the page after a form, by the query parameter ``notice``."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """What a page's handler works with; ``http`` is Starlette's request."""
+    """The argument of a page's handler; ``http`` is Starlette's request."""
 
     http: Request
     view: GraphQLView
@@ -48,12 +48,12 @@ class PageRequest:
 
     @property
     def accepted(self) -> str:
-        """The browser's languages, as its header Accept-Language has them."""
+        """The browser's Accept-Language header."""
         return self.http.headers.get("accept-language", "")
 
     @property
     def root(self) -> str:
-        """What paths start with: empty unless a proxy serves the site below a path."""
+        """The prefix of all paths; empty unless a proxy serves the site below a path."""
         root: str = self.http.scope.get("root_path", "")
         return root.rstrip("/")
 
@@ -65,9 +65,9 @@ class PageRequest:
 
     @property
     def here(self) -> str:
-        """The path and query that were asked for, without the site's root and the language.
+        """The request's path and query, without the site's root and the language.
 
-        It begins with one slash: browsers read two as another site.
+        The path begins with one slash, because ``//host`` is an address of another site.
         """
         path = "/" + quote(self.http.scope["path"].removeprefix(self.root)).lstrip("/")
         parts = self.http.url.query.split("&")
@@ -75,13 +75,13 @@ class PageRequest:
         return f"{path}?{query}" if query else path
 
     async def run(self, name: str, **variables: Any) -> DocumentResult:
-        """Run one of the pages' documents as whoever asks; PageFault tells its errors."""
+        """Run one of the pages' documents for this session; PageFault for its first error."""
         return await run_document(self.view.schema, self.session.context, name, variables)
 
     async def form(self) -> dict[str, str]:
-        """Return the fields of a form post, lines ended by a line feed.
+        """Return the fields of a form post, with line feeds as line ends.
 
-        PageFault when it is none, or when another site sends it.
+        PageFault if the body is not a form, or if another site sends the form.
         """
         if not sessions.from_here(self.http):
             raise PageFault(
@@ -99,17 +99,17 @@ class PageRequest:
         except HTTPException as error:
             message = gettext("Your text is too long. Please shorten it.")
             raise PageFault(error.status_code, message) from None
-        except ValueError:  # also of UnicodeDecodeError
+        except ValueError:  # includes UnicodeDecodeError
             message = gettext("This form could not be read. Reload the page and try again.")
             raise PageFault(400, message) from None
         return {name: value.replace("\r\n", "\n") for name, value in pairs}
 
     def to(self, path: str) -> Response:
-        """Return a redirect to a path of this site, to be fetched by GET."""
+        """Return a redirect to a path of this site. The browser fetches the path by GET."""
         return RedirectResponse(self.root + path, HTTPStatus.SEE_OTHER)
 
     def render(self, template: str, status: int = 200, **facts: Any) -> Response:
-        """Return a page, or 304 to a browser or crawler that has the same one."""
+        """Return a page, or 304 if the browser or crawler has the same page."""
         facts = self._facts() | facts
         headers = self._headers(template, status, facts)
         tag = headers.get("ETag")
@@ -118,7 +118,7 @@ class PageRequest:
         return self._kept(HTMLResponse(rendering.render(template, facts), status, headers))
 
     def _facts(self) -> dict[str, Any]:
-        """Return what every page shows: who looks at it, from where, and what is to be told."""
+        """Return the variables that all templates use: the addresses, the user and messages."""
         notice = NOTICES.get(self.http.query_params.get("notice", ""))
         return {
             "root": self.root,
@@ -131,14 +131,14 @@ class PageRequest:
             "notice": gettext(notice) if notice else None,
             "picture_origins": tuple(self.http.app.state.settings.picture_origins),
             "loading": self.http.app.state.loading(),
-            # What was typed would not come along from the answer to a form.
+            # After a POST, a link to another language would lose the typed text.
             "spoken_languages": LANGUAGES if self.http.method != "POST" else [],
         }
 
     def _headers(self, template: str, status: int, facts: dict[str, Any]) -> dict[str, str]:
         """Return the headers of a page.
 
-        Who is signed in gets no validator and shares no cache: their forms differ each time.
+        A signed-in user's page has no ETag and stays out of shared caches: it has the form key.
         """
         headers = rendering.headers(facts["picture_origins"])
         if self.session.username is not None:
@@ -147,7 +147,7 @@ class PageRequest:
         return headers | {"Cache-Control": "no-cache"} | tag
 
     def _kept(self, response: Response) -> Response:
-        """Have the browser keep the language that an address asked for, and no JWT that ended."""
+        """Set the cookie of the address's language, and delete the cookie of an invalid JWT."""
         asked = i18n.offered(self.http.query_params.get("lang", ""))
         if asked is not None and sessions.cookies(self.http).get(sessions.LANGUAGE_COOKIE) != asked:
             sessions.keep_language(response, self.http, asked)
@@ -161,11 +161,11 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = None) -> Endpoint:
-    """Return what answers a route by ``handler``; its faults become pages too."""
+    """Return a route's endpoint, which calls ``handler`` and shows its faults as pages."""
 
     async def answer(http: Request) -> Response:
         address = len(http.scope["raw_path"]) + len(http.scope["query_string"])
-        if address >= MAX_PAGE_ADDRESS:  # the question mark is one byte more
+        if address >= MAX_PAGE_ADDRESS:  # the question mark is another byte
             return failure(414, f"The address is longer than {MAX_PAGE_ADDRESS:,} bytes.")
         with i18n.speaking(sessions.language(http)):
             request = anonymous = PageRequest(http, view, Session(await view.context(None)), demo)

@@ -1,8 +1,8 @@
 """The panel of a page's plan: its drawing, the optimizer's reasons, and the counts of rows.
 
 The drawing has a lane for each key range, a dot for each row, and the list below. All lanes share
-one axis, the order of the list. Each row takes one step of the axis, not its date's place: comments
-come in bursts and many have one date, so dots would lie on each other.
+one axis, the order of the list. Rows have equal distances on the axis. On a scale of dates, dots
+would overlap, because many comments have the same date.
 """
 
 import re
@@ -18,13 +18,13 @@ from server.pages.page_documents import DocumentResult
 WIDTH = 400
 _MARGIN = 8
 _LANE, _SKIPPED, _GROUP, _TOP, _LIST = 40, 20, 20, 30, 48
-"""Heights: of a lane, of a skipped one, of a heading over lanes, of the axis, of the list."""
+"""Heights of a lane, a skipped lane, a heading, the axis and the list."""
 
 _LABEL, _LINE = 11, 26
-"""Where a lane's words and its dots stand, from its top."""
+"""Distances of a lane's label and of its dots from its top."""
 
 _LEAST, _LARGEST = 2.2, 4.2
-"""Radii of dots: beyond some hundred rows they touch each other."""
+"""Minimum and maximum radius of dots. With some hundred rows, dots touch each other."""
 
 Plan = Mapping[str, Any]
 
@@ -32,7 +32,7 @@ Plan = Mapping[str, Any]
 def plan_account(
     plan: dict[str, Any] | None, result: DocumentResult, playground: str | None = None
 ) -> dict[str, Any] | None:
-    """Return what the plan's panel shows; None unless the server explains.
+    """Return the data of the plan's panel; None unless the server explains plans.
 
     ``playground`` is the address of the same list in the playground.
     """
@@ -46,7 +46,7 @@ def plan_account(
 
 
 def draw_plan(plan: Plan) -> dict[str, Any]:
-    """Return a plan as the API answers it: its lanes, its key ranges and what other plans take."""
+    """Return the drawing of the API's plan: lanes, key ranges and the costs of other plans."""
     segments = [_counted(plan, place) for place in range(len(plan["segments"]))]
     return {**lanes_of(plan), "segments": segments, "ways": _ways(plan)}
 
@@ -89,7 +89,7 @@ _POSTED: Mapping[str, Mapping[str, type | UnionType]] = {
     "segments": {"partitionKey": str, "itemsRead": int, "skipReason": str | None},
     "rows": {"position": str, "segment": int, "refill": int, "outcome": str},
 }
-"""What ``lanes_of`` and its template need of a plan, ``residual`` besides."""
+"""The fields that ``lanes_of`` and its template use, except ``residual``."""
 
 
 def check(plan: Any) -> None:
@@ -115,14 +115,14 @@ def _step(rows: int) -> float:
 
 
 def _places(rows: Sequence[Plan]) -> dict[str, float]:
-    """Return where the rows of each position stand on the axis, which go in the list's order."""
+    """Return each position's place on the axis, in the order of the list."""
     positions = list(dict.fromkeys(row["position"] for row in rows))
     step = min(_step(len(positions)), 4 * _LARGEST)
     return {one: round(_MARGIN + (n + 0.5) * step, 2) for n, one in enumerate(positions)}
 
 
 def _lanes(plan: Plan) -> Iterator[dict[str, Any]]:
-    """Yield the lane of each segment; the first of a further plan says what that one is for."""
+    """Yield a lane for each segment. The first lane of a further plan has a heading."""
     segments = iter(plan["segments"])
     for step in plan["steps"]:
         words = _HEADINGS.get(step["purpose"])  # the first plan has no heading
@@ -153,7 +153,7 @@ def _dots(
 
 
 def _ends(rows: Sequence[Plan]) -> list[str]:
-    """Return the dates at the ends of the axis; none where the list is in another order."""
+    """Return the dates at the ends of the axis; empty if the list is not in order of dates."""
     try:
         return [day(rows[place]["position"].partition("#")[0]) for place in (0, -1)]
     except (IndexError, ValueError):
@@ -171,14 +171,14 @@ def _counts(rows: Sequence[Plan]) -> dict[str, int]:
 
 
 def _counted(plan: Plan, place: int) -> dict[str, Any]:
-    """Return a segment with how many of its rows were shown and how many were dropped."""
+    """Return a segment with the number of its rows that the page shows."""
     counts = _counts([row for row in plan["rows"] if row["segment"] == place])
     segment = plan["segments"][place]
     return {**segment, "shown": counts["shown"], "skipped": skip_reason(segment)}
 
 
 def _ways(plan: Plan) -> list[dict[str, Any]]:
-    """Return this plan beside the others, as bars: each figure, and its part of the largest."""
+    """Return the bars of this plan and of the plans to compare, with the largest figures."""
     ways = [(gettext("This plan"), plan["requests"], plan["consumedCapacity"])]
     others = (
         (gettext("The articles' plan"), plan["fullPages"]),
@@ -222,12 +222,12 @@ _REASONS: Mapping[str, str] = {
     "LAGS": gettext_noop("It may lag the table, and this list must not."),
     "TOO_MANY_RANGES": gettext_noop("It takes %(ranges)s key ranges; the most is %(most)s."),
 }
-"""The API's sentences by their codes; its values fill them in the order that they have here."""
+"""The API's sentences by code. The API's values replace the placeholders in this order."""
 
 _NAME = re.compile(r"%\((\w+)\)s")
 
 SKIPPED = (gettext_noop("No key lies in the range."), gettext_noop("The counts say: no row."))
-"""Why a key range was not read, in the API's words, which are the ids of their translations."""
+"""The API's reasons to skip a key range, marked for translation."""
 
 _HEADINGS: Mapping[str, str] = {
     "REST": gettext_noop("Second plan, for the rest of the page: %(index)s"),
@@ -236,7 +236,7 @@ _HEADINGS: Mapping[str, str] = {
 
 
 def reason(alternative: Mapping[str, Any]) -> str:
-    """Return why an index was chosen, or why not."""
+    """Return why the optimizer chose an index or not."""
     sentence = _REASONS[alternative["reasonCode"]]
     names = _NAME.findall(sentence)
     values = map(_value_text, alternative["reasonValues"])
@@ -244,13 +244,13 @@ def reason(alternative: Mapping[str, Any]) -> str:
 
 
 def skip_reason(segment: Mapping[str, Any]) -> str | None:
-    """Return why a key range was not read; None where it was."""
+    """Return why a key range was not read; None if it was read."""
     why: str | None = segment["skipReason"]
     return why and gettext(why)
 
 
 def caption(counts: Mapping[str, int], read: int, residual: Iterable[str]) -> str:
-    """Return how many rows were read, and what became of them."""
+    """Return a sentence with the number of rows read, shown, read ahead and dropped."""
     shown, filtered, around = counts["shown"], counts["filtered"], counts["around"]
     parts = [ngettext("%(count)s shown", "%(count)s shown", shown, count=number(shown))]
     if around:

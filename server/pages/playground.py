@@ -1,8 +1,8 @@
 """``/playground``: one page of comments by two plans, ours and the articles', side by side.
 
-The server carries out both, each as one operation of the API with its limits. A page reads four
-lists at most: the two, and up to two that count the rows before it. Each list has 60 partitions at
-most, so all of them stay within one request's limit (``schema.execution.cost.MAX_REQUESTS``).
+The server runs each plan as one operation of the API with its limits. A page reads at most four
+lists: one for each plan, and two that count the rows before the page. Each list has at most 60
+partitions, so all lists stay within one request's limit (``schema.execution.cost.MAX_REQUESTS``).
 """
 
 import hashlib
@@ -29,33 +29,33 @@ from server.pages.page_request import PageRequest
 PATH = "/playground"
 
 LARGEST = 100
-"""Rows of a page, as in the API."""
+"""Maximum number of rows of a page, as in the API."""
 
 DEEPEST = 200
-"""Rows before a page that its number may skip: they are read to be counted, 100 at a time."""
+"""Maximum number of rows before a page. The server reads them, 100 at a time, to count them."""
 
 BASES = {"all": "ROW_LOCATIONS", "counts": "COUNTS", "nothing": "NOTHING"}
-"""What our plan may go by: the address's word, and the API's."""
+"""The basis of our plan, by its name in the address."""
 
 LARGEST_DRAWING = 2_000
-"""Rows and key ranges of a posted plan: more take over 10 ms, and their dots run together."""
+"""Maximum number of rows and key ranges of a posted plan: more take over 10 ms to draw."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A list, a page of it, and what to plan that page by."""
+    """A list of comments, one of its pages, and the basis of our plan."""
 
     product: str = ""
     filters: Filters = field(default_factory=Filters)
     size: int = SIZE
     page: int = 1
     after: str = ""
-    """The cursor that the page begins at, instead of a number."""
+    """The cursor before the page, instead of a number."""
     by: str = "all"
 
     @classmethod
     def of(cls, given: QueryParams) -> "Choice":
-        """Return the choice of an address; PageFault for what is none."""
+        """Return the choice of an address; PageFault for invalid values."""
         by = given.get("by") or "all"
         if by not in BASES:
             sentence = gettext("Choose what the plan may use: %(names)s.", names=", ".join(BASES))
@@ -74,12 +74,12 @@ class Choice:
 
     @property
     def before(self) -> int:
-        """How many rows lie before the page by its number."""
+        """The number of rows before the page with this number."""
         return (self.page - 1) * self.size
 
     @property
     def query(self) -> str:
-        """The query string with its question mark: the same choice has one spelling."""
+        """The query string with its question mark, without default values."""
         stated = {
             "product": self.product,
             "size": "" if self.size == SIZE else str(self.size),
@@ -95,17 +95,17 @@ class Choice:
         return PATH + self.query
 
     def variables(self) -> dict[str, Any]:
-        """Return the arguments that name the list."""
+        """Return the arguments that select the list."""
         return {"productId": self.product, **self.filters.variables()}
 
 
 def beginning(product: str, languages: Sequence[str]) -> Choice:
-    """Return a choice that shows what plans differ in: some ratings of one language."""
+    """Return a choice for which the plans differ: some ratings of one language."""
     return Choice(product, Filters((1, 4, 5), tuple(languages[:1])))
 
 
 def examples(choice: Choice, languages: Sequence[str]) -> list[tuple[str, Choice]]:
-    """Return choices worth a look at the same product, each with its name."""
+    """Return instructive choices for the same product, each with its name."""
     first = tuple(languages[:1])
     start = Choice(choice.product, by=choice.by)
 
@@ -125,7 +125,7 @@ def examples(choice: Choice, languages: Sequence[str]) -> list[tuple[str, Choice
 
 
 def _number(value: str, usual: int, most: int) -> int:
-    """Return a number of an address, ``usual`` where it is empty."""
+    """Return a number in an address; ``usual`` if it is empty."""
     if not value:
         return usual
     if value not in map(str, range(1, most + 1)):
@@ -140,10 +140,10 @@ def _number(value: str, usual: int, most: int) -> int:
 
 
 async def draw(request: Request) -> Response:
-    """Draw a plan that a client posts as the API answered it; GraphiQL shows the drawing.
+    """Draw the plan that GraphiQL posts from the API's response.
 
-    The answer is JSON of HTML, so that no browser shows it as a page of this site. Its language is
-    English, as GraphiQL's.
+    The response is HTML in a JSON string, so that browsers never show it as a page of this site.
+    It is English, as GraphiQL is.
     """
     if not request.app.state.settings.explain:
         raise HTTPException(404)
@@ -155,7 +155,7 @@ async def draw(request: Request) -> Response:
         except (LookupError, TypeError, ValueError):
             raise HTTPException(
                 400,
-                "A plan is drawn with these of its fields: residual steps { purpose index "
+                "The plan lacks fields for a drawing. Select: residual steps { purpose index "
                 "segments } segments { partitionKey itemsRead skipReason } rows { position "
                 "segment refill outcome }.",
             ) from None
@@ -163,8 +163,8 @@ async def draw(request: Request) -> Response:
         if rows + len(plan["segments"]) > LARGEST_DRAWING:
             raise HTTPException(
                 413,
-                f"This plan has {rows:,} rows and {len(plan['segments']):,} key ranges: a drawing "
-                f"takes {LARGEST_DRAWING:,} in all.",
+                f"This plan has {rows:,} rows and {len(plan['segments']):,} key ranges. "
+                f"The maximum for a drawing is {LARGEST_DRAWING:,} in total.",
             )
         facts = {
             "plan": {"itemsRead": rows, "residual": plan["residual"]},
@@ -176,7 +176,7 @@ async def draw(request: Request) -> Response:
 
 
 async def show(request: PageRequest) -> Response:
-    """Show both plans, or say how to get a server that explains."""
+    """Show both plans, or how to start a server that explains plans."""
     if not request.session.context.explain:
         return request.render("playground.off.html", 404)
     choice = Choice.of(request.http.query_params)
@@ -189,7 +189,7 @@ async def show(request: PageRequest) -> Response:
     if choice.product:
         try:
             facts = await _both(request, choice)
-        except PageFault as fault:  # what was chosen stays, to be chosen anew
+        except PageFault as fault:  # keeps the filled-in form
             status, facts["fault"] = fault.status, str(fault)
     return request.render(
         "playground.html",
@@ -204,7 +204,7 @@ async def show(request: PageRequest) -> Response:
 
 
 async def _start(request: PageRequest) -> tuple[Choice, list[str]]:
-    """Return a first choice and the languages of its product, which has the most fives."""
+    """Return a choice for the leaderboard's first product, and the product's languages."""
     result = await request.run("playground.start")
     for rank in result.data["leaderboard"]["nodes"]:
         languages = _languages(rank["product"])
@@ -215,8 +215,7 @@ async def _start(request: PageRequest) -> tuple[Choice, list[str]]:
 async def _both(request: PageRequest, choice: Choice) -> dict[str, Any]:
     """Return both plans and their rows.
 
-    The articles' plan comes first: where ours goes by where rows stood when they were last read,
-    they have been read then.
+    The articles' plan runs first: it reads the row locations that our plan may use.
     """
     after = choice.after or await _depth(request, choice)
     asked = {**choice.variables(), "first": choice.size, "after": after}
@@ -236,7 +235,7 @@ async def _both(request: PageRequest, choice: Choice) -> dict[str, Any]:
 
 
 async def _depth(request: PageRequest, choice: Choice) -> str | None:
-    """Return the cursor of the last row before a page that has a number."""
+    """Return the cursor of the last row before the page with the chosen number."""
     after, left = None, choice.before
     while left:
         first = min(left, LARGEST)
@@ -261,7 +260,7 @@ def _side(key: str, result: DocumentResult) -> dict[str, Any]:
 
 
 def _compared(sides: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the figures of both plans and of the ideal, each with the largest of its kind."""
+    """Return the costs of both plans and of the ideal plan, with the largest of each figure."""
     ways = [
         {
             "key": side["key"],
@@ -294,7 +293,7 @@ def _at(choice: Choice, cursor: str) -> str:
 
 
 def _languages(product: dict[str, Any]) -> list[str]:
-    """Return a product's languages, the most frequent first."""
+    """Return a product's languages by descending frequency."""
     fill_statistics(product)
     counted = product["statistics"]["languages"]
     counted = sorted(counted, key=lambda one: (-one["count"], one["language"]))

@@ -36,16 +36,16 @@ TREND_TIMEOUT = 0.5
 """Seconds that a page waits for its trend."""
 
 _FEWEST = 2
-"""Points that make a line."""
+"""Minimum number of points for a line."""
 
 _WIDTH, _HEIGHT = 1000, 100
-"""The trend's size in units of the drawing, which is stretched to the room there is.
+"""The trend's size in units of the drawing.
 
-So it holds no text and no circles.
+Browsers stretch the drawing, so it has no text and no circles.
 """
 
 _EDGE = 4
-"""Room above and below the trend's line, because the line has a stroke's width."""
+"""Margin above and below the trend's line for the stroke's width."""
 
 _BEST, _WORST = 5, 1
 
@@ -53,7 +53,7 @@ Point = dict[str, Any]
 
 
 async def show(request: PageRequest) -> Response:
-    """Show one page of comments; ``before`` leads to the address of the page before a cursor."""
+    """Show one page of comments; with ``before``, redirect to the page before the cursor."""
     before = request.http.query_params.get("before")
     if before is not None:
         return await _previous(request, before)
@@ -61,7 +61,7 @@ async def show(request: PageRequest) -> Response:
 
 
 async def add(request: PageRequest) -> Response:
-    """Store the form's comment and lead to it, or show the form again with its errors."""
+    """Store the form's comment and redirect to it, or show the form again with errors."""
     fields = await request.form()
     form = CommentForm.typed(fields)
     errors = form.check(request.session, fields)
@@ -140,13 +140,13 @@ class ProductList:
 
     @property
     def facets(self) -> dict[str, Any]:
-        """How many comments each value of a filter has."""
+        """The number of comments for each value of a filter."""
         found: dict[str, Any] = self.product["statistics"]["facets"]
         return found
 
     @property
     def total(self) -> int | None:
-        """How many comments pass the filters; None where that is not counted."""
+        """The number of comments that pass the filters; None if they are not counted."""
         return self.facets["total"] if self.known and not self.filters.dated else None
 
     @property
@@ -163,7 +163,7 @@ class ProductList:
         return {"productId": self.product["productId"], **self.filters.variables()}
 
     def facts(self) -> dict[str, Any]:
-        """Return what the template shows of the product and of the filters."""
+        """Return the template's variables for the product and the filters."""
         name, statistics = product_name(self.product), self.product["statistics"]
         return {
             "product": self.product,
@@ -204,7 +204,7 @@ class ProductList:
         return gettext("%(product)s: %(rating)s", product=name, rating=rating)
 
     def addresses(self, info: dict[str, Any], *, live: bool) -> dict[str, Any]:
-        """Return the addresses that a page with this ``pageInfo`` links; None for no link."""
+        """Return the links of a page with this ``pageInfo``; None for a missing page."""
         path, query = self.path, self.filters.query
         cursor = {"after": self.after} if self.after else {}
         orders = ((gettext("Newest first"), False), (gettext("Oldest first"), True))
@@ -230,7 +230,7 @@ class ProductList:
 
 
 async def _list_of(request: PageRequest) -> ProductList:
-    """Return the list that an address names, with the counts; they decide the first page's size."""
+    """Return the address's list with its counts, which decide the first page's size."""
     filters = Filters.of(request.http.query_params)
     result = await request.run(
         "product.counts",
@@ -246,7 +246,7 @@ async def _list_of(request: PageRequest) -> ProductList:
 
 
 def _filter_words(filters: Filters) -> Iterator[str]:
-    """Yield what each filter selects, in a few words."""
+    """Yield a few words for each filter."""
 
     def any_of(values: Iterable[str]) -> str:
         return format_list(list(values), "or", i18n.locale())

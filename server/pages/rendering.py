@@ -1,7 +1,7 @@
 """Renders templates: escaped HTML, security headers, and an ETag for repeated requests.
 
-A template is compiled once for each language. A page has some hundred messages and fills values
-into a few of them, so messages are translated when a template is compiled, not at each request.
+A template is compiled once for each language. A page has about a hundred messages and few of them
+have values, so messages are translated when a template is compiled, not at each request.
 """
 
 import hashlib
@@ -46,19 +46,19 @@ _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 
 @cache
 def headers(picture_origins: tuple[str, ...]) -> dict[str, str]:
-    """Return the headers of a page that may show pictures of these origins besides our own."""
+    """Return the headers of a page that may show pictures of these other origins."""
     policy = HEADERS["Content-Security-Policy"]
     allowed = policy.replace("img-src 'self'", " ".join(["img-src 'self'", *picture_origins]))
     return {**HEADERS, "Content-Security-Policy": allowed}
 
 
 def render(template: str, facts: dict[str, Any]) -> str:
-    """Return the HTML of a template, in the language in force."""
+    """Return the HTML of a template in the current language."""
     return environment(i18n.spoken()).get_template(template).render(facts)
 
 
 def _digest_of_files() -> bytes:
-    """Return a hash of the files that pages are made of; it changes with a release."""
+    """Return a hash of all files that pages depend on; it changes with a release."""
     files = ("server/pages/templates/**/*.*", "server/pages/locales/**/*.po", "server/pages/*.py")
     paths = sorted(path for pattern in files for path in ROOT.glob(pattern))
     found = [path.read_bytes() for path in paths]
@@ -69,10 +69,10 @@ _FILES = _digest_of_files()
 
 
 def etag(template: str, facts: dict[str, Any]) -> str:
-    """Return the ETag of a page made of ``facts`` in the language in force.
+    """Return the ETag of a page with ``facts`` in the current language.
 
-    It is a weak one, because it leaves out the panel of the plan: each read has other costs and
-    times, and shows the same list.
+    The ETag is weak, because it excludes the plan's panel: costs and times differ at each read of
+    the same list.
     """
     shown = {name: fact for name, fact in facts.items() if name != "account"}
     page = f"{template} {i18n.spoken()} ".encode()
@@ -81,14 +81,14 @@ def etag(template: str, facts: dict[str, Any]) -> str:
 
 
 class _Environment(jinja2.Environment):
-    """Jinja's environment, fitted to indented HTML templates and data from JSON."""
+    """Jinja's environment for indented HTML templates and data from JSON."""
 
     def preprocess(self, source: str, name: str | None = None, filename: str | None = None) -> str:
-        """Remove the indentation, which is an eighth of a page."""
+        """Remove the indentation, which is an eighth of a page's bytes."""
         return _INDENTATION.sub("", super().preprocess(source, name, filename))
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """Look into a dict for ``obj.attribute`` first: Jinja looks there after an exception."""
+        """Read ``obj.attribute`` from a dict first: Jinja's own order raises an exception."""
         if type(obj) is dict and attribute in obj:
             return obj[attribute]
         return super().getattr(obj, attribute)
@@ -119,7 +119,7 @@ class _Translation(NodeTransformer):
 
 
 def _parts(node: nodes.Expr) -> Iterator[nodes.Expr]:
-    """Yield the output of a node: of a message, its texts and the values between them."""
+    """Yield a node's output; a message yields its texts and the values between them."""
     if not isinstance(node, nodes.Call) or getattr(node.node, "name", "") not in {"_", "gettext"}:
         yield node
         return

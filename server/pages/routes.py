@@ -1,4 +1,4 @@
-"""The pages as one application: which handler answers which page, and what answers for the rest."""
+"""The pages' application: the routes and their handlers."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -20,7 +20,7 @@ from server.settings import Settings
 _ROUTES = (
     ("GET", "/", home.show),
     ("GET", "/products", home.find),
-    # An id may hold slashes, so nothing can follow it: what a page does is a POST to itself.
+    # An id may hold slashes, so it ends the path. Forms post to the page's own path.
     ("GET", "/products/{product_id:path}", product.show),
     ("POST", "/products/{product_id:path}", product.add),
     ("GET", "/comments/{comment_id:path}", comment.show),
@@ -41,10 +41,10 @@ def pages_app(
     demo: DemoAccount | None = None,
     loading: Callable[[], tuple[int, int] | None] | None = None,
 ) -> Starlette:
-    """Return the application of the pages, which run their documents as ``view`` runs a client's.
+    """Return the pages' application, which runs documents on ``view``'s schema.
 
-    Starlette's own refusals are a page to browsers and JSON to the rest. ``demo`` is the account
-    that one click signs in. ``loading`` returns how far the demo's data is loaded.
+    Errors of Starlette are a page for browsers and JSON for other clients. ``demo`` is the account
+    of the one-click sign-in. ``loading`` returns the progress of the demo's import.
     """
     nothing_here = endpoint(view, home.nothing_here, demo)
 

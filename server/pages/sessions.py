@@ -1,8 +1,8 @@
-"""Who looks at a page: a JWT in a cookie, or in the Authorization header as for the API.
+"""Sessions: a JWT in a cookie, or in the Authorization header as for the API.
 
-The cookie is HttpOnly, so no script reads it, and SameSite=Strict, so no other site's link or form
-brings it along. Each form carries a second proof besides (``form_key``), which needs the JWT to be
-made. The GraphQL endpoint takes no cookie at all.
+The cookie is HttpOnly, so scripts cannot read it, and SameSite=Strict, so browsers do not send it
+with links and forms of other sites. Each form also has a ``form_key`` that is made from the JWT.
+The GraphQL endpoint ignores cookies.
 """
 
 import hashlib
@@ -31,15 +31,15 @@ OTHER_SESSION = gettext_noop(
 
 _YEAR = 365 * 86_400
 
-# Possessive, and begun only where a word begins: a text is looked through once.
+# Possessive quantifiers and a match only at a word's start: linear time for any text.
 _JWT = re.compile(r"(?<![\w-])[\w-]++\.[\w-]++\.[\w-]++", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Who asks, as the resolvers see it, and the credentials that say so.
+    """The resolvers' context of a visitor, and the visitor's credentials.
 
-    ``ended`` says why a cookie's JWT counts no more: whoever sent it is anybody then.
+    ``ended`` is the flaw of a cookie's JWT. The visitor is then anonymous.
     """
 
     context: Context
@@ -48,27 +48,28 @@ class Session:
 
     @property
     def username(self) -> str | None:
-        """The name of who is signed in."""
+        """The signed-in user's name; None for an anonymous visitor."""
         return self.context.viewer.username if self.context.viewer else None
 
     @property
     def form_key(self) -> str:
-        """What this session's forms carry to show that they are ours; empty for anybody.
+        """The token that protects this session's forms from other sites; empty without a JWT.
 
-        It is an HMAC keyed by the JWT: another site, which can read neither the cookie nor our
-        pages, cannot make it, and it needs no memory of the server's, so it outlives a restart.
+        The token is an HMAC with the JWT as its key. Another site cannot make it, because it can
+        read neither the cookie nor our pages. The server does not store it, so forms survive a
+        restart.
         """
         if self.credentials is None:
             return ""
         return hmac.new(self.credentials.encode(), b"form", hashlib.sha256).hexdigest()
 
     def made(self, form_key: str) -> bool:
-        """Return whether a form that carries ``form_key`` is of this session."""
+        """Return whether a form with this ``form_key`` belongs to this session."""
         return bool(form_key) and hmac.compare_digest(self.form_key.encode(), form_key.encode())
 
 
 async def open_session(view: GraphQLView, request: Request) -> Session:
-    """Return who asks; InvalidTokenError when the header, and not a cookie, holds a bad JWT."""
+    """Return the request's session; InvalidTokenError if the header's JWT is invalid."""
     header = request.headers.get("authorization")
     if header is not None:
         return Session(await view.context(header), header)
@@ -82,10 +83,10 @@ async def open_session(view: GraphQLView, request: Request) -> Session:
 
 
 def cookies(request: Request) -> dict[str, str]:
-    """Return the values of a request's cookies by name, as they were sent.
+    """Return a request's cookies by name, without unquoting: our cookies have no quotes.
 
-    Ours have no quotes to take off. Python's parser, which Starlette uses, takes quadratic time
-    for it before 3.12.6: 5 s for 60 kB of backslashes.
+    Starlette uses Python's parser, which unquotes in quadratic time before Python 3.12.6: 5 s for
+    60 kB of backslashes (CVE-2024-7592).
     """
     sent = ";".join(request.headers.getlist("cookie"))
     pairs = (part.partition("=") for part in sent.split(";"))
@@ -93,9 +94,9 @@ def cookies(request: Request) -> dict[str, str]:
 
 
 def pasted_jwt(text: str) -> str:
-    """Return the JWT in what a person pasted: alone, after ``Bearer``, or a whole JSON header.
+    """Return the JWT in a pasted text, such as a ``Bearer`` header or a JSON object.
 
-    The text is ``MAX_JWT`` long at most.
+    The caller limits the text to ``MAX_JWT`` characters.
     """
     found = _JWT.search(text)
     return found[0] if found else text.strip()
@@ -115,7 +116,7 @@ def forget(response: Response, request: Request) -> None:
 
 
 def language(request: Request) -> str:
-    """Return the language of the page that answers a request."""
+    """Return the language of the response to a request."""
     return i18n.negotiated(
         request.query_params.get("lang"),
         cookies(request).get(LANGUAGE_COOKIE),
@@ -124,7 +125,7 @@ def language(request: Request) -> str:
 
 
 def keep_language(response: Response, request: Request, tag: str) -> None:
-    """Have the browser ask for pages in a language from now on."""
+    """Set the cookie that selects the language of later pages."""
     response.set_cookie(
         LANGUAGE_COOKIE,
         tag,
@@ -139,8 +140,8 @@ def keep_language(response: Response, request: Request, tag: str) -> None:
 def from_here(request: Request) -> bool:
     """Return whether a browser sends this form from one of our own pages.
 
-    Every browser of today sends one of these headers with a form. Signing in depends on it, as it
-    has no session yet whose key its form could carry; the other forms have both.
+    All current browsers send one of these headers with a form. The sign-in form depends on this
+    check alone, because without a session it has no form key.
     """
     site = request.headers.get("sec-fetch-site")
     if site is not None:
@@ -150,7 +151,7 @@ def from_here(request: Request) -> bool:
 
 
 def require_own(session: Session, fields: dict[str, str]) -> None:
-    """Raise PageFault unless a form without typed fields is this session's own."""
+    """Raise PageFault unless a form belongs to this session. For forms without typed fields."""
     if session.username is None:
         ended = session.ended and flaw_message(session.ended)
         raise PageFault(401, ended or gettext("Please sign in."))

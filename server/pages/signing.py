@@ -1,4 +1,4 @@
-"""``/sign-in`` and ``/sign-out``: a pasted JWT, kept in the browser as a cookie."""
+"""``/sign-in`` and ``/sign-out``: set a pasted JWT as a cookie, and delete it."""
 
 from http import HTTPStatus
 from urllib.parse import quote
@@ -23,7 +23,7 @@ async def show(request: PageRequest) -> Response:
 
 
 async def sign_in(request: PageRequest) -> Response:
-    """Keep the JWT when it proves who somebody is, and lead back to where they came from."""
+    """Set a valid JWT as a cookie and redirect to the previous page, or show the error."""
     fields = await request.form()
     following = fields.get("next", "/")
     if len(fields.get("jwt", "")) > MAX_JWT:
@@ -44,7 +44,7 @@ async def sign_in(request: PageRequest) -> Response:
 
 
 def _jwt(request: PageRequest, fields: dict[str, str]) -> str:
-    """Return the JWT that was pasted, or one of the demo's account."""
+    """Return the pasted JWT, or a JWT of the demo's account."""
     if "demo" not in fields:
         return sessions.pasted_jwt(fields.get("jwt", ""))
     jwt = request.demo.jwt() if request.demo else None
@@ -54,7 +54,7 @@ def _jwt(request: PageRequest, fields: dict[str, str]) -> str:
 
 
 async def sign_out(request: PageRequest) -> Response:
-    """Forget the JWT."""
+    """Delete the cookie and redirect to the previous page."""
     fields = await request.form()
     if request.session.username is not None:
         sessions.require_own(request.session, fields)
@@ -66,7 +66,7 @@ async def sign_out(request: PageRequest) -> Response:
 def _form(request: PageRequest, following: str, error: str | None = None) -> Response:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK
     following = local(following)
-    # The links to other languages lead to the form, also from an answer to it.
+    # After a POST too, the links to other languages lead to the form.
     return request.render(
         "sign_in.html",
         status,

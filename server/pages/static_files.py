@@ -1,7 +1,8 @@
-"""The pages' own files: compressed once, and kept by browsers for as long as they are the same.
+"""The pages' static files: compressed once, and cached by browsers until a release changes them.
 
-Pages name them below a digest of all of them, so what such an address answers never changes. By
-the plain address, which products' pictures and other sites have, browsers ask each time.
+Pages link the files below a digest of all files, so the content of such an address never changes.
+Browsers revalidate files at addresses without the digest, as products' pictures and other sites use
+them.
 """
 
 import gzip
@@ -35,7 +36,7 @@ STYLES = (
     "lanes",
     "playground",
 )
-"""The parts of ``page.css``, in the order of the cascade: what all pages have comes first."""
+"""The parts of ``page.css`` in the order of the cascade: styles of all pages first."""
 
 _MEDIA_TYPES: Mapping[str, str] = {
     ".css": "text/css",
@@ -48,7 +49,7 @@ _CODINGS: Mapping[str, Callable[[bytes], bytes]] = {
     "br": partial(brotli.compress, mode=brotli.MODE_TEXT),
     "gzip": partial(gzip.compress, mtime=0),
 }
-"""What compresses, smallest first: both take their time, which a file takes once."""
+"""The codings, smallest result first. Both are slow, so each file is compressed once."""
 
 _KEPT = "public, max-age=31536000, immutable"
 
@@ -56,7 +57,7 @@ _BELOW_DIGEST = re.compile(r"(?:([0-9a-f]{12})/)?(.+)")
 
 
 class _File:
-    """A file, and what it is in the codings that it has been asked for in."""
+    """A file, with its compressed contents by coding."""
 
     def __init__(self, name: str, content: bytes) -> None:
         self.content = content
@@ -67,12 +68,12 @@ class _File:
         self._coded = {"": content}
 
     def headers(self, cache_control: str) -> dict[str, str]:
-        """Return what is said of the file in any coding."""
+        """Return the headers that all codings share."""
         varied = {"Vary": "Accept-Encoding"} if self._codings else {}
         return {**FILE_HEADERS, **varied, "Cache-Control": cache_control, "ETag": self.tag}
 
     def coded(self, accepted: Collection[str]) -> tuple[str, bytes]:
-        """Return the best coding of those that are accepted, empty for none, and the file in it."""
+        """Return the best accepted coding, empty for none, and the content in that coding."""
         coding = next((one for one in self._codings if one in accepted), "")
         if coding not in self._coded:
             self._coded[coding] = _CODINGS[coding](self.content)
@@ -92,14 +93,14 @@ def _files() -> dict[str, _File]:
 _FILES: Mapping[str, _File] = _files()
 
 DIGEST = hashlib.sha256("".join(file.tag for file in _FILES.values()).encode()).hexdigest()[:12]
-"""Changes with each of the files. All of them share it, as scripts import each other by name."""
+"""A digest of all files. They share it, because scripts import each other by name."""
 
 
 async def show(request: Request) -> Response:
-    """Send a file in a coding that the browser takes, or 304 to one that has it.
+    """Send a file in an accepted coding, or 304 if the browser has the file.
 
-    Below a digest of another release, which a server beside this one may have named, it is sent
-    too, but not to be kept.
+    During a deployment, pages of another release link files below that release's digest. The
+    server sends its own file then, and browsers must revalidate it.
     """
     found = _BELOW_DIGEST.fullmatch(request.path_params["file"])
     file = _FILES.get(found[2]) if found else None

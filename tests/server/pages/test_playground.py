@@ -215,8 +215,8 @@ async def test_what_a_client_posts_is_escaped(client: httpx.AsyncClient) -> None
 @pytest.mark.parametrize(
     ("posted", "status", "sentence"),
     [
-        (b"", 400, "A plan is drawn with these of its fields: residual steps {"),
-        (b'{"rows": []}', 400, "A plan is drawn with these of its fields"),
+        (b"", 400, "The plan lacks fields for a drawing. Select: residual steps {"),
+        (b'{"rows": []}', 400, "The plan lacks fields for a drawing"),
         (POSTED | {"rows": [ROW] * LARGEST_DRAWING}, 413, "This plan has 2,000 rows and 1 key ran"),
         (b" " * 1_000_001, 413, "The body is larger than 1,000,000 bytes."),
     ],
