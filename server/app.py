@@ -18,7 +18,7 @@ from dal.stores import Stores
 from schema.build import build_schema
 from schema.execution.executable_schema import ExecutableSchema
 from schema.execution.trusted_documents import TrustedDocuments
-from server.analytics.asking import analytics_of
+from server.analytics import analytics_of
 from server.auth.authenticator import DEMO_USER, Authenticator, DemoAccount
 from server.engine.data_directory import DataDirectory
 from server.errors import CommandError

@@ -12,7 +12,7 @@ from dal.client.table import Table
 from dal.limits import MAX_SOCKET_MESSAGE
 from dal.live.log import Broker
 from dal.stores import Stores
-from server.analytics.asking import analytics_of
+from server.analytics import analytics_of
 from server.app import Served, create_app
 from server.auth.authenticator import Authenticator
 from server.engine.data_directory import DataDirectory

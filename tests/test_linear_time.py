@@ -52,9 +52,7 @@ PRODUCT = ("analytics", "compiled", "dal", "live", "resolvers", "schema", "serve
 OPERATORS = {
     "dal/analytics/clickhouse_store.py",
     "server/cli/commands/token.py",
-    "server/importer/article_items.py",
-    "server/importer/article_rows.py",
-    "server/importer/csv_rows.py",
+    "server/importer/text_rows.py",
 }
 """Modules that use ``re`` inside functions: on settings, options and files of operators."""
 

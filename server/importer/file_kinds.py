@@ -22,8 +22,7 @@ from dal.model import (
 )
 from dal.repositories.bulk_write import Outcome
 from dal.stores import Stores
-from server.importer import field_parsers, list_parsers
-from server.importer.instants import instant
+from server.importer import field_parsers
 
 Thing = TypeVar("Thing")
 
@@ -74,8 +73,8 @@ COMMENTS = FileKind(
         Field("language", field_parsers.language),
         Field("title", field_parsers.title, required=False),
         Field("text", field_parsers.review),
-        Field("created_at", instant),
-        Field("updated_at", instant, required=False),
+        Field("created_at", field_parsers.instant),
+        Field("updated_at", field_parsers.instant, required=False),
         Field("verified_purchase", field_parsers.boolean, required=False),
     ),
     make=_with_id(Comment, "comment_id", title=""),
@@ -90,8 +89,8 @@ ORDERS = FileKind(
         Field("id", field_parsers.identifier),
         Field("username", field_parsers.identifier),
         Field("status", field_parsers.choice(OrderStatus)),
-        Field("created_at", instant),
-        Field("lines", list_parsers.order_lines),
+        Field("created_at", field_parsers.instant),
+        Field("lines", field_parsers.order_lines),
     ),
     make=_with_id(Order, "order_id"),
     identity=lambda order: order.order_id,
@@ -110,7 +109,7 @@ ORGANIZATIONS = FileKind(
     fields=(
         Field("name", field_parsers.identifier),
         Field("subscription_plan", field_parsers.title),
-        Field("users", list_parsers.users),
+        Field("users", field_parsers.users),
     ),
     make=_roster,
     identity=lambda roster: roster.organization.name,
@@ -127,7 +126,7 @@ TICKETS = FileKind(
         Field("subject", field_parsers.subject),
         Field("text", field_parsers.body),
         Field("status", field_parsers.choice(TicketStatus)),
-        Field("created_at", instant),
+        Field("created_at", field_parsers.instant),
     ),
     make=_with_id(Ticket, "ticket_id"),
     identity=lambda ticket: ticket.ticket_id,

@@ -1,13 +1,58 @@
-"""What a load leaves behind of a file: columns, rows by their state, and rows that share an id."""
+"""Reports what a load drops: columns, hidden rows, and rows that share an id."""
 
+import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from tempfile import SpooledTemporaryFile, gettempdir
 from typing import Any, TypeVar
 
-from server.importer.column_mapping import ColumnMapping, listed
-from server.importer.presets import Preset
+from server.errors import CommandError
+from server.importer.column_mapping import ColumnMapping, Preset, listed
 from server.importer.rows import Reject, Row
-from server.importer.shared_ids import SharedIds
+
+_ENTRY = struct.Struct("qqq")
+_PARTS = 32
+_MEMORY = 1_000_000
+"""Bytes of a part that are kept in memory; beyond, they go to a temporary file."""
+
+
+class SharedIds:
+    """Remembers 24 bytes of each row; the parts are looked through one by one at the end.
+
+    Ids are told apart by 64 bits of hash: of 100 million ids, one pair is taken for one id in a
+    thousand files.
+    """
+
+    def __init__(self) -> None:
+        self._parts = [SpooledTemporaryFile(_MEMORY) for _ in range(_PARTS)]  # noqa: SIM115 - see close
+
+    def add(self, identity: str, thing: object, line: int) -> None:
+        """Note what row stood at ``line``."""
+        key = hash(identity)
+        try:
+            self._parts[key % _PARTS].write(_ENTRY.pack(key, line, hash(repr(thing))))
+        except OSError as error:
+            raise CommandError(
+                f"{gettempdir()} has no room for the ids of the file ({error.strerror}): name "
+                "another directory in TMPDIR."
+            ) from error
+
+    def find(self) -> Iterator[list[int]]:
+        """Yield the lines of each id that stands in different rows; none of rows that repeat."""
+        for part in self._parts:
+            part.seek(0)
+            entries = sorted(_ENTRY.iter_unpack(part.read()))
+            for _, group in groupby(entries, key=lambda entry: entry[0]):
+                rows = list(group)
+                if len({content for _, _, content in rows}) > 1:
+                    yield [line for _, line, _ in rows]
+
+    def close(self) -> None:
+        """Free what was remembered."""
+        for part in self._parts:
+            part.close()
+
 
 Key = TypeVar("Key")
 

@@ -12,8 +12,7 @@ from dal.repositories.bulk_write import NOTHING, Outcome, compared
 from server.errors import CommandError
 from server.importer.column_mapping import ColumnMapping
 from server.importer.file_kinds import Put, Thing
-from server.importer.rejects import RejectsFile
-from server.importer.rows import Reject, Row
+from server.importer.rows import Reject, RejectsFile, Row
 from server.importer.source import Source, unreadable
 from server.importer.writer import Writer
 from server.progress import ProgressBar

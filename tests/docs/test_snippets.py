@@ -22,7 +22,7 @@ import pytest
 import yaml
 from jinja2 import Environment
 
-from server.importer.presets import find_preset
+from server.importer.column_mapping import find_preset
 from tests.docs.markdown import Fence, fences
 from tests.docs.pages import LANGUAGES, living, marked
 from tests.docs.shell import Shell, shell

@@ -16,9 +16,9 @@ from dal.model import RATINGS, Comment
 from dal.stores import Stores
 from server.importer.column_mapping import make_column_mapping
 from server.importer.file_kinds import COMMENTS
-from server.importer.jsonl import read_jsonl
-from server.importer.rejects import RejectsFile
+from server.importer.rows import RejectsFile
 from server.importer.run import Load, Tally
+from server.importer.text_rows import read_jsonl
 from server.progress import ProgressBar
 from tests import recount
 from tests.engines import SECOND_IN_SOAK

@@ -25,7 +25,8 @@ from dal.analytics.questions import (
 from dal.analytics.service import Analytics
 from dal.analytics.store import Export
 from dal.model import rules
-from server.analytics.asking import analytics_of
+from server.analytics import analytics_of
+from server.analytics import refresh as fill
 from server.cli.long_running import long_running, scanning
 from server.cli.options import STORE, takes
 from server.engine.storage import open_store
@@ -136,10 +137,8 @@ def movers(
 
 
 async def _refresh(settings: Settings) -> Export:
-    from server.analytics.refresh import refresh  # noqa: PLC0415 - imports DuckDB
-
     async with open_store(settings, share=True) as store, scanning(store) as (_, seen):
-        return await refresh(settings, store, seen)
+        return await fill(settings, store, seen)
 
 
 async def _asked(settings: Settings, ask: Callable[[Analytics], Awaitable[Found]]) -> Found:

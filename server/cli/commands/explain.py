@@ -19,7 +19,7 @@ from dal.stores import Stores
 from resolvers.selection import DEFAULT_SIZE, DateOrder, plain_slice
 from server.cli.options import STORE, takes
 from server.engine.storage import open_table
-from server.importer.instants import instant
+from server.importer.field_parsers import instant
 from server.settings import Settings
 
 

@@ -14,16 +14,22 @@ from server.cli.long_running import WriteUnits, long_running
 from server.cli.options import STORE, takes
 from server.engine.storage import open_store
 from server.errors import INTERRUPTED, CommandError, exit_code
-from server.importer.column_mapping import ColumnMapping, listed, make_column_mapping
-from server.importer.dry_run import DryRun
+from server.importer.column_mapping import (
+    ColumnMapping,
+    FormatName,
+    Preset,
+    find_preset,
+    listed,
+    make_column_mapping,
+    preset_names,
+)
+from server.importer.field_parsers import DateUnit
 from server.importer.file_kinds import FILE_KINDS, FileKindName, Put
-from server.importer.formats import FormatName
-from server.importer.instants import DateUnit
 from server.importer.losses import Losses, counted
 from server.importer.opening import Opened, open_file
-from server.importer.presets import Preset, find_preset, preset_names
-from server.importer.rejects import RejectsFile, rejects_file
+from server.importer.rows import RejectsFile, rejects_file
 from server.importer.run import SHOWN_REJECTS, Load, Tally
+from server.importer.writer import DryRun
 from server.progress import ProgressBar
 from server.settings import Settings
 

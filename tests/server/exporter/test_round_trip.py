@@ -13,11 +13,10 @@ from dal.client.table import Table
 from server.exporter.export_files import export
 from server.exporter.manifest import directory_of
 from server.exporter.row_kinds import ROW_KINDS, ExportKind, Format
-from server.importer.column_mapping import ColumnMapping, make_column_mapping
+from server.importer.column_mapping import NO_PRESET, ColumnMapping, make_column_mapping
 from server.importer.file_kinds import FILE_KINDS
 from server.importer.opening import open_file
-from server.importer.presets import NO_PRESET
-from server.importer.rejects import RejectsFile
+from server.importer.rows import RejectsFile
 from server.importer.run import Load
 from server.progress import ProgressBar
 from tests.conftest import Clients, fresh_table

@@ -7,12 +7,9 @@ from pathlib import Path
 
 from dal.model import Comment
 from dal.repositories.bulk_write import Outcome, compared, summed
-from server.importer.csv_rows import CsvRows
-from server.importer.jsonl import read_jsonl
-from server.importer.rejects import RejectsFile
-from server.importer.rows import Reject, Row
-from server.importer.source import Source, source_of
-from server.importer.streams import Counted
+from server.importer.rows import Reject, RejectsFile, Row
+from server.importer.source import Counted, Source, source_of
+from server.importer.text_rows import CsvRows, read_jsonl
 
 HEADER = "id,product_id,username,rating,language,title,text,created_at"
 

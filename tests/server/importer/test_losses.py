@@ -1,11 +1,17 @@
+"""What a load reports as dropped."""
+
+from collections import defaultdict
 from contextlib import closing
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from server.importer.column_mapping import make_column_mapping
+from server.errors import CommandError
+from server.importer import losses as module
+from server.importer.column_mapping import Preset, make_column_mapping
 from server.importer.file_kinds import COMMENTS
-from server.importer.losses import Losses
-from server.importer.presets import Preset
+from server.importer.losses import Losses, SharedIds
 from server.importer.rows import Reject, Row
 
 PRESET = Preset(
@@ -72,3 +78,38 @@ def test_of_many_shared_ids_the_first_are_shown() -> None:
     assert sentence.startswith(
         "6 ids stand in 12 rows that differ (lines 1, 7; 2, 8; 3, 9; 4, 10; 5, 11; …): only the"
     )
+
+
+def found_in(rows: list[tuple[str, int]]) -> list[list[int]]:
+    with closing(SharedIds()) as ids:
+        for line, (identity, thing) in enumerate(rows, 1):
+            ids.add(identity, thing, line)
+        return sorted(ids.find())
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcde"), st.integers(0, 2)), max_size=40))
+def test_ids_of_rows_that_differ_are_found_with_their_lines(rows: list[tuple[str, int]]) -> None:
+    lines, things = defaultdict(list), defaultdict(set)
+    for line, (identity, thing) in enumerate(rows, 1):
+        lines[identity].append(line)
+        things[identity].add(thing)
+    assert found_in(rows) == sorted(lines[one] for one in lines if len(things[one]) > 1)
+
+
+def test_a_large_file_is_remembered_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MEMORY", 1_000)
+    rows = [(str(number % 9_999), number // 9_999) for number in range(10_000)]
+    assert found_in(rows) == [[1, 10_000]]
+
+
+def test_no_room_for_them_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = SharedIds()
+    ids.close()
+
+    class Full:
+        def write(self, content: bytes) -> int:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(ids, "_parts", [Full()] * len(ids._parts))
+    with pytest.raises(CommandError, match="has no room for the ids of the file"):
+        ids.add("a", 1, 1)

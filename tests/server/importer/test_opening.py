@@ -9,14 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.errors import CommandError
-from server.importer.column_mapping import make_column_mapping
-from server.importer.dry_run import DryRun
+from server.importer.column_mapping import make_column_mapping, presets
 from server.importer.file_kinds import COMMENTS
 from server.importer.losses import Losses
 from server.importer.opening import open_file
-from server.importer.presets import presets
-from server.importer.rejects import RejectsFile
+from server.importer.rows import RejectsFile
 from server.importer.run import Load
+from server.importer.writer import DryRun
 from server.progress import ProgressBar
 from tests.server.importer.samples import SAMPLES
 

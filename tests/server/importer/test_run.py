@@ -16,14 +16,11 @@ from dal.repositories.bulk_write import Outcome
 from dal.repositories.comments import CommentRepository
 from server.errors import CommandError
 from server.importer.column_mapping import make_column_mapping
-from server.importer.csv_rows import CsvRows
 from server.importer.file_kinds import COMMENTS, Put
-from server.importer.jsonl import read_jsonl
-from server.importer.rejects import RejectsFile
-from server.importer.rows import Reject, Row
+from server.importer.rows import Reject, RejectsFile, Row
 from server.importer.run import Load
-from server.importer.source import open_source, source_of
-from server.importer.streams import Counted
+from server.importer.source import Counted, open_source, source_of
+from server.importer.text_rows import CsvRows, read_jsonl
 from server.progress import ProgressBar
 from tests.server.importer.reading import RecordingStore, jsonl, row, source
 

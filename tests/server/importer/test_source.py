@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from server.errors import CommandError
-from server.importer.lines import Lines
+from server.importer.rows import Lines
 from server.importer.source import Source, open_source
 
 if sys.version_info >= (3, 14):

@@ -9,8 +9,7 @@ import pytest
 
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
-from server.importer.column_mapping import hashed_id
-from server.importer.presets import preset_names
+from server.importer.column_mapping import hashed_id, preset_names
 from tests.engines import ROOT
 from tests.server.cli.commands.loading import load
 from tests.server.importer.samples import SAMPLES

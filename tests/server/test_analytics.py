@@ -9,8 +9,7 @@ from dal.analytics.questions import Interval, Span, Trend, TrendQuestion
 from dal.client.table import Table, TableAddress
 from dal.model import Comment
 from dal.stores import Stores
-from server.analytics.asking import analytics_of
-from server.analytics.refresh import refresh
+from server.analytics import analytics_of, refresh
 from server.engine.storage import Store
 from server.settings import Settings
 from tests.dal.analytics import oracle

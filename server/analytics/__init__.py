@@ -1,1 +1,0 @@
-"""Opens the analytics store that the settings name, and fills it."""
