@@ -18,36 +18,36 @@ if TYPE_CHECKING:
     from server.engine.storage import Store
 
 _INSTALLED = find_spec("duckdb") is not None
-"""Nothing is installed into a process that runs, and each product's page asks."""
+"""Looked up once, since every product page with a trend needs it."""
 
 
 def analytics_of(settings: Settings) -> Analytics:
-    """Return what answers questions; the store is opened by the first."""
+    """Return the service for questions; the first question opens its store."""
     return Analytics(partial(_open_filled, settings))
 
 
 async def open_analytics(settings: Settings) -> AnalyticsStore:
-    """Open the store of the settings; AnalyticsMissingError where it is not installed."""
+    """Open the store of the settings; raise AnalyticsMissingError if it is not installed."""
     return await open_store(settings.data_dir, settings.table, settings.analytics_url)
 
 
 async def _open_filled(settings: Settings) -> AnalyticsStore:
-    """Open the store unless nobody filled it: DuckDB takes 50 MB and a quarter of a second."""
+    """Open the store if it may have data, since DuckDB takes 50 MB and a quarter of a second."""
     if not is_filled(settings):
         raise AnalyticsMissingError(NOT_FILLED if _INSTALLED else NOT_INSTALLED)
     return await open_analytics(settings)
 
 
 def is_filled(settings: Settings) -> bool:
-    """Return whether there may be something to ask and keep up, without opening anything."""
+    """Return whether the store may have data, without opening it."""
     if settings.analytics_url is not None:
         return True
     return folder_of(settings.data_dir, settings.table).exists()
 
 
 async def refresh(settings: Settings, store: "Store", seen: "Progress") -> Export:
-    """Export all comments, then let that export count at once for all questions."""
-    # A server imports this module, and needs no exporter.
+    """Export all comments, and make that export the current one for all questions."""
+    # A server imports this module, but not the exporter.
     from server.exporter.export_files import export  # noqa: PLC0415
     from server.exporter.manifest import directory_of  # noqa: PLC0415
 
@@ -63,7 +63,7 @@ async def refresh(settings: Settings, store: "Store", seen: "Progress") -> Expor
 
 
 def _room(data_dir: Path) -> tempfile.TemporaryDirectory[str]:
-    """Return a folder on the disk of the data, for an export that is deleted afterwards."""
+    """Return a temporary folder on the disk of the data, for the export."""
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
         return tempfile.TemporaryDirectory(prefix="analytics-export-", dir=data_dir)

@@ -138,8 +138,8 @@ async def upgrade(
         raise StoreRefusedError(
             f"In the table {table.name}, {listed(found.differing)} has other keys or projects less "
             "than this version reads, and DynamoDB cannot change that. Delete a global index with "
-            "`aws dynamodb update-table` and run this again, which makes it anew; what reads it "
-            "fails meanwhile. A local one needs a new table."
+            "`aws dynamodb update-table` and run this command again, which creates it; reads of "
+            "the index fail meanwhile. A local index needs a new table."
         )
     if found.missing_local:
         names = listed([one["IndexName"] for one in found.missing_local])

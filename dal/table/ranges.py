@@ -5,7 +5,6 @@ without the index's label and prefix, such as a status. DynamoDB orders strings 
 and Python by code points, which is the same order.
 """
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -73,15 +72,6 @@ class Range(NamedTuple):
 
 
 UNBOUNDED = Range()
-
-
-def spanned(ranges: Sequence[Range]) -> Range:
-    """Return the range from the lowest bound of ``ranges`` to the highest."""
-    lows = [(one.low or "", one.low_open) for one in ranges]
-    highs = [(one.high, not one.high_open) for one in ranges if one.high is not None]
-    low, low_open = min(lows)
-    high, closed = max(highs) if len(highs) == len(ranges) else (None, True)
-    return Range(low or None, high, low_open, not closed)
 
 
 def between(start: datetime | None, end: datetime | None) -> Range:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.table.ranges import Range, just_above, just_below, spanned
+from dal.table.ranges import Range, just_above, just_below
 from tests.fakes import within
 from tests.strategies import MORE
 
@@ -113,14 +113,7 @@ def test_a_prefixed_range_holds_no_key_of_another_prefix(span: Range, prefix: st
 
 
 @MORE
-@given(st.lists(ranges, min_size=1, max_size=4))
-def test_a_spanned_range_holds_what_any_of_them_holds_and_ends_where_they_do(
-    several: list[Range],
-) -> None:
-    whole = spanned(several)
+@given(ranges)
+def test_a_range_holds_the_keys_that_a_query_of_it_returns(span: Range) -> None:
     for key in ALL_KEYS[1:]:
-        assert whole.holds(key) == within(whole, key)
-        assert whole.holds(key) or not any(within(one, key) for one in several)
-        assert len(several) > 1 or whole.holds(key) == within(several[0], key)
-    assert (whole.low is None) == any(one.low is None for one in several)
-    assert (whole.high is None) == any(one.high is None for one in several)
+        assert span.holds(key) == within(span, key)
