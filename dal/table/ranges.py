@@ -39,10 +39,6 @@ class Range(NamedTuple):
         high, high_closed = min(highs, default=(None, True))
         return Range(low, high, low_open, not high_closed)
 
-    def holds(self, position: str) -> bool:
-        """Return whether a position lies in the range."""
-        return not (self & Range(position, position)).empty
-
     def until(self, position: str, *, descending: bool) -> "Range":
         """Return the part of this range that is read up to and including ``position``."""
         return self & (Range(low=position) if descending else Range(high=position))

@@ -110,10 +110,3 @@ def test_a_prefixed_range_holds_no_key_of_another_prefix(span: Range, prefix: st
         assert within(keys, prefix + position) == within(span, position)
     if prefix:
         assert not any(within(keys, other) for other in ("a", "a!", "a$x", "!", "$", "\0"))
-
-
-@MORE
-@given(ranges)
-def test_a_range_holds_the_keys_that_a_query_of_it_returns(span: Range) -> None:
-    for key in ALL_KEYS[1:]:
-        assert span.holds(key) == within(span, key)
